@@ -1,0 +1,198 @@
+//! A tool call and what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::CallId;
+
+/// What repeating a call would do to the world, and so what a crash allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Changes nothing; may run any number of times.
+    Read,
+    /// Happens at least once, and always under the same key.
+    Idempotent,
+    /// Is sent at most once; cut off in flight, its outcome is unknown.
+    NonIdempotent,
+}
+
+/// A call as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    pub id: CallId,
+    /// The name the model or its vendor gave to the call; results go back under it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    pub name: String,
+    /// The JSON text exactly as written, so that history repeats it byte for byte.
+    pub arguments: String,
+}
+
+/// What a tool gives back: one view for the model, one for the person, and the value itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub text: String,
+    /// The value, for programs and plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// One line for the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Further facts for the person's view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The size of the whole text where `text` is only its beginning; the whole is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_bytes: Option<u64>,
+}
+
+impl ToolOutput {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    pub fn titled(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attachment {
+    pub media_type: String,
+    pub name: String,
+    /// Where the bytes are kept, or a `data:` URL for small ones.
+    pub url: String,
+}
+
+/// Why a call gave no output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// Says what is wrong and how to do better; the model reads it.
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            retry_after_ms: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    UnknownTool,
+    BadArguments,
+    /// By a rule or by a person.
+    Denied,
+    /// A person was asked and nobody answered in time.
+    Unanswered,
+    /// The rate limit was reached.
+    Limited,
+    /// The breaker is open.
+    Unavailable,
+    TimedOut,
+    Cancelled,
+    /// The tool ran and said no.
+    Failed,
+}
+
+impl FailureKind {
+    /// Whether the tool was kept from running, as opposed to having run and failed.
+    pub fn is_refusal(self) -> bool {
+        match self {
+            Self::UnknownTool
+            | Self::BadArguments
+            | Self::Denied
+            | Self::Unanswered
+            | Self::Limited
+            | Self::Unavailable => true,
+            Self::TimedOut | Self::Cancelled | Self::Failed => false,
+        }
+    }
+}
+
+/// What a person says about a call whose outcome nobody recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeAnswer {
+    Happened,
+    DidNotHappen,
+    RunAgain,
+}
+
+/// What each stage of the pipeline decided, in order. A stage that was not reached is not in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(transparent)]
+pub struct Trail(pub Vec<Stage>);
+
+impl Trail {
+    pub fn push(&mut self, stage: Stage) {
+        self.0.push(stage);
+    }
+
+    pub fn from_cache(&self) -> bool {
+        self.0
+            .iter()
+            .any(|stage| matches!(stage, Stage::Cache { found } if found != "miss"))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum Stage {
+    Resolve {
+        tool: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repaired_from: Option<String>,
+    },
+    Check {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
+    Judge {
+        verdict: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
+    },
+    Cache {
+        /// `hit`, `miss`, or `shared` with an identical call in flight.
+        found: String,
+    },
+    Limit {
+        waited_ms: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
+    Breaker {
+        state: String,
+    },
+    Run {
+        attempt: u32,
+        ms: u64,
+    },
+    Bound {
+        whole_bytes: u64,
+        kept_bytes: u64,
+    },
+}

@@ -1,0 +1,402 @@
+//! The events of a run: record and wire at once.
+//!
+//! A `Fact` says what has happened. The journal appends it, the store derives its rows from it, readers get
+//! the same bytes, and a run is rebuilt after a crash from nothing else. Facts are never changed; a new kind
+//! of fact is a new variant. Text that is still being written is not a fact: see `Live`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OutcomeAnswer, PartId, Timestamp,
+    ToolOutput, Trail,
+};
+
+/// A fact with its place in the run's log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Counts from 1 without gaps.
+    pub seq: u64,
+    pub at: Timestamp,
+    pub fact: Fact,
+}
+
+/// What is written to the journal and sent to readers; the sequence number travels beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventBody {
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type")]
+pub enum Fact {
+    #[serde(rename = "run.started")]
+    RunStarted(RunStarted),
+
+    /// The model's answer broke off; what was shown of it is void and the step begins again.
+    #[serde(rename = "step.restarted")]
+    StepRestarted {
+        step: u32,
+        attempt: u32,
+        because: String,
+    },
+
+    #[serde(rename = "reasoning.finished")]
+    ReasoningFinished { step: u32, part: PartId, text: String },
+
+    #[serde(rename = "text.finished")]
+    TextFinished { step: u32, part: PartId, text: String },
+
+    /// The model's finished message asks for this call.
+    #[serde(rename = "tool.requested")]
+    ToolRequested {
+        step: u32,
+        call: CallId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_id: Option<String>,
+        /// As the model wrote it; the tool that runs is named when it starts.
+        tool: String,
+        /// JSON text, exactly as the model wrote it.
+        arguments: String,
+        /// The part that showed the call while it was being written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<PartId>,
+        /// A person ordered this call in place of an earlier one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<CallId>,
+    },
+
+    /// Written before the first byte leaves: from here on the effect may have happened.
+    #[serde(rename = "tool.started")]
+    ToolStarted {
+        call: CallId,
+        tool: String,
+        version: String,
+        effect: Effect,
+        attempt: u32,
+        /// What is really sent, where a person edited it or a default was filled in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
+
+    /// The call waits for the client that declared the tool.
+    #[serde(rename = "tool.delegated")]
+    ToolDelegated { call: CallId, tool: String },
+
+    #[serde(rename = "tool.finished")]
+    ToolFinished {
+        call: CallId,
+        output: ToolOutput,
+        trail: Trail,
+    },
+
+    /// The tool ran and failed.
+    #[serde(rename = "tool.failed")]
+    ToolFailed {
+        call: CallId,
+        failure: Failure,
+        trail: Trail,
+    },
+
+    /// The tool did not run.
+    #[serde(rename = "tool.refused")]
+    ToolRefused {
+        call: CallId,
+        failure: Failure,
+        trail: Trail,
+    },
+
+    /// The call was cut off in flight: its effect may or may not have happened.
+    #[serde(rename = "tool.unknown")]
+    ToolUnknown {
+        call: CallId,
+        sent_at: Timestamp,
+        because: String,
+        /// What the tool's check tool said, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checked: Option<String>,
+    },
+
+    /// A result that came after its run had ended; kept, and of no consequence.
+    #[serde(rename = "tool.late")]
+    ToolLate { call: CallId, output: ToolOutput },
+
+    #[serde(rename = "approval.asked")]
+    ApprovalAsked(Question),
+
+    #[serde(rename = "approval.answered")]
+    ApprovalAnswered {
+        approval: ApprovalId,
+        call: CallId,
+        answer: Answer,
+        by: String,
+    },
+
+    /// The model's message is complete and its calls, if any, are on record.
+    #[serde(rename = "step.finished")]
+    StepFinished {
+        step: u32,
+        attempt: u32,
+        reason: StopReason,
+        mode: Mode,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_micros: Option<u64>,
+    },
+
+    /// The server started again and took the run up where its log ends.
+    #[serde(rename = "run.resumed")]
+    RunResumed { resume: u32 },
+
+    #[serde(rename = "run.finished")]
+    RunFinished { ending: Ending },
+
+    #[serde(rename = "run.failed")]
+    RunFailed { code: String, message: String },
+
+    #[serde(rename = "run.cancelled")]
+    RunCancelled(Cancelled),
+}
+
+impl Fact {
+    /// Whether nothing may follow but late results.
+    pub fn is_last(&self) -> bool {
+        matches!(
+            self,
+            Self::RunFinished { .. } | Self::RunFailed { .. } | Self::RunCancelled(_)
+        )
+    }
+
+    /// The `type` under which it is written.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RunStarted(_) => "run.started",
+            Self::StepRestarted { .. } => "step.restarted",
+            Self::ReasoningFinished { .. } => "reasoning.finished",
+            Self::TextFinished { .. } => "text.finished",
+            Self::ToolRequested { .. } => "tool.requested",
+            Self::ToolStarted { .. } => "tool.started",
+            Self::ToolDelegated { .. } => "tool.delegated",
+            Self::ToolFinished { .. } => "tool.finished",
+            Self::ToolFailed { .. } => "tool.failed",
+            Self::ToolRefused { .. } => "tool.refused",
+            Self::ToolUnknown { .. } => "tool.unknown",
+            Self::ToolLate { .. } => "tool.late",
+            Self::ApprovalAsked(_) => "approval.asked",
+            Self::ApprovalAnswered { .. } => "approval.answered",
+            Self::StepFinished { .. } => "step.finished",
+            Self::RunResumed { .. } => "run.resumed",
+            Self::RunFinished { .. } => "run.finished",
+            Self::RunFailed { .. } => "run.failed",
+            Self::RunCancelled(_) => "run.cancelled",
+        }
+    }
+
+    /// The call this is about, if it is about one.
+    pub fn call(&self) -> Option<&CallId> {
+        match self {
+            Self::ToolRequested { call, .. }
+            | Self::ToolStarted { call, .. }
+            | Self::ToolDelegated { call, .. }
+            | Self::ToolFinished { call, .. }
+            | Self::ToolFailed { call, .. }
+            | Self::ToolRefused { call, .. }
+            | Self::ToolUnknown { call, .. }
+            | Self::ToolLate { call, .. }
+            | Self::ApprovalAnswered { call, .. } => Some(call),
+            Self::ApprovalAsked(question) => Some(&question.call),
+            Self::RunStarted(_)
+            | Self::StepRestarted { .. }
+            | Self::ReasoningFinished { .. }
+            | Self::TextFinished { .. }
+            | Self::StepFinished { .. }
+            | Self::RunResumed { .. }
+            | Self::RunFinished { .. }
+            | Self::RunFailed { .. }
+            | Self::RunCancelled(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunStarted {
+    pub agent: String,
+    pub model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    /// The user's message, where the server keeps the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+    /// The message that will hold the answer.
+    pub reply: MessageId,
+    pub text: String,
+}
+
+/// What a person is asked, rendered by the server from the bytes that will be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    pub approval: ApprovalId,
+    pub call: CallId,
+    pub kind: ApprovalKind,
+    pub tool: String,
+    /// Canonical JSON: what is approved is what is sent.
+    pub arguments: String,
+    pub effect: Effect,
+    /// Why a person is asked at all.
+    pub because: String,
+    /// A hash over tool, version, effect and arguments; checked again before the call starts.
+    pub binding: String,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalKind {
+    /// May this call run?
+    Permission,
+    /// Did this call happen?
+    Outcome,
+}
+
+/// How a question was settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Answer {
+    Approve {
+        /// Edited arguments, as JSON text; the call runs with these instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+    },
+    Reject {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// The person answers in the tool's place.
+    Respond {
+        text: String,
+    },
+    Outcome {
+        answer: OutcomeAnswer,
+    },
+    /// Nobody answered in time.
+    Expire,
+}
+
+impl Answer {
+    /// Whether this can settle a question of that kind.
+    pub fn fits(&self, kind: ApprovalKind) -> bool {
+        match self {
+            Self::Approve { .. } | Self::Reject { .. } | Self::Respond { .. } => {
+                kind == ApprovalKind::Permission
+            }
+            Self::Outcome { .. } => kind == ApprovalKind::Outcome,
+            Self::Expire => true,
+        }
+    }
+}
+
+/// Why the model stopped writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Stop,
+    ToolCalls,
+    Length,
+    ContentFilter,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+impl Usage {
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
+        }
+    }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Answered,
+    /// The steps ran out; the last answer was given without tools.
+    StepLimit,
+    /// The client owns the history and has to run the requested tools.
+    ClientTools,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cancelled {
+    pub by: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{FailureKind, RunId};
+
+    #[test]
+    fn a_fact_is_written_under_its_kind_and_reads_back() {
+        let call = CallId::new(RunId(Uuid::from_u128(1)), 1, 0);
+        let facts = [
+            Fact::TextFinished {
+                step: 1,
+                part: PartId::new(1, 1, 0),
+                text: "hé".into(),
+            },
+            Fact::ToolRequested {
+                step: 1,
+                call: call.clone(),
+                provider_id: None,
+                tool: "time".into(),
+                arguments: "{\"zone\": \"Asia/Tokyo\"}".into(),
+                part: None,
+                replaces: None,
+            },
+            Fact::ToolRefused {
+                call,
+                failure: Failure::new(FailureKind::Denied, "no"),
+                trail: Trail::default(),
+            },
+            Fact::RunCancelled(Cancelled { by: "mei".into() }),
+        ];
+        for fact in facts {
+            let body = EventBody {
+                at: Timestamp(5),
+                fact,
+            };
+            let json = serde_json::to_string(&body).unwrap();
+            let type_member = format!("\"type\":\"{}\"", body.fact.kind());
+            assert!(json.contains(&type_member), "{json}");
+            assert_eq!(serde_json::from_str::<EventBody>(&json).unwrap(), body);
+        }
+    }
+
+    #[test]
+    fn a_question_about_an_outcome_cannot_be_approved() {
+        let approve = Answer::Approve { arguments: None };
+        assert!(approve.fits(ApprovalKind::Permission));
+        assert!(!approve.fits(ApprovalKind::Outcome));
+        assert!(Answer::Expire.fits(ApprovalKind::Outcome));
+    }
+}

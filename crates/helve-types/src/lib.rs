@@ -1,0 +1,29 @@
+//! The nouns of Helve.
+//!
+//! Owns the vocabulary that every other crate and the web page share: ids, messages and their parts, tool
+//! definitions and calls, outcomes, and the events of a run. An event is record and wire at once: the bytes
+//! in the journal are the bytes a reader gets. Nothing here does IO, waits, or knows who uses it.
+
+mod call;
+mod canonical;
+mod event;
+mod ids;
+mod live;
+mod message;
+mod run;
+mod tool;
+mod world;
+
+pub use call::{Attachment, Effect, Failure, FailureKind, OutcomeAnswer, Stage, ToolCall, ToolOutput, Trail};
+pub use canonical::canonical_json;
+pub use event::{
+    Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
+};
+pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
+pub use live::{Live, PartKind};
+pub use message::{Message, Part, Role, ToolPart, ToolState};
+pub use run::{
+    ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
+};
+pub use tool::{Example, OnUnknown, ToolSpec};
+pub use world::{Clock, Fate, Ids, Timestamp, World};

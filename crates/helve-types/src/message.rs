@@ -1,0 +1,245 @@
+//! Messages and their parts: what a conversation looks like once it is written.
+//!
+//! The assistant's message is a view of its run's facts; `Message::learn` is the one place that says how.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallId, Fact, Failure, FailureKind, MessageId, RunId, Timestamp, ToolOutput};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    pub id: MessageId,
+    pub role: Role,
+    pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The model that wrote it, by its configured name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        step: u32,
+        text: String,
+    },
+    Reasoning {
+        step: u32,
+        text: String,
+    },
+    Tool(Box<ToolPart>),
+    /// The run ended here for another reason than an answer.
+    Notice {
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolPart {
+    pub step: u32,
+    pub call: CallId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    pub tool: String,
+    /// JSON text as the model wrote it.
+    pub input: String,
+    pub state: ToolState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<ToolOutput>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    pub requested_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolState {
+    Pending,
+    /// A person or a client has to act.
+    Waiting,
+    Running,
+    Completed,
+    Error,
+    Unknown,
+}
+
+impl Message {
+    pub fn user(id: MessageId, at: Timestamp, text: impl Into<String>) -> Self {
+        let parts = vec![Part::Text {
+            step: 0,
+            text: text.into(),
+        }];
+        Self {
+            id,
+            role: Role::User,
+            at,
+            run: None,
+            model: None,
+            parts,
+        }
+    }
+
+    /// The assistant's message of a run, before anything is known of it.
+    pub fn reply(id: MessageId, at: Timestamp, run: RunId, model: impl Into<String>) -> Self {
+        Self {
+            id,
+            role: Role::Assistant,
+            at,
+            run: Some(run),
+            model: Some(model.into()),
+            parts: vec![],
+        }
+    }
+
+    /// All its answer text, without reasoning and tools.
+    pub fn text(&self) -> String {
+        let mut all = String::new();
+        for part in &self.parts {
+            if let Part::Text { text, .. } = part {
+                if !all.is_empty() && !all.ends_with('\n') {
+                    all.push_str("\n\n");
+                }
+                all.push_str(text);
+            }
+        }
+        all
+    }
+
+    /// Takes in the next fact of the message's run.
+    pub fn learn(&mut self, at: Timestamp, fact: &Fact) {
+        match fact {
+            Fact::TextFinished { step, text, .. } => {
+                self.parts.push(Part::Text {
+                    step: *step,
+                    text: text.clone(),
+                });
+            }
+            Fact::ReasoningFinished { step, text, .. } => {
+                self.parts.push(Part::Reasoning {
+                    step: *step,
+                    text: text.clone(),
+                });
+            }
+            Fact::ToolRequested {
+                step,
+                call,
+                provider_id,
+                tool,
+                arguments,
+                replaces,
+                ..
+            } => {
+                let part = ToolPart {
+                    step: *step,
+                    call: call.clone(),
+                    provider_id: provider_id.clone(),
+                    tool: tool.clone(),
+                    input: arguments.clone(),
+                    state: ToolState::Pending,
+                    output: None,
+                    failure: None,
+                    requested_at: at,
+                    started_at: None,
+                    ended_at: None,
+                };
+                match replaces.as_ref().and_then(|old| self.tool_mut(old)) {
+                    Some(old) => *old = part,
+                    None => self.parts.push(Part::Tool(Box::new(part))),
+                }
+            }
+            Fact::ToolStarted {
+                call,
+                tool,
+                arguments,
+                ..
+            } => {
+                self.change(call, |part| {
+                    part.tool.clone_from(tool);
+                    if let Some(arguments) = arguments {
+                        part.input.clone_from(arguments);
+                    }
+                    part.state = ToolState::Running;
+                    part.started_at = Some(at);
+                });
+            }
+            Fact::ToolDelegated { call, .. } => {
+                self.change(call, |part| {
+                    part.state = ToolState::Waiting;
+                    part.started_at = Some(at);
+                });
+            }
+            Fact::ApprovalAsked(question) => {
+                self.change(&question.call, |part| part.state = ToolState::Waiting);
+            }
+            Fact::ApprovalAnswered { call, .. } => {
+                self.change(call, |part| part.state = ToolState::Pending);
+            }
+            Fact::ToolFinished { call, output, .. } => {
+                self.change(call, |part| {
+                    part.state = ToolState::Completed;
+                    part.output = Some(output.clone());
+                    part.ended_at = Some(at);
+                });
+            }
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                self.change(call, |part| {
+                    part.state = ToolState::Error;
+                    part.failure = Some(failure.clone());
+                    part.ended_at = Some(at);
+                });
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                self.change(call, |part| {
+                    part.state = ToolState::Unknown;
+                    part.failure = Some(Failure::new(FailureKind::Failed, because.clone()));
+                    part.ended_at = Some(at);
+                });
+            }
+            Fact::RunFailed { message, .. } => self.parts.push(Part::Notice {
+                text: message.clone(),
+            }),
+            Fact::RunStarted(_)
+            | Fact::StepRestarted { .. }
+            | Fact::StepFinished { .. }
+            | Fact::ToolLate { .. }
+            | Fact::RunResumed { .. }
+            | Fact::RunFinished { .. }
+            | Fact::RunCancelled(_) => {}
+        }
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Tool(tool) => Some(&**tool),
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Notice { .. } => None,
+        })
+    }
+
+    fn tool_mut(&mut self, call: &CallId) -> Option<&mut ToolPart> {
+        self.parts.iter_mut().find_map(|part| match part {
+            Part::Tool(tool) if tool.call == *call => Some(&mut **tool),
+            _ => None,
+        })
+    }
+
+    fn change(&mut self, call: &CallId, change: impl FnOnce(&mut ToolPart)) {
+        if let Some(part) = self.tool_mut(call) {
+            change(part);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a tool is to those who never run it: a name, a description, a schema, an effect class.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Effect, canonical_json};
+
+/// A tool's definition, the one source of what models, people and guards are told about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub description: String,
+    /// A JSON Schema of an object.
+    pub parameters: Value,
+    pub effect: Effect,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+    /// Runs on the user's side: Helve asks for the result instead of producing it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub client: bool,
+    /// What to do when nobody can say whether the effect happened.
+    #[serde(default)]
+    pub on_unknown: OnUnknown,
+    /// A tool that reads whether the effect happened; called with the same arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_tool: Option<String>,
+}
+
+impl ToolSpec {
+    /// A hash over all that an approval or a cached answer depends on; it changes when the tool does.
+    pub fn version(&self) -> String {
+        let pinned = json!([
+            self.name,
+            self.description,
+            self.parameters,
+            self.effect,
+            self.client
+        ]);
+        blake3::hash(canonical_json(&pinned).as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+/// A worked example: models without native calling follow examples, not descriptions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Example {
+    pub question: String,
+    pub arguments: Value,
+    pub result: String,
+    pub answer: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnknown {
+    /// The run waits until a person says what happened.
+    #[default]
+    AskUser,
+    /// The model learns that the outcome is unknown and that it must check before repeating.
+    TellModel,
+    FailRun,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            name: "send".into(),
+            title: None,
+            description: "Sends.".into(),
+            parameters: json!({"type": "object", "properties": {"to": {"type": "string"}}}),
+            effect: Effect::NonIdempotent,
+            tags: vec![],
+            examples: vec![],
+            client: false,
+            on_unknown: OnUnknown::AskUser,
+            check_tool: None,
+        }
+    }
+
+    #[test]
+    fn the_version_changes_with_what_the_model_is_told_and_with_nothing_else() {
+        let before = spec().version();
+        assert_eq!(
+            before,
+            ToolSpec {
+                tags: vec!["mail".into()],
+                ..spec()
+            }
+            .version()
+        );
+        assert_ne!(
+            before,
+            ToolSpec {
+                description: "Sends!".into(),
+                ..spec()
+            }
+            .version()
+        );
+        assert_ne!(
+            before,
+            ToolSpec {
+                effect: Effect::Read,
+                ..spec()
+            }
+            .version()
+        );
+        assert_ne!(
+            before,
+            ToolSpec {
+                parameters: json!({"type": "object"}),
+                ..spec()
+            }
+            .version()
+        );
+    }
+}

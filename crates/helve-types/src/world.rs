@@ -1,0 +1,210 @@
+//! The doors to time, chance and fate.
+//!
+//! Whatever a run cannot decide by itself comes through a `World`, so that a test can hold the clock, count
+//! the ids and choose where the process dies. This is the only place that asks the system for any of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::{Builder, Uuid};
+
+use crate::{ApprovalId, ConversationId, MessageId, RunId};
+
+/// Milliseconds since 1970.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, Default,
+)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    pub fn plus_ms(self, ms: i64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// How long after `earlier` this is; never negative, since clocks step back.
+    pub fn since_ms(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Clock {
+    System,
+    /// Stands still until it is set.
+    Manual(Arc<AtomicI64>),
+}
+
+impl Clock {
+    pub fn manual(at: Timestamp) -> Self {
+        Self::Manual(Arc::new(AtomicI64::new(at.0)))
+    }
+
+    pub fn now(&self) -> Timestamp {
+        match self {
+            Self::System => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            }
+            Self::Manual(at) => Timestamp(at.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Moves a manual clock; the system's clock is not ours to move.
+    pub fn advance_ms(&self, ms: i64) {
+        if let Self::Manual(at) = self {
+            at.fetch_add(ms, Ordering::Relaxed);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Ids {
+    Random,
+    /// 1, 2, 3 …: for tests whose output is compared.
+    Counting(Arc<AtomicU64>),
+}
+
+impl Ids {
+    pub fn counting() -> Self {
+        Self::Counting(Arc::new(AtomicU64::new(0)))
+    }
+
+    fn bits<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        match self {
+            Self::Random => fill_random(&mut bytes),
+            Self::Counting(last) => {
+                let n = last.fetch_add(1, Ordering::Relaxed) + 1;
+                let tail = N.saturating_sub(8);
+                bytes[tail..].copy_from_slice(&n.to_be_bytes()[8 - (N - tail)..]);
+            }
+        }
+        bytes
+    }
+
+    fn time_ordered(&self, now: Timestamp) -> Uuid {
+        let ms = u64::try_from(now.0).unwrap_or(0);
+        Builder::from_unix_timestamp_millis(ms, &self.bits()).into_uuid()
+    }
+}
+
+fn fill_random(bytes: &mut [u8]) {
+    if let Err(error) = getrandom::fill(bytes) {
+        // Ids that can be guessed are worse than no server.
+        panic!("the system gives no random bytes: {error}");
+    }
+}
+
+/// What happens to the process at a labelled point: nothing, except in the fault lab.
+#[derive(Clone, Default)]
+pub struct Fate(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
+
+impl Fate {
+    pub fn new(at: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(at)))
+    }
+
+    /// Passes a point where a crash would be interesting.
+    pub fn at(&self, label: &'static str) {
+        if let Some(decide) = &self.0 {
+            decide(label);
+        }
+    }
+}
+
+impl fmt::Debug for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "Fate(armed)"
+        } else {
+            "Fate(none)"
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct World {
+    pub clock: Clock,
+    pub ids: Ids,
+    pub fate: Fate,
+}
+
+impl World {
+    pub fn real() -> Self {
+        Self {
+            clock: Clock::System,
+            ids: Ids::Random,
+            fate: Fate::default(),
+        }
+    }
+
+    /// A world in which the same script gives the same log.
+    pub fn still() -> Self {
+        Self {
+            clock: Clock::manual(Timestamp(1_700_000_000_000)),
+            ids: Ids::counting(),
+            fate: Fate::default(),
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn run_id(&self) -> RunId {
+        RunId(self.ids.time_ordered(self.now()))
+    }
+
+    pub fn conversation_id(&self) -> ConversationId {
+        ConversationId(self.ids.time_ordered(self.now()))
+    }
+
+    pub fn message_id(&self) -> MessageId {
+        MessageId(self.ids.time_ordered(self.now()))
+    }
+
+    pub fn approval_id(&self) -> ApprovalId {
+        ApprovalId(Builder::from_random_bytes(self.ids.bits()).into_uuid())
+    }
+
+    /// 256 bits for a token or a key.
+    pub fn secret(&self) -> [u8; 32] {
+        self.ids.bits()
+    }
+
+    /// A number in `0.0..1.0`, for jitter.
+    pub fn chance(&self) -> f64 {
+        let bits = u64::from_be_bytes(self.ids.bits()) >> 11;
+        bits as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_made_later_sort_later() {
+        let world = World::still();
+        let first = world.run_id();
+        world.clock.advance_ms(1);
+        assert!(first < world.run_id());
+    }
+
+    #[test]
+    fn a_still_world_repeats_itself() {
+        assert_eq!(World::still().run_id(), World::still().run_id());
+        assert_eq!(World::still().secret(), World::still().secret());
+    }
+
+    #[test]
+    fn a_real_world_does_not() {
+        assert_ne!(World::real().secret(), World::real().secret());
+        assert_ne!(World::real().approval_id(), World::real().approval_id());
+    }
+}
