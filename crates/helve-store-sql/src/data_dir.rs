@@ -1,0 +1,165 @@
+//! The data directory: private, on a local disk, and held by one server at a time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    #[error("cannot use the data directory `{}`: {source}", path.display())]
+    Unusable { path: PathBuf, source: std::io::Error },
+
+    #[error("the data directory `{}` is in use by {holder}; stop it, or give this one another with --data", path.display())]
+    InUse { path: PathBuf, holder: String },
+
+    #[error("the data directory `{}` is on a network file system ({kind}), where locks and syncs cannot be trusted; choose a local disk with --data", path.display())]
+    Network { path: PathBuf, kind: String },
+}
+
+/// A directory that this process may write to; the lock ends with it.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    _lock: Option<File>,
+}
+
+impl DataDir {
+    /// Creates the directory if need be and takes it for this process alone.
+    pub fn hold(path: &Path) -> Result<Self, DataDirError> {
+        Self::prepare(path)?;
+        let unusable = |source| DataDirError::Unusable {
+            path: path.to_owned(),
+            source,
+        };
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join("helve.lock"))
+            .map_err(unusable)?;
+        if lock.try_lock().is_err() {
+            let mut holder = String::new();
+            _ = lock.read_to_string(&mut holder);
+            let holder = if holder.trim().is_empty() {
+                "another process"
+            } else {
+                holder.trim()
+            }
+            .to_owned();
+            return Err(DataDirError::InUse {
+                path: path.to_owned(),
+                holder,
+            });
+        }
+        lock.set_len(0).map_err(unusable)?;
+        lock.rewind().map_err(unusable)?;
+        write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
+    pub fn share(path: &Path) -> Result<Self, DataDirError> {
+        Self::prepare(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: None,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.path.join("helve.db")
+    }
+
+    fn prepare(path: &Path) -> Result<(), DataDirError> {
+        let unusable = |source| DataDirError::Unusable {
+            path: path.to_owned(),
+            source,
+        };
+        if !path.exists() {
+            fs::create_dir_all(path).map_err(unusable)?;
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+            }
+        }
+        let real = path.canonicalize().map_err(unusable)?;
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        match network_file_system(&mounts, &real) {
+            Some(kind) => Err(DataDirError::Network {
+                path: path.to_owned(),
+                kind,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The kind of network file system that `path` is on, according to a mount table.
+fn network_file_system(mounts: &str, path: &Path) -> Option<String> {
+    const NETWORK: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "fuse.sshfs"];
+    let mount_of = |line: &str| {
+        let mut fields = line.split(' ');
+        let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        let point = PathBuf::from(point.replace("\\040", " "));
+        path.starts_with(&point)
+            .then(|| (point.components().count(), kind.to_owned()))
+    };
+    let (_, kind) = mounts
+        .lines()
+        .filter_map(mount_of)
+        .max_by_key(|(depth, _)| *depth)?;
+    NETWORK.contains(&kind.as_str()).then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_directory_says_who_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let _held = DataDir::hold(dir.path()).unwrap();
+        let refused = DataDir::hold(dir.path()).unwrap_err().to_string();
+        assert!(
+            refused.contains(&format!("process {}", std::process::id())),
+            "{refused}"
+        );
+        assert!(DataDir::share(dir.path()).is_ok());
+    }
+
+    #[test]
+    fn a_released_directory_can_be_held_again() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(DataDir::hold(dir.path()).unwrap());
+        assert!(DataDir::hold(dir.path()).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_directory_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let _held = DataDir::hold(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_network_file_system_is_recognised_by_its_nearest_mount() {
+        let mounts =
+            "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\ntmpfs /home/mei/ram tmpfs rw 0 0";
+        let kind = |path: &str| network_file_system(mounts, Path::new(path));
+        assert_eq!(kind("/var/lib/helve"), None);
+        assert_eq!(kind("/home/mei/data").as_deref(), Some("nfs4"));
+        assert_eq!(kind("/home/mei/ram/data"), None);
+    }
+}

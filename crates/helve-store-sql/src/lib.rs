@@ -1,0 +1,13 @@
+//! Remembering in SQL.
+//!
+//! The only crate that knows SQL. `SqliteStore` keeps everything in one file: a single writer thread with
+//! group commit and `synchronous=FULL`, a few readers beside it, and a lock on the data directory so that two
+//! servers never share one. What the rows mean is said by `helve-store`; how they are laid out, by the files
+//! in `migrations/`.
+
+mod data_dir;
+mod migrate;
+mod sqlite;
+
+pub use data_dir::{DataDir, DataDirError};
+pub use sqlite::{OpenError, SqliteStore};

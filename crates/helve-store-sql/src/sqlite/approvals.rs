@@ -1,0 +1,76 @@
+//! Reading approvals; the journal writes them.
+
+use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
+use helve_types::{ApprovalId, RunId, Timestamp, UserId};
+use rusqlite::{Connection, Row, params};
+
+use super::rows::{all, column, first, id_column, json_column};
+use super::runs::{limits, only_user};
+
+pub(super) fn approval(
+    connection: &Connection,
+    scope: &Scope,
+    approval: ApprovalId,
+) -> Result<Approval, StoreError> {
+    first(
+        connection,
+        "SELECT * FROM approvals WHERE id = ?1 AND (?2 IS NULL OR user = ?2)",
+        params![approval.0.as_bytes(), only_user(scope)],
+        read,
+    )?
+    .ok_or(StoreError::NotFound("approval"))
+}
+
+pub(super) fn approvals(
+    connection: &Connection,
+    scope: &Scope,
+    filter: ApprovalFilter,
+) -> Result<Vec<Approval>, StoreError> {
+    match filter {
+        ApprovalFilter::Pending => all(
+            connection,
+            "SELECT * FROM approvals WHERE state = 'pending' AND (?1 IS NULL OR user = ?1)
+             ORDER BY asked_at, id",
+            [only_user(scope)],
+            read,
+        ),
+        ApprovalFilter::All(page) => {
+            let (limit, offset) = limits(page);
+            all(
+                connection,
+                "SELECT * FROM approvals WHERE ?1 IS NULL OR user = ?1
+                 ORDER BY asked_at DESC, id DESC LIMIT ?2 OFFSET ?3",
+                params![only_user(scope), limit, offset],
+                read,
+            )
+        }
+    }
+}
+
+pub(super) fn expired(connection: &Connection, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+    all(
+        connection,
+        "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= ?1 ORDER BY expires_at",
+        [now.0],
+        read,
+    )
+}
+
+fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
+    let state: String = column(row, "state")?;
+    Ok(Approval {
+        run: id_column(row, "run", RunId)?,
+        user: UserId(column(row, "user")?),
+        question: json_column(row, "question")?,
+        asked_at: Timestamp(column(row, "asked_at")?),
+        state: match state.as_str() {
+            "pending" => ApprovalState::Pending,
+            "answered" => ApprovalState::Answered {
+                answer: json_column(row, "answer")?,
+                by: column(row, "answered_by")?,
+                answered_at: Timestamp(column(row, "answered_at")?),
+            },
+            _ => ApprovalState::Withdrawn,
+        },
+    })
+}

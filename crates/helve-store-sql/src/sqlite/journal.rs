@@ -1,0 +1,379 @@
+//! What the writer does to a run: open, append, claim.
+//!
+//! Each function looks first and writes second, and returns its own errors before the first write.
+
+use helve_store::{
+    Append, CallChange, Claimed, NewRun, Opened, Place, Recorded, Scope, StoreError, call_change,
+};
+use helve_types::{CallId, ConversationId, Fact, Message, RunId, RunState, Timestamp};
+use rusqlite::{Connection, params};
+
+use super::rows::{all, column, execute, first, id_column, to_json};
+use super::{conversations, runs};
+
+pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<Opened, StoreError> {
+    let at = new.started.event.at;
+    if let Some(replayed) = replayed(connection, new, at)? {
+        return Ok(replayed);
+    }
+    let history = match &new.place {
+        Place::Conversation(id) => free_conversation(connection, new, *id)?,
+        Place::NewConversation { .. } | Place::Nowhere => vec![],
+    };
+
+    execute(
+        connection,
+        "INSERT OR IGNORE INTO users (id, created_at) VALUES (?1, ?2)",
+        params![new.user.0, at.0],
+    )?;
+    if let Place::NewConversation { id, title } = &new.place {
+        execute(
+            connection,
+            "INSERT INTO conversations (id, user, title, messages, created_at, updated_at)
+             VALUES (?1, ?2, ?3, 0, ?4, ?4)",
+            params![id.0.as_bytes(), new.user.0, title, at.0],
+        )?;
+    }
+    execute(
+        connection,
+        "INSERT INTO runs (id, user, conversation, history, state, epoch, owner, resumes, setup, created_at)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7)",
+        params![
+            new.run.0.as_bytes(),
+            new.user.0,
+            new.place.conversation().as_ref().map(|id| id.0.as_bytes()),
+            history.len(),
+            new.owner,
+            to_json(&new.setup)?,
+            at.0,
+        ],
+    )?;
+    if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
+        keep_message(connection, conversation, message, at)?;
+    }
+    keep_event(connection, new.run, &new.started)?;
+    if let Some(key) = &new.key {
+        execute(
+            connection,
+            "DELETE FROM idempotency_keys WHERE expires_at <= ?1",
+            params![at.0],
+        )?;
+        execute(
+            connection,
+            "INSERT OR REPLACE INTO idempotency_keys (user, route, key, fingerprint, run, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                new.user.0,
+                key.route,
+                key.key,
+                key.fingerprint,
+                new.run.0.as_bytes(),
+                key.expires_at.0
+            ],
+        )?;
+    }
+    Ok(Opened::New { epoch: 1, history })
+}
+
+fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Option<Opened>, StoreError> {
+    let Some(key) = &new.key else { return Ok(None) };
+    let known = first(
+        connection,
+        "SELECT fingerprint, run FROM idempotency_keys
+         WHERE user = ?1 AND route = ?2 AND key = ?3 AND expires_at > ?4",
+        params![new.user.0, key.route, key.key, at.0],
+        |row| {
+            Ok((
+                column::<String>(row, "fingerprint")?,
+                id_column(row, "run", RunId)?,
+            ))
+        },
+    )?;
+    match known {
+        None => Ok(None),
+        Some((fingerprint, run)) if fingerprint == key.fingerprint => Ok(Some(Opened::Replayed { run })),
+        Some(_) => Err(StoreError::KeyReused),
+    }
+}
+
+/// The history of a conversation that is the user's and has no open run.
+fn free_conversation(
+    connection: &Connection,
+    new: &NewRun,
+    id: ConversationId,
+) -> Result<Vec<Message>, StoreError> {
+    let row = conversations::conversation(connection, &Scope::User(new.user.clone()), id)?;
+    match row.active_run {
+        Some(active) => Err(StoreError::Busy(active)),
+        None => conversations::history(connection, id, row.messages),
+    }
+}
+
+pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), StoreError> {
+    let fenced = || StoreError::Fenced(batch.run);
+    let (conversation, last_seq) = owned_run(connection, batch)?.ok_or_else(fenced)?;
+    if let Some(first) = batch.events.first()
+        && first.event.seq != last_seq + 1
+    {
+        // The commit of an earlier try may have gone through although we were told that it failed.
+        return if already_kept(connection, batch)? {
+            Ok(())
+        } else {
+            Err(fenced())
+        };
+    }
+    for recorded in &batch.events {
+        if let Fact::ApprovalAnswered { approval, .. } = &recorded.event.fact {
+            let pending = "SELECT 1 FROM approvals WHERE id = ?1 AND state = 'pending'";
+            first(connection, pending, [approval.0.as_bytes()], |_| Ok(()))?
+                .ok_or(StoreError::AlreadyAnswered)?;
+        }
+    }
+
+    for recorded in &batch.events {
+        keep_event(connection, batch.run, recorded)?;
+        derive(connection, batch.run, recorded)?;
+    }
+    for whole in &batch.wholes {
+        execute(
+            connection,
+            "INSERT OR REPLACE INTO outputs (run, call, text) VALUES (?1, ?2, ?3)",
+            params![batch.run.0.as_bytes(), whole.call.as_str(), whole.text],
+        )?;
+    }
+    let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
+    if let (Some(conversation), Some(message)) = (conversation, &batch.message) {
+        keep_message(connection, conversation, message, at)?;
+    }
+    match batch.state {
+        Some(state) => enter_state(connection, batch.run, state, at),
+        None => Ok(()),
+    }
+}
+
+/// The run's conversation and last sequence number, if the batch's writer still owns it.
+fn owned_run(
+    connection: &Connection,
+    batch: &Append,
+) -> Result<Option<(Option<ConversationId>, u64)>, StoreError> {
+    first(
+        connection,
+        "SELECT conversation, (SELECT max(seq) FROM run_events WHERE run = ?1) AS last_seq
+         FROM runs WHERE id = ?1 AND epoch = ?2",
+        params![batch.run.0.as_bytes(), batch.epoch],
+        |row| {
+            let conversation = super::rows::optional_id_column(row, "conversation", ConversationId)?;
+            Ok((conversation, column(row, "last_seq")?))
+        },
+    )
+}
+
+fn already_kept(connection: &Connection, batch: &Append) -> Result<bool, StoreError> {
+    for recorded in &batch.events {
+        let body: Option<String> = first(
+            connection,
+            "SELECT body FROM run_events WHERE run = ?1 AND seq = ?2",
+            params![batch.run.0.as_bytes(), recorded.event.seq],
+            |row| column(row, "body"),
+        )?;
+        if body.as_deref() != Some(&*recorded.json) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn keep_event(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT INTO run_events (run, seq, kind, body) VALUES (?1, ?2, ?3, ?4)",
+        params![
+            run.0.as_bytes(),
+            recorded.event.seq,
+            recorded.event.fact.kind(),
+            &*recorded.json
+        ],
+    )?;
+    Ok(())
+}
+
+fn keep_message(
+    connection: &Connection,
+    conversation: ConversationId,
+    message: &Message,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT INTO messages (conversation, ordinal, body)
+         SELECT id, messages + 1, ?2 FROM conversations WHERE id = ?1",
+        params![conversation.0.as_bytes(), to_json(message)?],
+    )?;
+    execute(
+        connection,
+        "UPDATE conversations SET messages = messages + 1, updated_at = ?2 WHERE id = ?1",
+        params![conversation.0.as_bytes(), at.0],
+    )?;
+    Ok(())
+}
+
+/// Brings the rows beside the log up to date with one event.
+fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
+    let at = recorded.event.at;
+    let fact = &recorded.event.fact;
+    match fact {
+        Fact::StepFinished { .. } => {
+            execute(
+                connection,
+                "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0",
+                [run.0.as_bytes()],
+            )?;
+        }
+        Fact::ApprovalAsked(question) => {
+            execute(
+                connection,
+                "INSERT INTO approvals (id, run, user, question, asked_at, expires_at, state)
+                 SELECT ?1, id, user, ?3, ?4, ?5, 'pending' FROM runs WHERE id = ?2",
+                params![
+                    question.approval.0.as_bytes(),
+                    run.0.as_bytes(),
+                    to_json(question)?,
+                    at.0,
+                    question.expires_at.0
+                ],
+            )?;
+        }
+        Fact::ApprovalAnswered {
+            approval, answer, by, ..
+        } => {
+            execute(
+                connection,
+                "UPDATE approvals SET state = 'answered', answer = ?2, answered_by = ?3, answered_at = ?4
+                 WHERE id = ?1 AND state = 'pending'",
+                params![approval.0.as_bytes(), to_json(answer)?, by, at.0],
+            )?;
+        }
+        _ => {}
+    }
+    match (fact.call(), call_change(fact)) {
+        (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
+        _ => Ok(()),
+    }
+}
+
+fn change_call(
+    connection: &Connection,
+    run: RunId,
+    at: Timestamp,
+    call: &CallId,
+    change: &CallChange<'_>,
+) -> Result<(), StoreError> {
+    let (run, call) = (run.0.as_bytes(), call.as_str());
+    match change {
+        CallChange::Plan {
+            step,
+            tool,
+            arguments,
+            provider_id,
+        } => execute(
+            connection,
+            "INSERT INTO tool_calls
+                 (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7)",
+            params![run, call, step, provider_id, tool, arguments, at.0],
+        ),
+        CallChange::Start {
+            tool,
+            version,
+            effect,
+            attempt,
+            arguments,
+        } => execute(
+            connection,
+            "UPDATE tool_calls SET state = 'started', tool = ?3, version = ?4, effect = ?5, attempt = ?6,
+                 arguments = coalesce(?7, arguments), started_at = ?8
+             WHERE run = ?1 AND id = ?2",
+            params![
+                run,
+                call,
+                tool,
+                version,
+                runs::effect_word(*effect),
+                attempt,
+                arguments,
+                at.0
+            ],
+        ),
+        CallChange::Move(state) => execute(
+            connection,
+            "UPDATE tool_calls SET state = ?3, ended_at = CASE WHEN ?3 = 'unknown' THEN ?4 END
+             WHERE run = ?1 AND id = ?2",
+            params![run, call, state.as_str(), at.0],
+        ),
+        CallChange::Settle { state, trail } => execute(
+            connection,
+            "UPDATE tool_calls SET state = ?3, trail = ?4, ended_at = ?5 WHERE run = ?1 AND id = ?2",
+            params![run, call, state.as_str(), to_json(trail)?, at.0],
+        ),
+    }?;
+    Ok(())
+}
+
+fn enter_state(
+    connection: &Connection,
+    run: RunId,
+    state: RunState,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let ended_at = state.is_final().then_some(at.0);
+    execute(
+        connection,
+        "UPDATE runs SET state = ?2, ended_at = ?3 WHERE id = ?1",
+        params![run.0.as_bytes(), state.as_str(), ended_at],
+    )?;
+    if state.is_final() {
+        execute(
+            connection,
+            "UPDATE approvals SET state = 'withdrawn' WHERE run = ?1 AND state = 'pending'",
+            [run.0.as_bytes()],
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn claim(
+    connection: &Connection,
+    run: RunId,
+    owner: &str,
+    counts_as_resume: bool,
+) -> Result<Claimed, StoreError> {
+    let changed = execute(
+        connection,
+        "UPDATE runs SET epoch = epoch + 1, owner = ?2, resumes = resumes + ?3 WHERE id = ?1",
+        params![run.0.as_bytes(), owner, u32::from(counts_as_resume)],
+    )?;
+    if changed == 0 {
+        return Err(StoreError::NotFound("run"));
+    }
+    let record = runs::run(connection, &Scope::Everyone, run)?;
+    let claim: Vec<(u64, u64)> = all(
+        connection,
+        "SELECT epoch, history FROM runs WHERE id = ?1",
+        [run.0.as_bytes()],
+        |row| Ok((column(row, "epoch")?, column(row, "history")?)),
+    )?;
+    let Some((epoch, before)) = claim.first().copied() else {
+        return Err(StoreError::NotFound("run"));
+    };
+    let history = match record.conversation {
+        Some(conversation) => conversations::history(connection, conversation, before)?,
+        None => vec![],
+    };
+    let events = runs::events(connection, run, 0, usize::MAX)?;
+    Ok(Claimed {
+        epoch,
+        record,
+        history,
+        events,
+    })
+}

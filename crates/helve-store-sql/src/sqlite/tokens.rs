@@ -1,0 +1,68 @@
+//! Access tokens and the audit trail.
+
+use helve_store::{AuditEntry, StoreError, Token, TokenRights};
+use helve_types::{Timestamp, UserId};
+use rusqlite::{Connection, Row, params};
+
+use super::rows::{all, column, execute, word_column};
+
+pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            token.id,
+            token.secret_hash,
+            token.user.0,
+            token.rights.as_str(),
+            token.note,
+            token.created_at.0,
+            token.revoked_at.map(|at| at.0)
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
+    all(
+        connection,
+        "SELECT * FROM tokens ORDER BY created_at, id",
+        [],
+        read,
+    )
+}
+
+fn read(row: &Row<'_>) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: column(row, "id")?,
+        secret_hash: column(row, "secret_hash")?,
+        user: UserId(column(row, "user")?),
+        rights: word_column(row, "rights", TokenRights::parse)?,
+        note: column(row, "note")?,
+        created_at: Timestamp(column(row, "created_at")?),
+        revoked_at: column::<Option<i64>>(row, "revoked_at")?.map(Timestamp),
+    })
+}
+
+pub(super) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    let changed = execute(
+        connection,
+        "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
+        params![id, at.0],
+    )?;
+    if changed == 0 {
+        Err(StoreError::NotFound("token"))
+    } else {
+        Ok(())
+    }
+}
+
+pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT INTO audit (at, by, action, detail) VALUES (?1, ?2, ?3, ?4)",
+        params![entry.at.0, entry.by, entry.action, entry.detail],
+    )?;
+    Ok(())
+}

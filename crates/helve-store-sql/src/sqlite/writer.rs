@@ -1,0 +1,214 @@
+//! The one writer: a thread that commits what has gathered, once, and then wakes everybody it kept waiting.
+//!
+//! A commit costs a sync of the disk, so work that arrives during one shares the next. `Soon` work waits a
+//! few milliseconds for company; `Now` work takes along whatever is queued. Work is tried again alone when a
+//! batch fails, so that one bad statement cannot fail its neighbours.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use helve_store::{StoreError, Urgency};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::unavailable;
+
+const GATHER: Duration = Duration::from_millis(10);
+const BATCH_MAX: usize = 64;
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Something to do inside a transaction.
+///
+/// `apply` looks before it writes: an error other than `Unavailable` promises that nothing was written, so
+/// that the rest of the batch can go on.
+trait Job: Send {
+    fn apply(&mut self, connection: &Connection) -> Result<(), StoreError>;
+
+    /// Called once, after the transaction: tells whoever waits.
+    fn settle(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+struct Queued {
+    job: Box<dyn Job>,
+    urgency: Urgency,
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Sender<Queued>,
+}
+
+impl Writer {
+    pub(super) fn spawn(connection: Connection) -> Result<(Self, JoinHandle<()>), std::io::Error> {
+        let (queue, jobs) = channel();
+        let thread = std::thread::Builder::new()
+            .name("helve-writer".into())
+            .spawn(move || write_until_closed(&connection, &jobs))?;
+        Ok((Self { queue }, thread))
+    }
+
+    /// Queues the work at once; the future resolves when it is durable or has failed.
+    pub(super) fn submit<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+        published: impl FnOnce(&T) + Send + 'static,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Task {
+            work,
+            published,
+            result: None,
+            reply,
+        });
+        let gone = self.queue.send(Queued { job, urgency }).is_err();
+        async move {
+            if gone {
+                return Err(closed());
+            }
+            answer.await.unwrap_or_else(|_| Err(closed()))
+        }
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the database is closed".into())
+}
+
+struct Task<T, W, P> {
+    work: W,
+    published: P,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W, P> Job for Task<T, W, P>
+where
+    T: Send,
+    W: FnMut(&Connection) -> Result<T, StoreError> + Send,
+    P: FnOnce(&T) + Send,
+{
+    fn apply(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        self.result = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self {
+            published,
+            result,
+            reply,
+            ..
+        } = *self;
+        let outcome = outcome.and_then(|()| result.ok_or_else(closed));
+        if let Ok(value) = &outcome {
+            published(value);
+        }
+        // Nobody waits for work that was only noted.
+        _ = reply.send(outcome);
+    }
+}
+
+fn write_until_closed(connection: &Connection, jobs: &Receiver<Queued>) {
+    let mut written = false;
+    loop {
+        match jobs.recv_timeout(IDLE) {
+            Ok(first) => {
+                commit(connection, gather(first, jobs));
+                written = true;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if std::mem::take(&mut written) {
+                    checkpoint(connection);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    checkpoint(connection);
+}
+
+fn gather(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
+    let mut hurry = first.urgency == Urgency::Now;
+    let mut batch = vec![first.job];
+    let until = Instant::now() + GATHER;
+    while batch.len() < BATCH_MAX {
+        let next = if hurry {
+            jobs.try_recv().ok()
+        } else {
+            jobs.recv_timeout(until.saturating_duration_since(Instant::now()))
+                .ok()
+        };
+        let Some(next) = next else { break };
+        hurry |= next.urgency == Urgency::Now;
+        batch.push(next.job);
+    }
+    batch
+}
+
+fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) {
+    match transact(connection, &mut batch) {
+        Ok(outcomes) => {
+            for (job, outcome) in batch.into_iter().zip(outcomes) {
+                job.settle(outcome);
+            }
+        }
+        Err(_) if batch.len() > 1 => {
+            for job in batch {
+                commit(connection, vec![job]);
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, "a write to the database failed");
+            for job in batch {
+                job.settle(Err(error.clone()));
+            }
+        }
+    }
+}
+
+/// Applies all jobs in one transaction; `Err` means that nothing at all was kept.
+fn transact(
+    connection: &Connection,
+    batch: &mut [Box<dyn Job>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    connection
+        .prepare_cached("BEGIN IMMEDIATE")
+        .and_then(|mut begin| begin.execute([]))
+        .map_err(unavailable)?;
+    let mut outcomes = Vec::with_capacity(batch.len());
+    for job in batch {
+        match job.apply(connection) {
+            Err(error @ StoreError::Unavailable(_)) => {
+                roll_back(connection);
+                return Err(error);
+            }
+            outcome => outcomes.push(outcome),
+        }
+    }
+    let committed = connection
+        .prepare_cached("COMMIT")
+        .and_then(|mut commit| commit.execute([]));
+    if let Err(error) = committed {
+        roll_back(connection);
+        return Err(unavailable(error));
+    }
+    Ok(outcomes)
+}
+
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit()
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "a failed transaction could not be rolled back");
+    }
+}
+
+/// Moves the log into the database file and empties it, while nobody is in a hurry.
+fn checkpoint(connection: &Connection) {
+    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    if let Err(error) = done {
+        tracing::debug!(%error, "the write-ahead log could not be emptied");
+    }
+}

@@ -1,0 +1,27 @@
+//! SQLite keeps the contract, and keeps it over restarts.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod restart;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use helve_store::Store;
+use helve_store_sql::{DataDir, SqliteStore};
+use helve_types::Timestamp;
+
+/// A directory of its own, under the build's folder for such things.
+fn scratch() -> PathBuf {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap().keep()
+}
+
+fn open(dir: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(DataDir::hold(dir).unwrap(), Timestamp(1)).unwrap())
+}
+
+async fn fresh() -> Arc<dyn Store> {
+    open(&scratch())
+}
+
+helve_store::store_contract!(fresh());

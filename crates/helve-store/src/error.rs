@@ -1,0 +1,30 @@
+//! What can go wrong while remembering, by what the caller does next.
+
+use helve_types::RunId;
+
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// Not there, or not visible in this scope; callers are not told which.
+    #[error("no such {0}")]
+    NotFound(&'static str),
+
+    /// The conversation has a run that is not over.
+    #[error("the conversation is busy with run {0}")]
+    Busy(RunId),
+
+    /// The idempotency key was used before, for another request.
+    #[error("the idempotency key was already used for a different request")]
+    KeyReused,
+
+    /// Somebody else owns the run now, or an earlier append was lost: stop, and let the log speak.
+    #[error("run {0} is no longer ours to write")]
+    Fenced(RunId),
+
+    /// The approval was settled before.
+    #[error("the question was already answered")]
+    AlreadyAnswered,
+
+    /// The medium failed; nothing of the request was kept.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+}

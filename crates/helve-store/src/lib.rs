@@ -1,0 +1,24 @@
+//! What it means to remember.
+//!
+//! Owns the `Store` port: the journal of runs, and the conversations, approvals and tokens beside it. All
+//! changes of a run are appended facts; rows are derived from them in the same transaction (`projection`).
+//! `MemoryStore` is the fake that tests use and the plainest statement of the semantics; `contract` is the
+//! suite that every implementation passes. Nothing here knows SQL.
+
+#[cfg(feature = "contract")]
+pub mod contract;
+mod error;
+mod memory;
+mod port;
+mod projection;
+mod records;
+
+pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use port::{Store, StoreFuture};
+pub use projection::{CallChange, call_change};
+pub use records::{
+    Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
+    Conversation, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunRecord, Scope, Token,
+    TokenRights, Urgency, Whole,
+};

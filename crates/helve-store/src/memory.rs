@@ -1,0 +1,563 @@
+//! A store in memory: the fake for tests, and the plainest statement of what a store does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use helve_types::{
+    ApprovalId, CallId, ConversationId, Fact, Message, RunId, Timestamp, ToolCall, Trail, UserId,
+};
+
+use crate::{
+    Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
+    Conversation, NewRun, Opened, Page, Place, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture,
+    Token, Urgency, call_change,
+};
+
+#[derive(Default)]
+pub struct MemoryStore {
+    shelves: Mutex<Shelves>,
+}
+
+#[derive(Default)]
+struct Shelves {
+    runs: BTreeMap<RunId, RunShelf>,
+    conversations: BTreeMap<ConversationId, ConversationShelf>,
+    calls: BTreeMap<CallId, CallRecord>,
+    wholes: HashMap<CallId, String>,
+    approvals: BTreeMap<ApprovalId, Approval>,
+    keys: HashMap<(UserId, String, String), (String, RunId)>,
+    tokens: BTreeMap<String, Token>,
+    audit: Vec<AuditEntry>,
+}
+
+struct RunShelf {
+    record: RunRecord,
+    epoch: u64,
+    log: Vec<Recorded>,
+    /// How many messages of the conversation were there before the run's own.
+    history: usize,
+}
+
+struct ConversationShelf {
+    row: Conversation,
+    messages: Vec<Message>,
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Shelves) -> Result<T, StoreError>,
+    ) -> StoreFuture<'static, T> {
+        let result = work(&mut self.shelves());
+        Box::pin(std::future::ready(result))
+    }
+
+    fn shelves(&self) -> MutexGuard<'_, Shelves> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelves {
+    fn open_run(&mut self, new: NewRun) -> Result<Opened, StoreError> {
+        if let Some(key) = &new.key {
+            let name = (new.user.clone(), key.route.clone(), key.key.clone());
+            if let Some((fingerprint, run)) = self.keys.get(&name) {
+                return if *fingerprint == key.fingerprint {
+                    Ok(Opened::Replayed { run: *run })
+                } else {
+                    Err(StoreError::KeyReused)
+                };
+            }
+        }
+        let at = new.started.event.at;
+        let history = match &new.place {
+            Place::NewConversation { id, title } => {
+                let row = Conversation {
+                    id: *id,
+                    user: new.user.clone(),
+                    title: title.clone(),
+                    messages: 0,
+                    created_at: at,
+                    updated_at: at,
+                    active_run: None,
+                };
+                self.conversations.insert(
+                    *id,
+                    ConversationShelf {
+                        row,
+                        messages: vec![],
+                    },
+                );
+                vec![]
+            }
+            Place::Conversation(id) => {
+                let shelf = self.conversation(&Scope::User(new.user.clone()), *id)?;
+                if let Some(active) = shelf.row.active_run {
+                    return Err(StoreError::Busy(active));
+                }
+                shelf.messages.clone()
+            }
+            Place::Nowhere => vec![],
+        };
+        if let Some(shelf) = new
+            .place
+            .conversation()
+            .and_then(|id| self.conversations.get_mut(&id))
+        {
+            shelf.row.active_run = Some(new.run);
+            shelf.keep(at, new.message.iter().cloned());
+        }
+        if let Some(key) = new.key {
+            self.keys
+                .insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run));
+        }
+        let record = RunRecord {
+            run: new.run,
+            user: new.user,
+            conversation: new.place.conversation(),
+            state: helve_types::RunState::Running,
+            setup: new.setup,
+            last_seq: 1,
+            resumes: 0,
+            created_at: at,
+            ended_at: None,
+        };
+        let shelf = RunShelf {
+            record,
+            epoch: 1,
+            log: vec![(*new.started).clone()],
+            history: history.len(),
+        };
+        self.runs.insert(new.run, shelf);
+        Ok(Opened::New { epoch: 1, history })
+    }
+
+    fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
+        let fenced = StoreError::Fenced(batch.run);
+        let shelf = self.runs.get(&batch.run).ok_or_else(|| fenced.clone())?;
+        let expected = batch
+            .events
+            .first()
+            .map_or(shelf.record.last_seq + 1, |first| first.event.seq);
+        if shelf.epoch != batch.epoch || shelf.record.last_seq + 1 != expected {
+            return Err(fenced);
+        }
+        for recorded in &batch.events {
+            if let Fact::ApprovalAnswered { approval, .. } = &recorded.event.fact {
+                let pending = self.approvals.get(approval).map(|held| &held.state);
+                if pending != Some(&ApprovalState::Pending) {
+                    return Err(StoreError::AlreadyAnswered);
+                }
+            }
+        }
+        for recorded in &batch.events {
+            self.derive(batch.run, recorded);
+        }
+        for whole in &batch.wholes {
+            self.wholes.insert(whole.call.clone(), whole.text.clone());
+        }
+        self.settle(batch);
+        Ok(())
+    }
+
+    fn derive(&mut self, run: RunId, recorded: &Recorded) {
+        let at = recorded.event.at;
+        let fact = &recorded.event.fact;
+        let Some(shelf) = self.runs.get_mut(&run) else {
+            return;
+        };
+        shelf.log.push(recorded.clone());
+        shelf.record.last_seq = recorded.event.seq;
+        if let Fact::StepFinished { .. } = fact {
+            shelf.record.resumes = 0;
+        }
+        if let Fact::ApprovalAsked(question) = fact {
+            let approval = Approval {
+                run,
+                user: shelf.record.user.clone(),
+                question: question.clone(),
+                asked_at: at,
+                state: ApprovalState::Pending,
+            };
+            self.approvals.insert(approval.id(), approval);
+        }
+        if let Fact::ApprovalAnswered {
+            approval, answer, by, ..
+        } = fact
+            && let Some(held) = self.approvals.get_mut(approval)
+        {
+            held.state = ApprovalState::Answered {
+                answer: answer.clone(),
+                by: by.clone(),
+                answered_at: at,
+            };
+        }
+        if let (Some(call), Some(change)) = (fact.call(), call_change(fact)) {
+            self.change_call(run, at, call, change);
+        }
+    }
+
+    fn change_call(&mut self, run: RunId, at: Timestamp, id: &CallId, change: CallChange<'_>) {
+        if let CallChange::Plan {
+            step,
+            tool,
+            arguments,
+            provider_id,
+        } = change
+        {
+            let call = ToolCall {
+                id: id.clone(),
+                provider_id: provider_id.map(str::to_owned),
+                name: tool.to_owned(),
+                arguments: arguments.to_owned(),
+            };
+            let record = CallRecord {
+                call,
+                run,
+                step,
+                state: CallState::Planned,
+                attempt: 0,
+                effect: None,
+                version: None,
+                trail: Trail::default(),
+                requested_at: at,
+                started_at: None,
+                ended_at: None,
+            };
+            self.calls.insert(id.clone(), record);
+            return;
+        }
+        let Some(record) = self.calls.get_mut(id) else {
+            return;
+        };
+        match change {
+            CallChange::Plan { .. } => {}
+            CallChange::Start {
+                tool,
+                version,
+                effect,
+                attempt,
+                arguments,
+            } => {
+                record.state = CallState::Started;
+                record.call.name = tool.to_owned();
+                record.version = Some(version.to_owned());
+                record.effect = Some(effect);
+                record.attempt = attempt;
+                record.started_at = Some(at);
+                if let Some(arguments) = arguments {
+                    record.call.arguments = arguments.to_owned();
+                }
+            }
+            CallChange::Move(state) => {
+                record.state = state;
+                if state == CallState::Unknown {
+                    record.ended_at = Some(at);
+                }
+            }
+            CallChange::Settle { state, trail } => {
+                record.state = state;
+                record.trail = trail.clone();
+                record.ended_at = Some(at);
+            }
+        }
+    }
+
+    fn settle(&mut self, batch: &Append) {
+        let Some(shelf) = self.runs.get_mut(&batch.run) else {
+            return;
+        };
+        let at = batch
+            .events
+            .last()
+            .map_or(shelf.record.created_at, |last| last.event.at);
+        if let Some(state) = batch.state {
+            shelf.record.state = state;
+            if state.is_final() {
+                shelf.record.ended_at = Some(at);
+            }
+        }
+        let over = shelf.record.state.is_final();
+        if let Some(place) = shelf
+            .record
+            .conversation
+            .and_then(|id| self.conversations.get_mut(&id))
+        {
+            place.keep(at, batch.message.iter().cloned());
+            if over && place.row.active_run == Some(batch.run) {
+                place.row.active_run = None;
+            }
+        }
+        if over {
+            let held = self.approvals.values_mut().filter(|held| held.run == batch.run);
+            for approval in held.filter(|held| held.state == ApprovalState::Pending) {
+                approval.state = ApprovalState::Withdrawn;
+            }
+        }
+    }
+
+    fn claim(&mut self, run: RunId, counts_as_resume: bool) -> Result<Claimed, StoreError> {
+        let shelf = self.runs.get_mut(&run).ok_or(StoreError::NotFound("run"))?;
+        shelf.epoch += 1;
+        shelf.record.resumes += u32::from(counts_as_resume);
+        let messages = shelf
+            .record
+            .conversation
+            .and_then(|id| self.conversations.get(&id));
+        Ok(Claimed {
+            epoch: shelf.epoch,
+            record: shelf.record.clone(),
+            history: messages.map_or(vec![], |place| place.messages[..shelf.history].to_vec()),
+            events: shelf.log.clone(),
+        })
+    }
+
+    fn conversation(&self, scope: &Scope, id: ConversationId) -> Result<&ConversationShelf, StoreError> {
+        self.conversations
+            .get(&id)
+            .filter(|shelf| scope.sees(&shelf.row.user))
+            .ok_or(StoreError::NotFound("conversation"))
+    }
+
+    fn delete_conversation(&mut self, scope: &Scope, id: ConversationId) -> Result<(), StoreError> {
+        if let Some(active) = self.conversation(scope, id)?.row.active_run {
+            return Err(StoreError::Busy(active));
+        }
+        self.conversations.remove(&id);
+        let gone = |run: RunId, runs: &BTreeMap<RunId, RunShelf>| {
+            runs.get(&run)
+                .is_some_and(|shelf| shelf.record.conversation == Some(id))
+        };
+        self.approvals.retain(|_, held| !gone(held.run, &self.runs));
+        self.wholes
+            .retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
+        self.calls.retain(|_, call| !gone(call.run, &self.runs));
+        self.keys.retain(|_, (_, run)| !gone(*run, &self.runs));
+        self.runs.retain(|_, shelf| shelf.record.conversation != Some(id));
+        Ok(())
+    }
+}
+
+impl ConversationShelf {
+    fn keep(&mut self, at: Timestamp, messages: impl IntoIterator<Item = Message>) {
+        self.messages.extend(messages);
+        self.row.messages = self.messages.len() as u64;
+        self.row.updated_at = at;
+    }
+}
+
+fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
+    items.skip(page.offset).take(page.limit).collect()
+}
+
+impl Store for MemoryStore {
+    fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
+        self.with(|all| all.open_run(new))
+    }
+
+    fn append(&self, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
+        let result = self.shelves().append(&batch);
+        if result.is_ok()
+            && let Some(publish) = batch.on_commit.take()
+        {
+            publish(&batch.events);
+        }
+        Box::pin(std::future::ready(result))
+    }
+
+    fn claim(&self, run: RunId, _: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
+        self.with(|all| all.claim(run, counts_as_resume))
+    }
+
+    fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {
+        self.with(|all| {
+            let shelf = all.runs.get(&run).filter(|shelf| scope.sees(&shelf.record.user));
+            shelf
+                .map(|shelf| shelf.record.clone())
+                .ok_or(StoreError::NotFound("run"))
+        })
+    }
+
+    fn runs(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.with(|all| {
+            let seen = all.runs.values().rev().map(|shelf| &shelf.record);
+            Ok(page(seen.filter(|record| scope.sees(&record.user)).cloned(), at))
+        })
+    }
+
+    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.with(|all| {
+            let records = all.runs.values().map(|shelf| &shelf.record);
+            Ok(records
+                .filter(|record| !record.state.is_final())
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {
+        self.with(|all| {
+            let log = all.runs.get(&run).map_or(&[][..], |shelf| &shelf.log);
+            Ok(log
+                .iter()
+                .filter(|recorded| recorded.event.seq > after)
+                .take(limit)
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
+        self.with(|all| {
+            let mut calls: Vec<_> = all
+                .calls
+                .values()
+                .filter(|call| call.run == run)
+                .cloned()
+                .collect();
+            calls.sort_by_key(|call| (call.step, call.requested_at));
+            Ok(calls)
+        })
+    }
+
+    fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
+        self.with(|all| {
+            all.wholes
+                .get(&call)
+                .cloned()
+                .ok_or(StoreError::NotFound("output"))
+        })
+    }
+
+    fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
+        self.with(|all| {
+            let held = all.approvals.get(&approval).filter(|held| scope.sees(&held.user));
+            held.cloned().ok_or(StoreError::NotFound("approval"))
+        })
+    }
+
+    fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>> {
+        self.with(|all| {
+            let mut seen: Vec<_> = all
+                .approvals
+                .values()
+                .filter(|held| scope.sees(&held.user))
+                .collect();
+            seen.sort_by_key(|held| (held.asked_at, held.id()));
+            Ok(match filter {
+                ApprovalFilter::Pending => seen
+                    .into_iter()
+                    .filter(|held| held.state == ApprovalState::Pending)
+                    .cloned()
+                    .collect(),
+                ApprovalFilter::All(at) => page(seen.into_iter().rev().cloned(), at),
+            })
+        })
+    }
+
+    fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.with(|all| {
+            let pending = all
+                .approvals
+                .values()
+                .filter(|held| held.state == ApprovalState::Pending);
+            Ok(pending
+                .filter(|held| held.question.expires_at <= now)
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn conversations(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<Conversation>> {
+        self.with(|all| {
+            let mut seen: Vec<_> = all.conversations.values().map(|shelf| &shelf.row).collect();
+            seen.retain(|row| scope.sees(&row.user));
+            seen.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.id)));
+            Ok(page(seen.into_iter().cloned(), at))
+        })
+    }
+
+    fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation> {
+        self.with(|all| {
+            all.conversation(&scope, conversation)
+                .map(|shelf| shelf.row.clone())
+        })
+    }
+
+    fn messages(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Vec<Message>> {
+        self.with(|all| {
+            all.conversation(&scope, conversation)
+                .map(|shelf| shelf.messages.clone())
+        })
+    }
+
+    fn rename_conversation(
+        &self,
+        scope: Scope,
+        conversation: ConversationId,
+        title: String,
+    ) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.conversation(&scope, conversation)?;
+            if let Some(shelf) = all.conversations.get_mut(&conversation) {
+                shelf.row.title = title;
+            }
+            Ok(())
+        })
+    }
+
+    fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()> {
+        self.with(|all| all.delete_conversation(&scope, conversation))
+    }
+
+    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.tokens.insert(token.id.clone(), token);
+            Ok(())
+        })
+    }
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
+        self.with(|all| Ok(all.tokens.values().cloned().collect()))
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            let token = all.tokens.get_mut(&id).ok_or(StoreError::NotFound("token"))?;
+            token.revoked_at.get_or_insert(at);
+            Ok(())
+        })
+    }
+
+    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.audit.push(entry);
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.with(|_| Ok(()))
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        self.with(|_| Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    async fn empty() -> Arc<dyn Store> {
+        Arc::new(MemoryStore::new())
+    }
+
+    crate::store_contract!(empty());
+}

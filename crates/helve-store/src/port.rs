@@ -1,0 +1,96 @@
+//! The `Store` port.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+
+use crate::{
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
+    Recorded, RunRecord, Scope, StoreError, Token, Urgency,
+};
+
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Where everything durable lives.
+///
+/// An implementer promises: what a future resolved with `Ok` survives a crash of the process and of the
+/// machine; each method is one transaction, kept whole or not at all; appends of one run are written in the
+/// order of the calls; facts become visible to `on_commit` and to readers only after they are durable; and
+/// no method shows anything outside its `Scope`.
+pub trait Store: Send + Sync + 'static {
+    // Runs and their log
+
+    /// Records a run with its first event and the user's message, and returns the history before it.
+    fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened>;
+
+    /// Appends facts and derives the rows from them.
+    ///
+    /// The batch is queued when this is called, not when the future is polled, so a caller may let `Soon`
+    /// batches ride with its next `Now` batch. A lost batch makes all later ones of the run fail.
+    fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()>;
+
+    /// Takes a run over: whoever owned it before can no longer append.
+    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed>;
+
+    fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord>;
+
+    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
+
+    /// Every run that is not over, oldest first.
+    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
+
+    /// Events with a sequence number above `after`, in order.
+    fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>>;
+
+    fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;
+
+    /// The whole text of an output that was too large for the model.
+    fn whole_output(&self, call: CallId) -> StoreFuture<'_, String>;
+
+    // Approvals
+
+    fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval>;
+
+    fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>>;
+
+    /// Pending approvals whose time is up.
+    fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
+
+    // Conversations
+
+    fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>>;
+
+    fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation>;
+
+    fn messages(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Vec<Message>>;
+
+    fn rename_conversation(
+        &self,
+        scope: Scope,
+        conversation: ConversationId,
+        title: String,
+    ) -> StoreFuture<'_, ()>;
+
+    /// Forgets a conversation with its messages, runs and events; refused while a run is not over.
+    fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()>;
+
+    // Access
+
+    fn create_token(&self, token: Token) -> StoreFuture<'_, ()>;
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<Token>>;
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()>;
+
+    /// Adds to the record of what people with rights did.
+    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()>;
+
+    // The medium itself
+
+    /// Writes and reads; fails if either does.
+    fn check(&self) -> StoreFuture<'_, ()>;
+
+    /// Makes everything durable and closes; nothing may be called afterwards.
+    fn close(&self) -> StoreFuture<'_, ()>;
+}

@@ -1,0 +1,363 @@
+//! What goes into a store and what comes out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use helve_types::{
+    Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, Message, Question, RunId,
+    RunSetup, RunState, Timestamp, ToolCall, Trail, UserId,
+};
+use serde::Serialize;
+
+use crate::StoreError;
+
+/// Whose things may be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    User(UserId),
+    /// An administrator, or the server itself.
+    Everyone,
+}
+
+impl Scope {
+    pub fn sees(&self, owner: &UserId) -> bool {
+        match self {
+            Self::User(user) => user == owner,
+            Self::Everyone => true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    pub offset: usize,
+    pub limit: usize,
+}
+
+impl Page {
+    pub fn first(limit: usize) -> Self {
+        Self { offset: 0, limit }
+    }
+}
+
+/// An event together with the bytes it is written and sent as, which are made once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    pub event: Event,
+    pub json: Arc<str>,
+}
+
+impl Recorded {
+    pub fn new(seq: u64, at: Timestamp, fact: Fact) -> Self {
+        let body = EventBody { at, fact };
+        let json = match serde_json::to_string(&body) {
+            Ok(json) => json.into(),
+            Err(error) => unreachable!("facts are plain data with string keys: {error}"),
+        };
+        Self {
+            event: Event {
+                seq,
+                at,
+                fact: body.fact,
+            },
+            json,
+        }
+    }
+
+    /// Reads an event back from its bytes.
+    pub fn parse(seq: u64, json: &str) -> Result<Self, StoreError> {
+        let body: EventBody = serde_json::from_str(json)
+            .map_err(|error| StoreError::Unavailable(format!("event {seq} is unreadable: {error}")))?;
+        Ok(Self {
+            event: Event {
+                seq,
+                at: body.at,
+                fact: body.fact,
+            },
+            json: json.into(),
+        })
+    }
+}
+
+/// Where a new run belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    NewConversation {
+        id: ConversationId,
+        title: String,
+    },
+    Conversation(ConversationId),
+    /// The client keeps the history.
+    Nowhere,
+}
+
+impl Place {
+    pub fn conversation(&self) -> Option<ConversationId> {
+        match self {
+            Self::NewConversation { id, .. } | Self::Conversation(id) => Some(*id),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    pub run: RunId,
+    pub user: UserId,
+    pub owner: String,
+    pub setup: RunSetup,
+    pub place: Place,
+    /// The user's message; absent where the client keeps the history.
+    pub message: Option<Message>,
+    /// The `run.started` event, with sequence number 1.
+    pub started: Arc<Recorded>,
+    pub key: Option<IdempotencyKey>,
+}
+
+/// Makes a repeated request find the run that the first one started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    pub route: String,
+    pub key: String,
+    /// A hash over method, route and body.
+    pub fingerprint: String,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opened {
+    New {
+        epoch: u64,
+        /// The conversation before the message that started the run.
+        history: Vec<Message>,
+    },
+    /// The same request was made before; this is its run.
+    Replayed { run: RunId },
+}
+
+/// How soon a batch must be durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Somebody waits.
+    Now,
+    /// May wait a few milliseconds for company.
+    Soon,
+}
+
+pub type OnCommit = Box<dyn FnOnce(&[Arc<Recorded>]) + Send>;
+
+/// Facts of one run that become durable together.
+pub struct Append {
+    pub run: RunId,
+    /// The claim under which the writer owns the run.
+    pub epoch: u64,
+    /// Numbered without gaps from the last event that the writer knows of.
+    pub events: Vec<Arc<Recorded>>,
+    pub state: Option<RunState>,
+    /// The assistant's message, once the run is over.
+    pub message: Option<Message>,
+    pub wholes: Vec<Whole>,
+    /// Called after the commit and before the future resolves.
+    pub on_commit: Option<OnCommit>,
+}
+
+impl fmt::Debug for Append {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Append")
+            .field("run", &self.run)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An output too large for the log, kept beside it.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    pub call: CallId,
+    pub text: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub epoch: u64,
+    pub record: RunRecord,
+    /// The conversation before the message that started the run.
+    pub history: Vec<Message>,
+    pub events: Vec<Recorded>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRecord {
+    pub run: RunId,
+    pub user: UserId,
+    pub conversation: Option<ConversationId>,
+    pub state: RunState,
+    pub setup: RunSetup,
+    pub last_seq: u64,
+    /// How often a start of the server took it up since it last made progress.
+    pub resumes: u32,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Conversation {
+    pub id: ConversationId,
+    pub user: UserId,
+    pub title: String,
+    pub messages: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The run that is not over, if there is one.
+    pub active_run: Option<RunId>,
+}
+
+/// The ledger row of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    pub call: ToolCall,
+    pub run: RunId,
+    pub step: u32,
+    pub state: CallState,
+    pub attempt: u32,
+    pub effect: Option<Effect>,
+    pub version: Option<String>,
+    pub trail: Trail,
+    pub requested_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    Planned,
+    /// A person is asked.
+    Asked,
+    Approved,
+    Started,
+    /// The client has it.
+    Delegated,
+    Succeeded,
+    Failed,
+    Denied,
+    Expired,
+    Unknown,
+}
+
+impl CallState {
+    pub const ALL: [Self; 10] = [
+        Self::Planned,
+        Self::Asked,
+        Self::Approved,
+        Self::Started,
+        Self::Delegated,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Denied,
+        Self::Expired,
+        Self::Unknown,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Asked => "asked",
+            Self::Approved => "approved",
+            Self::Started => "started",
+            Self::Delegated => "delegated",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// A question to a person, as a durable object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Approval {
+    pub run: RunId,
+    pub user: UserId,
+    #[serde(flatten)]
+    pub question: Question,
+    pub asked_at: Timestamp,
+    #[serde(flatten)]
+    pub state: ApprovalState,
+}
+
+impl Approval {
+    pub fn id(&self) -> ApprovalId {
+        self.question.approval
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ApprovalState {
+    Pending,
+    Answered {
+        answer: Answer,
+        by: String,
+        answered_at: Timestamp,
+    },
+    /// The run ended before anybody answered.
+    Withdrawn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalFilter {
+    Pending,
+    All(Page),
+}
+
+/// An access token, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Token {
+    /// The public half; it names the token in lists and logs.
+    pub id: String,
+    /// SHA-256 of the secret half: it has 256 random bits, so a fast hash is right.
+    #[serde(skip)]
+    pub secret_hash: [u8; 32],
+    pub user: UserId,
+    pub rights: TokenRights,
+    pub note: String,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenRights {
+    Chat,
+    /// Everything, other people's things included.
+    Admin,
+}
+
+impl TokenRights {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Chat, Self::Admin]
+            .into_iter()
+            .find(|rights| rights.as_str() == text)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    pub at: Timestamp,
+    pub by: String,
+    pub action: String,
+    pub detail: String,
+}
