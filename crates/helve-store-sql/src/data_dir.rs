@@ -27,10 +27,7 @@ impl DataDir {
     /// Creates the directory if need be and takes it for this process alone.
     pub fn hold(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        let unusable = |source| DataDirError::Unusable {
-            path: path.to_owned(),
-            source,
-        };
+        let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         let mut lock = OpenOptions::new()
             .read(true)
             .write(true)
@@ -41,33 +38,19 @@ impl DataDir {
         if lock.try_lock().is_err() {
             let mut holder = String::new();
             _ = lock.read_to_string(&mut holder);
-            let holder = if holder.trim().is_empty() {
-                "another process"
-            } else {
-                holder.trim()
-            }
-            .to_owned();
-            return Err(DataDirError::InUse {
-                path: path.to_owned(),
-                holder,
-            });
+            let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() }.to_owned();
+            return Err(DataDirError::InUse { path: path.to_owned(), holder });
         }
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: Some(lock),
-        })
+        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
     }
 
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: None,
-        })
+        Ok(Self { path: path.to_owned(), _lock: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -79,10 +62,7 @@ impl DataDir {
     }
 
     fn prepare(path: &Path) -> Result<(), DataDirError> {
-        let unusable = |source| DataDirError::Unusable {
-            path: path.to_owned(),
-            source,
-        };
+        let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         if !path.exists() {
             fs::create_dir_all(path).map_err(unusable)?;
             #[cfg(unix)]
@@ -94,10 +74,7 @@ impl DataDir {
         let real = path.canonicalize().map_err(unusable)?;
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         match network_file_system(&mounts, &real) {
-            Some(kind) => Err(DataDirError::Network {
-                path: path.to_owned(),
-                kind,
-            }),
+            Some(kind) => Err(DataDirError::Network { path: path.to_owned(), kind }),
             None => Ok(()),
         }
     }
@@ -110,13 +87,9 @@ fn network_file_system(mounts: &str, path: &Path) -> Option<String> {
         let mut fields = line.split(' ');
         let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
         let point = PathBuf::from(point.replace("\\040", " "));
-        path.starts_with(&point)
-            .then(|| (point.components().count(), kind.to_owned()))
+        path.starts_with(&point).then(|| (point.components().count(), kind.to_owned()))
     };
-    let (_, kind) = mounts
-        .lines()
-        .filter_map(mount_of)
-        .max_by_key(|(depth, _)| *depth)?;
+    let (_, kind) = mounts.lines().filter_map(mount_of).max_by_key(|(depth, _)| *depth)?;
     NETWORK.contains(&kind.as_str()).then_some(kind)
 }
 
@@ -129,10 +102,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let _held = DataDir::hold(dir.path()).unwrap();
         let refused = DataDir::hold(dir.path()).unwrap_err().to_string();
-        assert!(
-            refused.contains(&format!("process {}", std::process::id())),
-            "{refused}"
-        );
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         assert!(DataDir::share(dir.path()).is_ok());
     }
 

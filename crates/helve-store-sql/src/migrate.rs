@@ -10,11 +10,8 @@ struct Migration {
 }
 
 /// Never edited after a release; a change of the layout is a new file.
-const SQLITE: &[Migration] = &[Migration {
-    number: 1,
-    name: "journal",
-    sql: include_str!("../migrations/sqlite/0001_journal.sql"),
-}];
+const SQLITE: &[Migration] =
+    &[Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") }];
 
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
@@ -27,11 +24,7 @@ pub enum MigrateError {
     Changed { number: u32 },
 
     #[error("layout {number} (`{name}`) cannot be applied")]
-    Failed {
-        number: u32,
-        name: &'static str,
-        source: rusqlite::Error,
-    },
+    Failed { number: u32, name: &'static str, source: rusqlite::Error },
 
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
@@ -74,10 +67,7 @@ fn applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Erro
 }
 
 fn checksum_of(sql: &str) -> String {
-    Sha256::digest(sql)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(sql).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -96,25 +86,15 @@ mod tests {
     fn a_database_from_the_future_is_refused() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
-        connection
-            .execute("INSERT INTO migrations VALUES (999, 'x', 'y', 1)", [])
-            .unwrap();
-        assert!(matches!(
-            migrate(&mut connection, 2),
-            Err(MigrateError::Newer(999))
-        ));
+        connection.execute("INSERT INTO migrations VALUES (999, 'x', 'y', 1)", []).unwrap();
+        assert!(matches!(migrate(&mut connection, 2), Err(MigrateError::Newer(999))));
     }
 
     #[test]
     fn an_edited_migration_is_noticed() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, 1).unwrap();
-        connection
-            .execute("UPDATE migrations SET checksum = 'z'", [])
-            .unwrap();
-        assert!(matches!(
-            migrate(&mut connection, 2),
-            Err(MigrateError::Changed { number: 1 })
-        ));
+        connection.execute("UPDATE migrations SET checksum = 'z'", []).unwrap();
+        assert!(matches!(migrate(&mut connection, 2), Err(MigrateError::Changed { number: 1 })));
     }
 }

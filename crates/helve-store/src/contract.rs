@@ -29,6 +29,7 @@ macro_rules! store_contract {
             events_are_read_from_any_point_in_order,
             a_writer_with_an_old_claim_is_fenced_and_changes_nothing,
             a_lost_batch_makes_the_later_ones_fail,
+            a_batch_sent_again_keeps_only_what_is_missing,
             events_are_published_after_they_are_kept_and_in_order,
             the_ledger_row_follows_its_facts,
             a_refused_call_says_in_its_row_who_refused,
@@ -76,11 +77,7 @@ pub struct Started {
 
 impl Actor {
     pub fn new(store: Subject, user: &str) -> Self {
-        Self {
-            store,
-            world: World::real(),
-            user: UserId(user.into()),
-        }
+        Self { store, world: World::real(), user: UserId(user.into()) }
     }
 
     pub fn scope(&self) -> Scope {
@@ -88,10 +85,7 @@ impl Actor {
     }
 
     pub fn new_conversation(&self) -> Place {
-        Place::NewConversation {
-            id: self.world.conversation_id(),
-            title: "a talk".into(),
-        }
+        Place::NewConversation { id: self.world.conversation_id(), title: "a talk".into() }
     }
 
     pub fn new_run(&self, place: Place, text: &str) -> NewRun {
@@ -119,13 +113,7 @@ impl Actor {
     pub async fn open(&self, new: NewRun) -> Result<Started, StoreError> {
         let (run, conversation) = (new.run, new.place.conversation());
         match self.store.open_run(new).await? {
-            Opened::New { epoch, history } => Ok(Started {
-                run,
-                epoch,
-                next_seq: 2,
-                conversation,
-                history,
-            }),
+            Opened::New { epoch, history } => Ok(Started { run, epoch, next_seq: 2, conversation, history }),
             Opened::Replayed { run } => panic!("run {run} was replayed"),
         }
     }
@@ -160,18 +148,10 @@ impl Actor {
     }
 
     pub async fn finish(&self, started: &mut Started, answer: &str) {
-        let mut batch = self.batch(
-            started,
-            vec![Fact::RunFinished {
-                ending: Ending::Answered,
-            }],
-        );
+        let mut batch = self.batch(started, vec![Fact::RunFinished { ending: Ending::Answered }]);
         batch.state = Some(RunState::Completed);
         let mut reply = Message::reply(self.world.message_id(), self.world.now(), started.run, "demo");
-        reply.parts.push(helve_types::Part::Text {
-            step: 1,
-            text: answer.into(),
-        });
+        reply.parts.push(helve_types::Part::Text { step: 1, text: answer.into() });
         batch.message = Some(reply);
         assert_eq!(self.store.append(batch, Urgency::Now).await, Ok(()));
     }
@@ -194,11 +174,7 @@ fn setup() -> RunSetup {
 }
 
 fn text(step: u32, text: &str) -> Fact {
-    Fact::TextFinished {
-        step,
-        part: helve_types::PartId::new(step, 1, 0),
-        text: text.into(),
-    }
+    Fact::TextFinished { step, part: helve_types::PartId::new(step, 1, 0), text: text.into() }
 }
 
 fn requested(call: &CallId) -> Fact {
@@ -257,22 +233,14 @@ fn ok<T>(result: Result<T, StoreError>) -> T {
 pub async fn a_run_and_the_users_message_are_kept_together(store: Subject) {
     let mei = Actor::new(store, "mei");
     let run = mei.start(mei.new_conversation(), "hello").await;
-    let Some(conversation) = run.conversation else {
-        panic!("no conversation")
-    };
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
 
     let messages = ok(mei.store.messages(mei.scope(), conversation).await);
     assert_eq!(messages.iter().map(Message::text).collect::<Vec<_>>(), ["hello"]);
     let row = ok(mei.store.conversation(mei.scope(), conversation).await);
-    assert_eq!(
-        (row.messages, row.active_run, &*row.title),
-        (1, Some(run.run), "a talk")
-    );
+    assert_eq!((row.messages, row.active_run, &*row.title), (1, Some(run.run), "a talk"));
     let record = ok(mei.store.run(mei.scope(), run.run).await);
-    assert_eq!(
-        (record.state, record.last_seq, record.setup),
-        (RunState::Running, 1, setup())
-    );
+    assert_eq!((record.state, record.last_seq, record.setup), (RunState::Running, 1, setup()));
     let log = ok(mei.store.events(run.run, 0, 10).await);
     assert_eq!(log[0].event.fact.kind(), "run.started");
 }
@@ -287,10 +255,7 @@ pub async fn a_busy_conversation_refuses_a_second_run_and_names_the_first(store:
     let place = place();
     mei.finish(&mut first, "done").await;
     let second = mei.start(place, "two").await;
-    assert_eq!(
-        second.history.iter().map(Message::text).collect::<Vec<_>>(),
-        ["one", "done"]
-    );
+    assert_eq!(second.history.iter().map(Message::text).collect::<Vec<_>>(), ["one", "done"]);
 }
 
 pub async fn a_foreign_conversation_is_not_there(store: Subject) {
@@ -298,13 +263,8 @@ pub async fn a_foreign_conversation_is_not_there(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "secret").await;
     mei.finish(&mut run, "done").await;
     let eve = Actor::new(store, "eve");
-    let Some(conversation) = run.conversation else {
-        panic!("no conversation")
-    };
-    let refused = eve
-        .open(eve.new_run(Place::Conversation(conversation), "and?"))
-        .await
-        .err();
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
+    let refused = eve.open(eve.new_run(Place::Conversation(conversation), "and?")).await.err();
     assert_eq!(refused, Some(StoreError::NotFound("conversation")));
 }
 
@@ -319,43 +279,22 @@ fn key(fingerprint: &str) -> Option<IdempotencyKey> {
 
 pub async fn a_repeated_key_finds_the_first_run(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
-    let first = NewRun {
-        key: key("body"),
-        ..mei.new_run(mei.new_conversation(), "pay")
-    };
-    let again = NewRun {
-        key: key("body"),
-        ..mei.new_run(mei.new_conversation(), "pay")
-    };
+    let first = NewRun { key: key("body"), ..mei.new_run(mei.new_conversation(), "pay") };
+    let again = NewRun { key: key("body"), ..mei.new_run(mei.new_conversation(), "pay") };
     let run = ok(mei.open(first).await);
-    assert_eq!(
-        mei.store.open_run(again).await,
-        Ok(Opened::Replayed { run: run.run })
-    );
-    assert_eq!(
-        ok(mei.store.conversations(mei.scope(), Page::first(9)).await).len(),
-        1
-    );
+    assert_eq!(mei.store.open_run(again).await, Ok(Opened::Replayed { run: run.run }));
+    assert_eq!(ok(mei.store.conversations(mei.scope(), Page::first(9)).await).len(), 1);
 
     // Another user's key is another key.
     let eve = Actor::new(store, "eve");
-    let hers = NewRun {
-        key: key("body"),
-        ..eve.new_run(eve.new_conversation(), "pay")
-    };
+    let hers = NewRun { key: key("body"), ..eve.new_run(eve.new_conversation(), "pay") };
     assert!(eve.open(hers).await.is_ok());
 }
 
 pub async fn a_key_with_another_body_is_refused(store: Subject) {
     let mei = Actor::new(store, "mei");
-    let first = NewRun {
-        key: key("body"),
-        ..mei.new_run(mei.new_conversation(), "pay 1")
-    };
-    let other = NewRun {
-        key: key("other"),
-        ..mei.new_run(mei.new_conversation(), "pay 2")
-    };
+    let first = NewRun { key: key("body"), ..mei.new_run(mei.new_conversation(), "pay 1") };
+    let other = NewRun { key: key("other"), ..mei.new_run(mei.new_conversation(), "pay 2") };
     ok(mei.open(first).await);
     assert_eq!(mei.store.open_run(other).await, Err(StoreError::KeyReused));
 }
@@ -367,10 +306,7 @@ pub async fn events_are_read_from_any_point_in_order(store: Subject) {
         ok(mei.append(&mut run, vec![text(n, &n.to_string())]).await);
     }
     let seqs = |log: Vec<Recorded>| log.iter().map(|recorded| recorded.event.seq).collect::<Vec<_>>();
-    assert_eq!(
-        seqs(ok(mei.store.events(run.run, 0, 99).await)),
-        (1..=10).collect::<Vec<_>>()
-    );
+    assert_eq!(seqs(ok(mei.store.events(run.run, 0, 99).await)), (1..=10).collect::<Vec<_>>());
     assert_eq!(seqs(ok(mei.store.events(run.run, 7, 2).await)), [8, 9]);
     assert_eq!(seqs(ok(mei.store.events(run.run, 10, 9).await)), [0; 0]);
     let log = ok(mei.store.events(run.run, 4, 1).await);
@@ -383,16 +319,9 @@ pub async fn a_writer_with_an_old_claim_is_fenced_and_changes_nothing(store: Sub
     let claimed = ok(mei.store.claim(old.run, "another".into(), false).await);
     assert!(claimed.epoch > old.epoch);
 
-    assert_eq!(
-        mei.append(&mut old, vec![text(1, "late")]).await,
-        Err(StoreError::Fenced(old.run))
-    );
+    assert_eq!(mei.append(&mut old, vec![text(1, "late")]).await, Err(StoreError::Fenced(old.run)));
     assert_eq!(ok(mei.store.events(old.run, 0, 9).await).len(), 1);
-    let mut new = Started {
-        epoch: claimed.epoch,
-        next_seq: 2,
-        ..old
-    };
+    let mut new = Started { epoch: claimed.epoch, next_seq: 2, ..old };
     ok(mei.append(&mut new, vec![text(1, "mine")]).await);
 }
 
@@ -400,11 +329,37 @@ pub async fn a_lost_batch_makes_the_later_ones_fail(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "go").await;
     let _lost = mei.batch(&mut run, vec![text(1, "lost")]);
-    assert_eq!(
-        mei.append(&mut run, vec![text(1, "after")]).await,
-        Err(StoreError::Fenced(run.run))
-    );
+    assert_eq!(mei.append(&mut run, vec![text(1, "after")]).await, Err(StoreError::Fenced(run.run)));
     assert_eq!(ok(mei.store.events(run.run, 0, 9).await).len(), 1);
+}
+
+pub async fn a_batch_sent_again_keeps_only_what_is_missing(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "go").await;
+    let mut again = mei.batch(&mut run, vec![text(1, "one"), text(1, "two")]);
+    let first = Append { events: vec![again.events[0].clone()], ..batch_like(&again) };
+    let state = Some(RunState::WaitingClient);
+    again.state = state;
+    ok(mei.store.append(first, Urgency::Now).await);
+    ok(mei.store.append(again, Urgency::Now).await);
+    assert_eq!(ok(mei.store.events(run.run, 1, 9).await).len(), 2);
+    assert_eq!(Some(ok(mei.store.run(mei.scope(), run.run).await).state), state);
+
+    run.next_seq = 2;
+    let other = mei.batch(&mut run, vec![text(1, "another"), text(1, "two")]);
+    assert_eq!(mei.store.append(other, Urgency::Now).await, Err(StoreError::Fenced(run.run)));
+}
+
+fn batch_like(batch: &Append) -> Append {
+    Append {
+        run: batch.run,
+        epoch: batch.epoch,
+        events: vec![],
+        state: None,
+        message: None,
+        wholes: vec![],
+        on_commit: None,
+    }
 }
 
 pub async fn events_are_published_after_they_are_kept_and_in_order(store: Subject) {
@@ -432,9 +387,7 @@ pub async fn events_are_published_after_they_are_kept_and_in_order(store: Subjec
 }
 
 async fn row(actor: &Actor, run: &Started) -> crate::CallRecord {
-    ok(actor.store.calls(run.run).await)
-        .pop()
-        .unwrap_or_else(|| panic!("no ledger row"))
+    ok(actor.store.calls(run.run).await).pop().unwrap_or_else(|| panic!("no ledger row"))
 }
 
 pub async fn the_ledger_row_follows_its_facts(store: Subject) {
@@ -444,19 +397,13 @@ pub async fn the_ledger_row_follows_its_facts(store: Subject) {
 
     ok(mei.append(&mut run, vec![requested(&call)]).await);
     let planned = row(&mei, &run).await;
-    assert_eq!(
-        (planned.state, planned.attempt, &*planned.call.name),
-        (CallState::Planned, 0, "Send-Mail")
-    );
+    assert_eq!((planned.state, planned.attempt, &*planned.call.name), (CallState::Planned, 0, "Send-Mail"));
     assert_eq!(planned.call.provider_id.as_deref(), Some("call_1"));
     assert_eq!(planned.call.arguments, r#"{"to": "li"}"#);
 
     ok(mei.append(&mut run, vec![started(&call, 1)]).await);
     let sent = row(&mei, &run).await;
-    assert_eq!(
-        (sent.state, sent.attempt, &*sent.call.name),
-        (CallState::Started, 1, "send_mail")
-    );
+    assert_eq!((sent.state, sent.attempt, &*sent.call.name), (CallState::Started, 1, "send_mail"));
     assert_eq!(sent.effect, Some(Effect::NonIdempotent));
 
     let done = Fact::ToolFinished {
@@ -487,10 +434,7 @@ pub async fn a_refused_call_says_in_its_row_who_refused(store: Subject) {
         };
         ok(mei.append(&mut run, vec![requested(&call), refused]).await);
         let rows = ok(mei.store.calls(run.run).await);
-        assert_eq!(
-            rows.iter().find(|row| row.call.id == call).map(|row| row.state),
-            Some(state)
-        );
+        assert_eq!(rows.iter().find(|row| row.call.id == call).map(|row| row.state), Some(state));
     }
 }
 
@@ -499,41 +443,20 @@ pub async fn an_approval_is_settled_once(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "send").await;
     let call = CallId::new(run.run, 1, 0);
     let asked = question(&mei, &call, Timestamp(i64::MAX));
-    ok(mei
-        .append(
-            &mut run,
-            vec![requested(&call), Fact::ApprovalAsked(asked.clone())],
-        )
-        .await);
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     assert_eq!(row(&mei, &run).await.state, CallState::Asked);
-    assert_eq!(
-        ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await).len(),
-        1
-    );
+    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await).len(), 1);
 
     let approve = Answer::Approve { arguments: None };
-    ok(mei
-        .append(&mut run, vec![answered(&asked, approve.clone())])
-        .await);
+    ok(mei.append(&mut run, vec![answered(&asked, approve.clone())]).await);
     assert_eq!(row(&mei, &run).await.state, CallState::Approved);
     let held = ok(mei.store.approval(mei.scope(), asked.approval).await);
     assert!(matches!(&held.state, ApprovalState::Answered { answer, .. } if *answer == approve));
-    assert_eq!(
-        ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await),
-        []
-    );
+    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await), []);
 
-    let reject = answered(
-        &asked,
-        Answer::Reject {
-            reason: String::new(),
-        },
-    );
+    let reject = answered(&asked, Answer::Reject { reason: String::new() });
     let second = mei.batch(&mut run, vec![reject]);
-    assert_eq!(
-        mei.store.append(second, Urgency::Now).await,
-        Err(StoreError::AlreadyAnswered)
-    );
+    assert_eq!(mei.store.append(second, Urgency::Now).await, Err(StoreError::AlreadyAnswered));
     let all = ApprovalFilter::All(Page::first(9));
     assert_eq!(ok(mei.store.approvals(mei.scope(), all).await), [held]);
 }
@@ -543,12 +466,7 @@ pub async fn open_questions_are_withdrawn_when_the_run_ends(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "send").await;
     let call = CallId::new(run.run, 1, 0);
     let asked = question(&mei, &call, Timestamp(i64::MAX));
-    ok(mei
-        .append(
-            &mut run,
-            vec![requested(&call), Fact::ApprovalAsked(asked.clone())],
-        )
-        .await);
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     mei.finish(&mut run, "stopped").await;
     let held = ok(mei.store.approval(mei.scope(), asked.approval).await);
     assert_eq!(held.state, ApprovalState::Withdrawn);
@@ -559,27 +477,17 @@ pub async fn questions_past_their_time_are_found(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "send").await;
     let call = CallId::new(run.run, 1, 0);
     let asked = question(&mei, &call, Timestamp(1_000));
-    ok(mei
-        .append(
-            &mut run,
-            vec![requested(&call), Fact::ApprovalAsked(asked.clone())],
-        )
-        .await);
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     assert_eq!(ok(mei.store.expired_approvals(Timestamp(999)).await), []);
     let late = ok(mei.store.expired_approvals(Timestamp(1_000)).await);
-    assert_eq!(
-        late.iter().map(crate::Approval::id).collect::<Vec<_>>(),
-        [asked.approval]
-    );
+    assert_eq!(late.iter().map(crate::Approval::id).collect::<Vec<_>>(), [asked.approval]);
 }
 
 pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "hi").await;
     mei.finish(&mut run, "hello").await;
-    let Some(conversation) = run.conversation else {
-        panic!("no conversation")
-    };
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
     let row = ok(mei.store.conversation(mei.scope(), conversation).await);
     assert_eq!((row.messages, row.active_run), (2, None));
     let messages = ok(mei.store.messages(mei.scope(), conversation).await);
@@ -595,22 +503,14 @@ pub async fn a_claim_gives_all_that_is_needed_to_go_on(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut first = mei.start(mei.new_conversation(), "one").await;
     mei.finish(&mut first, "first answer").await;
-    let Some(conversation) = first.conversation else {
-        panic!("no conversation")
-    };
+    let Some(conversation) = first.conversation else { panic!("no conversation") };
     let mut second = mei.start(Place::Conversation(conversation), "two").await;
     ok(mei.append(&mut second, vec![text(1, "so far")]).await);
 
     let waiting = ok(mei.store.unfinished_runs().await);
-    assert_eq!(
-        waiting.iter().map(|record| record.run).collect::<Vec<_>>(),
-        [second.run]
-    );
+    assert_eq!(waiting.iter().map(|record| record.run).collect::<Vec<_>>(), [second.run]);
     let claimed = ok(mei.store.claim(second.run, "again".into(), true).await);
-    assert_eq!(
-        claimed.history.iter().map(Message::text).collect::<Vec<_>>(),
-        ["one", "first answer"]
-    );
+    assert_eq!(claimed.history.iter().map(Message::text).collect::<Vec<_>>(), ["one", "first answer"]);
     assert_eq!(claimed.events.len(), 2);
     assert_eq!(claimed.record.setup, setup());
     assert_eq!(claimed.record.conversation, Some(conversation));
@@ -625,10 +525,7 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
     }
     let claimed = ok(mei.store.claim(run.run, "answering".into(), false).await);
     assert_eq!(claimed.record.resumes, 2);
-    let mut run = Started {
-        epoch: claimed.epoch,
-        ..run
-    };
+    let mut run = Started { epoch: claimed.epoch, ..run };
     let finished = Fact::StepFinished {
         step: 1,
         attempt: 3,
@@ -646,45 +543,27 @@ pub async fn nobody_sees_anothers_things(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "secret").await;
     let call = CallId::new(run.run, 1, 0);
     let asked = question(&mei, &call, Timestamp(i64::MAX));
-    ok(mei
-        .append(
-            &mut run,
-            vec![requested(&call), Fact::ApprovalAsked(asked.clone())],
-        )
-        .await);
-    let Some(conversation) = run.conversation else {
-        panic!("no conversation")
-    };
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
 
     let eve = Scope::User(UserId("eve".into()));
-    assert_eq!(
-        store.run(eve.clone(), run.run).await,
-        Err(StoreError::NotFound("run"))
-    );
+    assert_eq!(store.run(eve.clone(), run.run).await, Err(StoreError::NotFound("run")));
     assert_eq!(ok(store.runs(eve.clone(), Page::first(9)).await), []);
     assert_eq!(
         store.conversation(eve.clone(), conversation).await,
         Err(StoreError::NotFound("conversation"))
     );
-    assert_eq!(
-        store.messages(eve.clone(), conversation).await,
-        Err(StoreError::NotFound("conversation"))
-    );
+    assert_eq!(store.messages(eve.clone(), conversation).await, Err(StoreError::NotFound("conversation")));
     assert_eq!(ok(store.conversations(eve.clone(), Page::first(9)).await), []);
     assert_eq!(
-        store
-            .rename_conversation(eve.clone(), conversation, "mine".into())
-            .await,
+        store.rename_conversation(eve.clone(), conversation, "mine".into()).await,
         Err(StoreError::NotFound("conversation"))
     );
     assert_eq!(
         store.delete_conversation(eve.clone(), conversation).await,
         Err(StoreError::NotFound("conversation"))
     );
-    assert_eq!(
-        store.approval(eve.clone(), asked.approval).await,
-        Err(StoreError::NotFound("approval"))
-    );
+    assert_eq!(store.approval(eve.clone(), asked.approval).await, Err(StoreError::NotFound("approval")));
     assert_eq!(ok(store.approvals(eve, ApprovalFilter::Pending).await), []);
     assert!(store.run(Scope::Everyone, run.run).await.is_ok());
 }
@@ -700,30 +579,16 @@ pub async fn conversations_are_listed_latest_first_in_pages(store: Subject) {
     ids.reverse();
     let page = |offset, limit| Page { offset, limit };
     let listed = |rows: Vec<crate::Conversation>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
-    assert_eq!(
-        listed(ok(mei.store.conversations(mei.scope(), page(0, 9)).await)),
-        ids
-    );
-    assert_eq!(
-        listed(ok(mei.store.conversations(mei.scope(), page(1, 2)).await)),
-        ids[1..3]
-    );
-    ok(mei
-        .store
-        .rename_conversation(mei.scope(), ids[0], "new name".into())
-        .await);
-    assert_eq!(
-        ok(mei.store.conversation(mei.scope(), ids[0]).await).title,
-        "new name"
-    );
+    assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(0, 9)).await)), ids);
+    assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(1, 2)).await)), ids[1..3]);
+    ok(mei.store.rename_conversation(mei.scope(), ids[0], "new name".into()).await);
+    assert_eq!(ok(mei.store.conversation(mei.scope(), ids[0]).await).title, "new name");
 }
 
 pub async fn a_deleted_conversation_takes_its_runs_with_it(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut run = mei.start(mei.new_conversation(), "forget me").await;
-    let Some(conversation) = run.conversation else {
-        panic!("no conversation")
-    };
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
     let call = CallId::new(run.run, 1, 0);
     ok(mei.append(&mut run, vec![requested(&call)]).await);
     assert_eq!(
@@ -732,10 +597,7 @@ pub async fn a_deleted_conversation_takes_its_runs_with_it(store: Subject) {
     );
     mei.finish(&mut run, "done").await;
     ok(mei.store.delete_conversation(mei.scope(), conversation).await);
-    assert_eq!(
-        mei.store.run(mei.scope(), run.run).await,
-        Err(StoreError::NotFound("run"))
-    );
+    assert_eq!(mei.store.run(mei.scope(), run.run).await, Err(StoreError::NotFound("run")));
     assert_eq!(ok(mei.store.events(run.run, 0, 9).await), []);
     assert_eq!(ok(mei.store.calls(run.run).await), []);
     assert_eq!(ok(mei.store.conversations(mei.scope(), Page::first(9)).await), []);
@@ -746,16 +608,10 @@ pub async fn the_whole_of_a_large_output_is_kept(store: Subject) {
     let mut run = mei.start(mei.new_conversation(), "read").await;
     let call = CallId::new(run.run, 1, 0);
     let mut batch = mei.batch(&mut run, vec![requested(&call)]);
-    batch.wholes.push(Whole {
-        call: call.clone(),
-        text: "long".repeat(1_000),
-    });
+    batch.wholes.push(Whole { call: call.clone(), text: "long".repeat(1_000) });
     ok(mei.store.append(batch, Urgency::Now).await);
     assert_eq!(ok(mei.store.whole_output(call.clone()).await).len(), 4_000);
-    assert_eq!(
-        mei.store.whole_output(call.again()).await,
-        Err(StoreError::NotFound("output"))
-    );
+    assert_eq!(mei.store.whole_output(call.again()).await, Err(StoreError::NotFound("output")));
 }
 
 pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
@@ -771,17 +627,8 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     ok(store.create_token(token.clone()).await);
     assert_eq!(ok(store.tokens().await), std::slice::from_ref(&token));
     ok(store.revoke_token("t1".into(), Timestamp(5)).await);
-    assert_eq!(
-        ok(store.tokens().await),
-        [Token {
-            revoked_at: Some(Timestamp(5)),
-            ..token
-        }]
-    );
-    assert_eq!(
-        store.revoke_token("t2".into(), Timestamp(5)).await,
-        Err(StoreError::NotFound("token"))
-    );
+    assert_eq!(ok(store.tokens().await), [Token { revoked_at: Some(Timestamp(5)), ..token }]);
+    assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
 }
 
 pub async fn a_healthy_store_says_so(store: Subject) {

@@ -8,12 +8,14 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod error;
+mod journal;
 mod memory;
 mod port;
 mod projection;
 mod records;
 
 pub use error::StoreError;
+pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use port::{Store, StoreFuture};
 pub use projection::{CallChange, call_change};

@@ -1,7 +1,8 @@
 //! A store in memory: the fake for tests, and the plainest statement of what a store does.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
     ApprovalId, CallId, ConversationId, Fact, Message, RunId, Timestamp, ToolCall, Trail, UserId,
@@ -16,6 +17,7 @@ use crate::{
 #[derive(Default)]
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
+    writes_to_fail: AtomicU32,
 }
 
 #[derive(Default)]
@@ -46,6 +48,16 @@ struct ConversationShelf {
 impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes the next appends fail as a full disk would.
+    pub fn fail_writes(&self, count: u32) {
+        self.writes_to_fail.store(count, Ordering::Relaxed);
+    }
+
+    fn fails(&self) -> bool {
+        let one_less = |left: u32| left.checked_sub(1);
+        self.writes_to_fail.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
     fn with<T: Send + 'static>(
@@ -85,13 +97,7 @@ impl Shelves {
                     updated_at: at,
                     active_run: None,
                 };
-                self.conversations.insert(
-                    *id,
-                    ConversationShelf {
-                        row,
-                        messages: vec![],
-                    },
-                );
+                self.conversations.insert(*id, ConversationShelf { row, messages: vec![] });
                 vec![]
             }
             Place::Conversation(id) => {
@@ -103,17 +109,12 @@ impl Shelves {
             }
             Place::Nowhere => vec![],
         };
-        if let Some(shelf) = new
-            .place
-            .conversation()
-            .and_then(|id| self.conversations.get_mut(&id))
-        {
+        if let Some(shelf) = new.place.conversation().and_then(|id| self.conversations.get_mut(&id)) {
             shelf.row.active_run = Some(new.run);
             shelf.keep(at, new.message.iter().cloned());
         }
         if let Some(key) = new.key {
-            self.keys
-                .insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run));
+            self.keys.insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run));
         }
         let record = RunRecord {
             run: new.run,
@@ -126,12 +127,7 @@ impl Shelves {
             created_at: at,
             ended_at: None,
         };
-        let shelf = RunShelf {
-            record,
-            epoch: 1,
-            log: vec![(*new.started).clone()],
-            history: history.len(),
-        };
+        let shelf = RunShelf { record, epoch: 1, log: vec![(*new.started).clone()], history: history.len() };
         self.runs.insert(new.run, shelf);
         Ok(Opened::New { epoch: 1, history })
     }
@@ -139,14 +135,17 @@ impl Shelves {
     fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
         let fenced = StoreError::Fenced(batch.run);
         let shelf = self.runs.get(&batch.run).ok_or_else(|| fenced.clone())?;
-        let expected = batch
-            .events
-            .first()
-            .map_or(shelf.record.last_seq + 1, |first| first.event.seq);
-        if shelf.epoch != batch.epoch || shelf.record.last_seq + 1 != expected {
+        if shelf.epoch != batch.epoch {
             return Err(fenced);
         }
-        for recorded in &batch.events {
+        // A batch sent again may begin with events that its first try has kept.
+        let kept = |recorded: &&Arc<Recorded>| shelf.log.iter().any(|held| *held == ***recorded);
+        let known = batch.events.iter().take_while(kept).count();
+        let new = &batch.events[known..];
+        if new.first().is_some_and(|first| first.event.seq != shelf.record.last_seq + 1) {
+            return Err(fenced);
+        }
+        for recorded in new {
             if let Fact::ApprovalAnswered { approval, .. } = &recorded.event.fact {
                 let pending = self.approvals.get(approval).map(|held| &held.state);
                 if pending != Some(&ApprovalState::Pending) {
@@ -154,7 +153,7 @@ impl Shelves {
                 }
             }
         }
-        for recorded in &batch.events {
+        for recorded in new {
             self.derive(batch.run, recorded);
         }
         for whole in &batch.wholes {
@@ -185,16 +184,10 @@ impl Shelves {
             };
             self.approvals.insert(approval.id(), approval);
         }
-        if let Fact::ApprovalAnswered {
-            approval, answer, by, ..
-        } = fact
+        if let Fact::ApprovalAnswered { approval, answer, by, .. } = fact
             && let Some(held) = self.approvals.get_mut(approval)
         {
-            held.state = ApprovalState::Answered {
-                answer: answer.clone(),
-                by: by.clone(),
-                answered_at: at,
-            };
+            held.state = ApprovalState::Answered { answer: answer.clone(), by: by.clone(), answered_at: at };
         }
         if let (Some(call), Some(change)) = (fact.call(), call_change(fact)) {
             self.change_call(run, at, call, change);
@@ -202,13 +195,7 @@ impl Shelves {
     }
 
     fn change_call(&mut self, run: RunId, at: Timestamp, id: &CallId, change: CallChange<'_>) {
-        if let CallChange::Plan {
-            step,
-            tool,
-            arguments,
-            provider_id,
-        } = change
-        {
+        if let CallChange::Plan { step, tool, arguments, provider_id } = change {
             let call = ToolCall {
                 id: id.clone(),
                 provider_id: provider_id.map(str::to_owned),
@@ -236,13 +223,7 @@ impl Shelves {
         };
         match change {
             CallChange::Plan { .. } => {}
-            CallChange::Start {
-                tool,
-                version,
-                effect,
-                attempt,
-                arguments,
-            } => {
+            CallChange::Start { tool, version, effect, attempt, arguments } => {
                 record.state = CallState::Started;
                 record.call.name = tool.to_owned();
                 record.version = Some(version.to_owned());
@@ -271,10 +252,7 @@ impl Shelves {
         let Some(shelf) = self.runs.get_mut(&batch.run) else {
             return;
         };
-        let at = batch
-            .events
-            .last()
-            .map_or(shelf.record.created_at, |last| last.event.at);
+        let at = batch.events.last().map_or(shelf.record.created_at, |last| last.event.at);
         if let Some(state) = batch.state {
             shelf.record.state = state;
             if state.is_final() {
@@ -282,11 +260,7 @@ impl Shelves {
             }
         }
         let over = shelf.record.state.is_final();
-        if let Some(place) = shelf
-            .record
-            .conversation
-            .and_then(|id| self.conversations.get_mut(&id))
-        {
+        if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
             place.keep(at, batch.message.iter().cloned());
             if over && place.row.active_run == Some(batch.run) {
                 place.row.active_run = None;
@@ -304,10 +278,7 @@ impl Shelves {
         let shelf = self.runs.get_mut(&run).ok_or(StoreError::NotFound("run"))?;
         shelf.epoch += 1;
         shelf.record.resumes += u32::from(counts_as_resume);
-        let messages = shelf
-            .record
-            .conversation
-            .and_then(|id| self.conversations.get(&id));
+        let messages = shelf.record.conversation.and_then(|id| self.conversations.get(&id));
         Ok(Claimed {
             epoch: shelf.epoch,
             record: shelf.record.clone(),
@@ -329,12 +300,10 @@ impl Shelves {
         }
         self.conversations.remove(&id);
         let gone = |run: RunId, runs: &BTreeMap<RunId, RunShelf>| {
-            runs.get(&run)
-                .is_some_and(|shelf| shelf.record.conversation == Some(id))
+            runs.get(&run).is_some_and(|shelf| shelf.record.conversation == Some(id))
         };
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
-        self.wholes
-            .retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
+        self.wholes.retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
         self.calls.retain(|_, call| !gone(call.run, &self.runs));
         self.keys.retain(|_, (_, run)| !gone(*run, &self.runs));
         self.runs.retain(|_, shelf| shelf.record.conversation != Some(id));
@@ -360,7 +329,11 @@ impl Store for MemoryStore {
     }
 
     fn append(&self, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
-        let result = self.shelves().append(&batch);
+        let result = if self.fails() {
+            Err(StoreError::Unavailable("told to fail".into()))
+        } else {
+            self.shelves().append(&batch)
+        };
         if result.is_ok()
             && let Some(publish) = batch.on_commit.take()
         {
@@ -376,9 +349,7 @@ impl Store for MemoryStore {
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {
         self.with(|all| {
             let shelf = all.runs.get(&run).filter(|shelf| scope.sees(&shelf.record.user));
-            shelf
-                .map(|shelf| shelf.record.clone())
-                .ok_or(StoreError::NotFound("run"))
+            shelf.map(|shelf| shelf.record.clone()).ok_or(StoreError::NotFound("run"))
         })
     }
 
@@ -392,45 +363,27 @@ impl Store for MemoryStore {
     fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
         self.with(|all| {
             let records = all.runs.values().map(|shelf| &shelf.record);
-            Ok(records
-                .filter(|record| !record.state.is_final())
-                .cloned()
-                .collect())
+            Ok(records.filter(|record| !record.state.is_final()).cloned().collect())
         })
     }
 
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {
         self.with(|all| {
             let log = all.runs.get(&run).map_or(&[][..], |shelf| &shelf.log);
-            Ok(log
-                .iter()
-                .filter(|recorded| recorded.event.seq > after)
-                .take(limit)
-                .cloned()
-                .collect())
+            Ok(log.iter().filter(|recorded| recorded.event.seq > after).take(limit).cloned().collect())
         })
     }
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.with(|all| {
-            let mut calls: Vec<_> = all
-                .calls
-                .values()
-                .filter(|call| call.run == run)
-                .cloned()
-                .collect();
+            let mut calls: Vec<_> = all.calls.values().filter(|call| call.run == run).cloned().collect();
             calls.sort_by_key(|call| (call.step, call.requested_at));
             Ok(calls)
         })
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
-        self.with(|all| {
-            all.wholes
-                .get(&call)
-                .cloned()
-                .ok_or(StoreError::NotFound("output"))
-        })
+        self.with(|all| all.wholes.get(&call).cloned().ok_or(StoreError::NotFound("output")))
     }
 
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
@@ -442,18 +395,12 @@ impl Store for MemoryStore {
 
     fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>> {
         self.with(|all| {
-            let mut seen: Vec<_> = all
-                .approvals
-                .values()
-                .filter(|held| scope.sees(&held.user))
-                .collect();
+            let mut seen: Vec<_> = all.approvals.values().filter(|held| scope.sees(&held.user)).collect();
             seen.sort_by_key(|held| (held.asked_at, held.id()));
             Ok(match filter {
-                ApprovalFilter::Pending => seen
-                    .into_iter()
-                    .filter(|held| held.state == ApprovalState::Pending)
-                    .cloned()
-                    .collect(),
+                ApprovalFilter::Pending => {
+                    seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned().collect()
+                }
                 ApprovalFilter::All(at) => page(seen.into_iter().rev().cloned(), at),
             })
         })
@@ -461,14 +408,8 @@ impl Store for MemoryStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.with(|all| {
-            let pending = all
-                .approvals
-                .values()
-                .filter(|held| held.state == ApprovalState::Pending);
-            Ok(pending
-                .filter(|held| held.question.expires_at <= now)
-                .cloned()
-                .collect())
+            let pending = all.approvals.values().filter(|held| held.state == ApprovalState::Pending);
+            Ok(pending.filter(|held| held.question.expires_at <= now).cloned().collect())
         })
     }
 
@@ -482,17 +423,11 @@ impl Store for MemoryStore {
     }
 
     fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation> {
-        self.with(|all| {
-            all.conversation(&scope, conversation)
-                .map(|shelf| shelf.row.clone())
-        })
+        self.with(|all| all.conversation(&scope, conversation).map(|shelf| shelf.row.clone()))
     }
 
     fn messages(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Vec<Message>> {
-        self.with(|all| {
-            all.conversation(&scope, conversation)
-                .map(|shelf| shelf.messages.clone())
-        })
+        self.with(|all| all.conversation(&scope, conversation).map(|shelf| shelf.messages.clone()))
     }
 
     fn rename_conversation(
@@ -551,8 +486,6 @@ impl Store for MemoryStore {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     async fn empty() -> Arc<dyn Store> {

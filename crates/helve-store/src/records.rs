@@ -54,28 +54,14 @@ impl Recorded {
             Ok(json) => json.into(),
             Err(error) => unreachable!("facts are plain data with string keys: {error}"),
         };
-        Self {
-            event: Event {
-                seq,
-                at,
-                fact: body.fact,
-            },
-            json,
-        }
+        Self { event: Event { seq, at, fact: body.fact }, json }
     }
 
     /// Reads an event back from its bytes.
     pub fn parse(seq: u64, json: &str) -> Result<Self, StoreError> {
         let body: EventBody = serde_json::from_str(json)
             .map_err(|error| StoreError::Unavailable(format!("event {seq} is unreadable: {error}")))?;
-        Ok(Self {
-            event: Event {
-                seq,
-                at: body.at,
-                fact: body.fact,
-            },
-            json: json.into(),
-        })
+        Ok(Self { event: Event { seq, at: body.at, fact: body.fact }, json: json.into() })
     }
 }
 
@@ -163,10 +149,7 @@ pub struct Append {
 
 impl fmt::Debug for Append {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Append")
-            .field("run", &self.run)
-            .field("events", &self.events)
-            .finish_non_exhaustive()
+        f.debug_struct("Append").field("run", &self.run).field("events", &self.events).finish_non_exhaustive()
     }
 }
 
@@ -348,9 +331,7 @@ impl TokenRights {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Chat, Self::Admin]
-            .into_iter()
-            .find(|rights| rights.as_str() == text)
+        [Self::Chat, Self::Admin].into_iter().find(|rights| rights.as_str() == text)
     }
 }
 

@@ -53,10 +53,7 @@ pub struct ToolOutput {
 
 impl ToolOutput {
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 
     pub fn titled(mut self, title: impl Into<String>) -> Self {
@@ -90,11 +87,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            retry_after_ms: None,
-        }
+        Self { kind, message: message.into(), retry_after_ms: None }
     }
 }
 
@@ -152,9 +145,7 @@ impl Trail {
     }
 
     pub fn from_cache(&self) -> bool {
-        self.0
-            .iter()
-            .any(|stage| matches!(stage, Stage::Cache { found } if found != "miss"))
+        self.0.iter().any(|stage| matches!(stage, Stage::Cache { found } if found != "miss"))
     }
 }
 

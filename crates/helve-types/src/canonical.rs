@@ -91,10 +91,7 @@ mod tests {
             (json!({"n": 5.0}), r#"{"n":5}"#),
             (json!(-0.5), "-0.5"),
             (json!("line\nbreak \"q\" \u{1}"), r#""line\nbreak \"q\" \u0001""#),
-            (
-                json!({"\u{ffff}": 1, "\u{1f600}": 2}),
-                "{\"\u{1f600}\":2,\"\u{ffff}\":1}",
-            ),
+            (json!({"\u{ffff}": 1, "\u{1f600}": 2}), "{\"\u{1f600}\":2,\"\u{ffff}\":1}"),
             (json!(12_345_678_901_234_567_890u64), "12345678901234567890"),
         ];
         for (value, text) in cases {
@@ -107,9 +104,7 @@ mod tests {
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
-            any::<f64>()
-                .prop_filter("finite", |f| f.is_finite())
-                .prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
             ".*".prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 64, 8, |inner| {

@@ -37,11 +37,7 @@ pub enum Fact {
 
     /// The model's answer broke off; what was shown of it is void and the step begins again.
     #[serde(rename = "step.restarted")]
-    StepRestarted {
-        step: u32,
-        attempt: u32,
-        because: String,
-    },
+    StepRestarted { step: u32, attempt: u32, because: String },
 
     #[serde(rename = "reasoning.finished")]
     ReasoningFinished { step: u32, part: PartId, text: String },
@@ -86,27 +82,15 @@ pub enum Fact {
     ToolDelegated { call: CallId, tool: String },
 
     #[serde(rename = "tool.finished")]
-    ToolFinished {
-        call: CallId,
-        output: ToolOutput,
-        trail: Trail,
-    },
+    ToolFinished { call: CallId, output: ToolOutput, trail: Trail },
 
     /// The tool ran and failed.
     #[serde(rename = "tool.failed")]
-    ToolFailed {
-        call: CallId,
-        failure: Failure,
-        trail: Trail,
-    },
+    ToolFailed { call: CallId, failure: Failure, trail: Trail },
 
     /// The tool did not run.
     #[serde(rename = "tool.refused")]
-    ToolRefused {
-        call: CallId,
-        failure: Failure,
-        trail: Trail,
-    },
+    ToolRefused { call: CallId, failure: Failure, trail: Trail },
 
     /// The call was cut off in flight: its effect may or may not have happened.
     #[serde(rename = "tool.unknown")]
@@ -127,12 +111,7 @@ pub enum Fact {
     ApprovalAsked(Question),
 
     #[serde(rename = "approval.answered")]
-    ApprovalAnswered {
-        approval: ApprovalId,
-        call: CallId,
-        answer: Answer,
-        by: String,
-    },
+    ApprovalAnswered { approval: ApprovalId, call: CallId, answer: Answer, by: String },
 
     /// The model's message is complete and its calls, if any, are on record.
     #[serde(rename = "step.finished")]
@@ -163,10 +142,7 @@ pub enum Fact {
 impl Fact {
     /// Whether nothing may follow but late results.
     pub fn is_last(&self) -> bool {
-        matches!(
-            self,
-            Self::RunFinished { .. } | Self::RunFailed { .. } | Self::RunCancelled(_)
-        )
+        matches!(self, Self::RunFinished { .. } | Self::RunFailed { .. } | Self::RunCancelled(_))
     }
 
     /// The `type` under which it is written.
@@ -359,11 +335,7 @@ mod tests {
     fn a_fact_is_written_under_its_kind_and_reads_back() {
         let call = CallId::new(RunId(Uuid::from_u128(1)), 1, 0);
         let facts = [
-            Fact::TextFinished {
-                step: 1,
-                part: PartId::new(1, 1, 0),
-                text: "hé".into(),
-            },
+            Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text: "hé".into() },
             Fact::ToolRequested {
                 step: 1,
                 call: call.clone(),
@@ -381,10 +353,7 @@ mod tests {
             Fact::RunCancelled(Cancelled { by: "mei".into() }),
         ];
         for fact in facts {
-            let body = EventBody {
-                at: Timestamp(5),
-                fact,
-            };
+            let body = EventBody { at: Timestamp(5), fact };
             let json = serde_json::to_string(&body).unwrap();
             let type_member = format!("\"type\":\"{}\"", body.fact.kind());
             assert!(json.contains(&type_member), "{json}");

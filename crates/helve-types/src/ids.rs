@@ -86,10 +86,7 @@ impl UserId {
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let text = text.trim();
         if text.is_empty() || text.len() > Self::BYTES_MAX || text.chars().any(char::is_control) {
-            return Err(IdError {
-                kind: "user",
-                text: text.to_owned(),
-            });
+            return Err(IdError { kind: "user", text: text.to_owned() });
         }
         Ok(Self(text.to_owned()))
     }
@@ -135,10 +132,7 @@ impl FromStr for CallId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = || IdError {
-            kind: "call",
-            text: text.to_owned(),
-        };
+        let wrong = || IdError { kind: "call", text: text.to_owned() };
         let mut pieces = text.trim_end_matches('+').split(':');
         let (Some(run), Some(step), Some(index), None) =
             (pieces.next(), pieces.next(), pieces.next(), pieces.next())

@@ -80,30 +80,13 @@ pub enum ToolState {
 
 impl Message {
     pub fn user(id: MessageId, at: Timestamp, text: impl Into<String>) -> Self {
-        let parts = vec![Part::Text {
-            step: 0,
-            text: text.into(),
-        }];
-        Self {
-            id,
-            role: Role::User,
-            at,
-            run: None,
-            model: None,
-            parts,
-        }
+        let parts = vec![Part::Text { step: 0, text: text.into() }];
+        Self { id, role: Role::User, at, run: None, model: None, parts }
     }
 
     /// The assistant's message of a run, before anything is known of it.
     pub fn reply(id: MessageId, at: Timestamp, run: RunId, model: impl Into<String>) -> Self {
-        Self {
-            id,
-            role: Role::Assistant,
-            at,
-            run: Some(run),
-            model: Some(model.into()),
-            parts: vec![],
-        }
+        Self { id, role: Role::Assistant, at, run: Some(run), model: Some(model.into()), parts: vec![] }
     }
 
     /// All its answer text, without reasoning and tools.
@@ -124,26 +107,12 @@ impl Message {
     pub fn learn(&mut self, at: Timestamp, fact: &Fact) {
         match fact {
             Fact::TextFinished { step, text, .. } => {
-                self.parts.push(Part::Text {
-                    step: *step,
-                    text: text.clone(),
-                });
+                self.parts.push(Part::Text { step: *step, text: text.clone() });
             }
             Fact::ReasoningFinished { step, text, .. } => {
-                self.parts.push(Part::Reasoning {
-                    step: *step,
-                    text: text.clone(),
-                });
+                self.parts.push(Part::Reasoning { step: *step, text: text.clone() });
             }
-            Fact::ToolRequested {
-                step,
-                call,
-                provider_id,
-                tool,
-                arguments,
-                replaces,
-                ..
-            } => {
+            Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } => {
                 let part = ToolPart {
                     step: *step,
                     call: call.clone(),
@@ -162,12 +131,7 @@ impl Message {
                     None => self.parts.push(Part::Tool(Box::new(part))),
                 }
             }
-            Fact::ToolStarted {
-                call,
-                tool,
-                arguments,
-                ..
-            } => {
+            Fact::ToolStarted { call, tool, arguments, .. } => {
                 self.change(call, |part| {
                     part.tool.clone_from(tool);
                     if let Some(arguments) = arguments {
@@ -210,9 +174,7 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
-            Fact::RunFailed { message, .. } => self.parts.push(Part::Notice {
-                text: message.clone(),
-            }),
+            Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
             Fact::RunStarted(_)
             | Fact::StepRestarted { .. }
             | Fact::StepFinished { .. }

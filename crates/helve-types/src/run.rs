@@ -38,10 +38,7 @@ impl RunState {
     }
 
     pub fn is_waiting(self) -> bool {
-        matches!(
-            self,
-            Self::WaitingApproval | Self::WaitingClient | Self::NeedsAttention
-        )
+        matches!(self, Self::WaitingApproval | Self::WaitingClient | Self::NeedsAttention)
     }
 
     pub fn as_str(self) -> &'static str {
@@ -99,9 +96,7 @@ impl Serialize for Mode {
 
 impl<'de> Deserialize<'de> for Mode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -239,11 +234,7 @@ impl ModelParams {
             top_p: self.top_p.or(below.top_p),
             max_tokens: self.max_tokens.or(below.max_tokens),
             seed: self.seed.or(below.seed),
-            stop: if self.stop.is_empty() {
-                below.stop.clone()
-            } else {
-                self.stop
-            },
+            stop: if self.stop.is_empty() { below.stop.clone() } else { self.stop },
             extra,
         }
     }
@@ -272,15 +263,8 @@ mod tests {
 
     #[test]
     fn the_upper_layer_of_parameters_wins_where_it_speaks() {
-        let below = ModelParams {
-            temperature: Some(0.2),
-            max_tokens: Some(100),
-            ..Default::default()
-        };
-        let above = ModelParams {
-            temperature: Some(0.9),
-            ..Default::default()
-        };
+        let below = ModelParams { temperature: Some(0.2), max_tokens: Some(100), ..Default::default() };
+        let above = ModelParams { temperature: Some(0.9), ..Default::default() };
         let merged = above.over(&below);
         assert_eq!((merged.temperature, merged.max_tokens), (Some(0.9), Some(100)));
     }

@@ -34,13 +34,7 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// A hash over all that an approval or a cached answer depends on; it changes when the tool does.
     pub fn version(&self) -> String {
-        let pinned = json!([
-            self.name,
-            self.description,
-            self.parameters,
-            self.effect,
-            self.client
-        ]);
+        let pinned = json!([self.name, self.description, self.parameters, self.effect, self.client]);
         blake3::hash(canonical_json(&pinned).as_bytes()).to_hex()[..32].to_owned()
     }
 }
@@ -87,37 +81,9 @@ mod tests {
     #[test]
     fn the_version_changes_with_what_the_model_is_told_and_with_nothing_else() {
         let before = spec().version();
-        assert_eq!(
-            before,
-            ToolSpec {
-                tags: vec!["mail".into()],
-                ..spec()
-            }
-            .version()
-        );
-        assert_ne!(
-            before,
-            ToolSpec {
-                description: "Sends!".into(),
-                ..spec()
-            }
-            .version()
-        );
-        assert_ne!(
-            before,
-            ToolSpec {
-                effect: Effect::Read,
-                ..spec()
-            }
-            .version()
-        );
-        assert_ne!(
-            before,
-            ToolSpec {
-                parameters: json!({"type": "object"}),
-                ..spec()
-            }
-            .version()
-        );
+        assert_eq!(before, ToolSpec { tags: vec!["mail".into()], ..spec() }.version());
+        assert_ne!(before, ToolSpec { description: "Sends!".into(), ..spec() }.version());
+        assert_ne!(before, ToolSpec { effect: Effect::Read, ..spec() }.version());
+        assert_ne!(before, ToolSpec { parameters: json!({"type": "object"}), ..spec() }.version());
     }
 }

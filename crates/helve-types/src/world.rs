@@ -119,11 +119,7 @@ impl Fate {
 
 impl fmt::Debug for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Fate(armed)"
-        } else {
-            "Fate(none)"
-        })
+        f.write_str(if self.0.is_some() { "Fate(armed)" } else { "Fate(none)" })
     }
 }
 
@@ -136,11 +132,7 @@ pub struct World {
 
 impl World {
     pub fn real() -> Self {
-        Self {
-            clock: Clock::System,
-            ids: Ids::Random,
-            fate: Fate::default(),
-        }
+        Self { clock: Clock::System, ids: Ids::Random, fate: Fate::default() }
     }
 
     /// A world in which the same script gives the same log.

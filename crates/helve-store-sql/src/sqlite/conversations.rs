@@ -80,11 +80,7 @@ pub(super) fn rename(
         "UPDATE conversations SET title = ?3 WHERE id = ?1 AND (?2 IS NULL OR user = ?2)",
         params![id.0.as_bytes(), only_user(scope), title],
     )?;
-    if changed == 0 {
-        Err(StoreError::NotFound("conversation"))
-    } else {
-        Ok(())
-    }
+    if changed == 0 { Err(StoreError::NotFound("conversation")) } else { Ok(()) }
 }
 
 pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId) -> Result<(), StoreError> {
@@ -92,33 +88,11 @@ pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
         return Err(StoreError::Busy(active));
     }
     let of_its_runs = "IN (SELECT id FROM runs WHERE conversation = ?1)";
-    for table in [
-        "run_events",
-        "tool_calls",
-        "outputs",
-        "approvals",
-        "idempotency_keys",
-    ] {
-        execute(
-            connection,
-            &format!("DELETE FROM {table} WHERE run {of_its_runs}"),
-            [id.0.as_bytes()],
-        )?;
+    for table in ["run_events", "tool_calls", "outputs", "approvals", "idempotency_keys"] {
+        execute(connection, &format!("DELETE FROM {table} WHERE run {of_its_runs}"), [id.0.as_bytes()])?;
     }
-    execute(
-        connection,
-        "DELETE FROM runs WHERE conversation = ?1",
-        [id.0.as_bytes()],
-    )?;
-    execute(
-        connection,
-        "DELETE FROM messages WHERE conversation = ?1",
-        [id.0.as_bytes()],
-    )?;
-    execute(
-        connection,
-        "DELETE FROM conversations WHERE id = ?1",
-        [id.0.as_bytes()],
-    )?;
+    execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
+    execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
+    execute(connection, "DELETE FROM conversations WHERE id = ?1", [id.0.as_bytes()])?;
     Ok(())
 }

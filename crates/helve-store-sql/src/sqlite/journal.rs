@@ -2,6 +2,8 @@
 //!
 //! Each function looks first and writes second, and returns its own errors before the first write.
 
+use std::sync::Arc;
+
 use helve_store::{
     Append, CallChange, Claimed, NewRun, Opened, Place, Recorded, Scope, StoreError, call_change,
 };
@@ -53,23 +55,12 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<Opened, 
     }
     keep_event(connection, new.run, &new.started)?;
     if let Some(key) = &new.key {
-        execute(
-            connection,
-            "DELETE FROM idempotency_keys WHERE expires_at <= ?1",
-            params![at.0],
-        )?;
+        execute(connection, "DELETE FROM idempotency_keys WHERE expires_at <= ?1", params![at.0])?;
         execute(
             connection,
             "INSERT OR REPLACE INTO idempotency_keys (user, route, key, fingerprint, run, expires_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                new.user.0,
-                key.route,
-                key.key,
-                key.fingerprint,
-                new.run.0.as_bytes(),
-                key.expires_at.0
-            ],
+            params![new.user.0, key.route, key.key, key.fingerprint, new.run.0.as_bytes(), key.expires_at.0],
         )?;
     }
     Ok(Opened::New { epoch: 1, history })
@@ -82,12 +73,7 @@ fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Opti
         "SELECT fingerprint, run FROM idempotency_keys
          WHERE user = ?1 AND route = ?2 AND key = ?3 AND expires_at > ?4",
         params![new.user.0, key.route, key.key, at.0],
-        |row| {
-            Ok((
-                column::<String>(row, "fingerprint")?,
-                id_column(row, "run", RunId)?,
-            ))
-        },
+        |row| Ok((column::<String>(row, "fingerprint")?, id_column(row, "run", RunId)?)),
     )?;
     match known {
         None => Ok(None),
@@ -112,17 +98,19 @@ fn free_conversation(
 pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), StoreError> {
     let fenced = || StoreError::Fenced(batch.run);
     let (conversation, last_seq) = owned_run(connection, batch)?.ok_or_else(fenced)?;
-    if let Some(first) = batch.events.first()
-        && first.event.seq != last_seq + 1
-    {
-        // The commit of an earlier try may have gone through although we were told that it failed.
-        return if already_kept(connection, batch)? {
-            Ok(())
-        } else {
-            Err(fenced())
-        };
+    // The commit of an earlier try may have gone through although we were told that it failed.
+    let known = batch.events.partition_point(|recorded| recorded.event.seq <= last_seq);
+    let (known, new) = batch.events.split_at(known);
+    if !are_kept(connection, batch.run, known)? {
+        return Err(fenced());
     }
-    for recorded in &batch.events {
+    let Some(first_new) = new.first() else {
+        return Ok(());
+    };
+    if first_new.event.seq != last_seq + 1 {
+        return Err(fenced());
+    }
+    for recorded in new {
         if let Fact::ApprovalAnswered { approval, .. } = &recorded.event.fact {
             let pending = "SELECT 1 FROM approvals WHERE id = ?1 AND state = 'pending'";
             first(connection, pending, [approval.0.as_bytes()], |_| Ok(()))?
@@ -130,7 +118,7 @@ pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
         }
     }
 
-    for recorded in &batch.events {
+    for recorded in new {
         keep_event(connection, batch.run, recorded)?;
         derive(connection, batch.run, recorded)?;
     }
@@ -168,12 +156,13 @@ fn owned_run(
     )
 }
 
-fn already_kept(connection: &Connection, batch: &Append) -> Result<bool, StoreError> {
-    for recorded in &batch.events {
+/// Whether the log holds just these events at their places.
+fn are_kept(connection: &Connection, run: RunId, events: &[Arc<Recorded>]) -> Result<bool, StoreError> {
+    for recorded in events {
         let body: Option<String> = first(
             connection,
             "SELECT body FROM run_events WHERE run = ?1 AND seq = ?2",
-            params![batch.run.0.as_bytes(), recorded.event.seq],
+            params![run.0.as_bytes(), recorded.event.seq],
             |row| column(row, "body"),
         )?;
         if body.as_deref() != Some(&*recorded.json) {
@@ -187,12 +176,7 @@ fn keep_event(connection: &Connection, run: RunId, recorded: &Recorded) -> Resul
     execute(
         connection,
         "INSERT INTO run_events (run, seq, kind, body) VALUES (?1, ?2, ?3, ?4)",
-        params![
-            run.0.as_bytes(),
-            recorded.event.seq,
-            recorded.event.fact.kind(),
-            &*recorded.json
-        ],
+        params![run.0.as_bytes(), recorded.event.seq, recorded.event.fact.kind(), &*recorded.json],
     )?;
     Ok(())
 }
@@ -243,9 +227,7 @@ fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<()
                 ],
             )?;
         }
-        Fact::ApprovalAnswered {
-            approval, answer, by, ..
-        } => {
+        Fact::ApprovalAnswered { approval, answer, by, .. } => {
             execute(
                 connection,
                 "UPDATE approvals SET state = 'answered', answer = ?2, answered_by = ?3, answered_at = ?4
@@ -270,39 +252,19 @@ fn change_call(
 ) -> Result<(), StoreError> {
     let (run, call) = (run.0.as_bytes(), call.as_str());
     match change {
-        CallChange::Plan {
-            step,
-            tool,
-            arguments,
-            provider_id,
-        } => execute(
+        CallChange::Plan { step, tool, arguments, provider_id } => execute(
             connection,
             "INSERT INTO tool_calls
                  (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7)",
             params![run, call, step, provider_id, tool, arguments, at.0],
         ),
-        CallChange::Start {
-            tool,
-            version,
-            effect,
-            attempt,
-            arguments,
-        } => execute(
+        CallChange::Start { tool, version, effect, attempt, arguments } => execute(
             connection,
             "UPDATE tool_calls SET state = 'started', tool = ?3, version = ?4, effect = ?5, attempt = ?6,
                  arguments = coalesce(?7, arguments), started_at = ?8
              WHERE run = ?1 AND id = ?2",
-            params![
-                run,
-                call,
-                tool,
-                version,
-                runs::effect_word(*effect),
-                attempt,
-                arguments,
-                at.0
-            ],
+            params![run, call, tool, version, runs::effect_word(*effect), attempt, arguments, at.0],
         ),
         CallChange::Move(state) => execute(
             connection,
@@ -356,12 +318,10 @@ pub(super) fn claim(
         return Err(StoreError::NotFound("run"));
     }
     let record = runs::run(connection, &Scope::Everyone, run)?;
-    let claim: Vec<(u64, u64)> = all(
-        connection,
-        "SELECT epoch, history FROM runs WHERE id = ?1",
-        [run.0.as_bytes()],
-        |row| Ok((column(row, "epoch")?, column(row, "history")?)),
-    )?;
+    let claim: Vec<(u64, u64)> =
+        all(connection, "SELECT epoch, history FROM runs WHERE id = ?1", [run.0.as_bytes()], |row| {
+            Ok((column(row, "epoch")?, column(row, "history")?))
+        })?;
     let Some((epoch, before)) = claim.first().copied() else {
         return Err(StoreError::NotFound("run"));
     };
@@ -370,10 +330,5 @@ pub(super) fn claim(
         None => vec![],
     };
     let events = runs::events(connection, run, 0, usize::MAX)?;
-    Ok(Claimed {
-        epoch,
-        record,
-        history,
-        events,
-    })
+    Ok(Claimed { epoch, record, history, events })
 }

@@ -67,10 +67,7 @@ impl SqliteStore {
             return Err(OpenError::OldSqlite(rusqlite::version()));
         }
         let path = dir.database();
-        let failed = |source| OpenError::Database {
-            path: path.display().to_string(),
-            source,
-        };
+        let failed = |source| OpenError::Database { path: path.display().to_string(), source };
         let mut connection = Connection::open(&path).map_err(failed)?;
         configure(&connection).map_err(failed)?;
         migrate(&mut connection, now.0)?;
@@ -146,19 +143,14 @@ fn keep_private(path: &Path) {
 
 fn was_closed(connection: &Connection) -> Result<bool, rusqlite::Error> {
     let state: Option<String> = connection
-        .query_row("SELECT value FROM settings WHERE name = 'closed'", [], |row| {
-            row.get(0)
-        })
+        .query_row("SELECT value FROM settings WHERE name = 'closed'", [], |row| row.get(0))
         .optional()?;
     Ok(state.is_none_or(|state| state == "yes"))
 }
 
 fn set_closed(connection: &Connection, closed: bool) -> Result<(), rusqlite::Error> {
     let value = if closed { "yes" } else { "no" };
-    connection.execute(
-        "INSERT OR REPLACE INTO settings (name, value) VALUES ('closed', ?1)",
-        [value],
-    )?;
+    connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES ('closed', ?1)", [value])?;
     Ok(())
 }
 
@@ -171,28 +163,17 @@ fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenErr
         );
         return Ok(());
     }
-    let damaged = |finding| OpenError::Damaged {
-        path: path.display().to_string(),
-        finding,
-    };
+    let damaged = |finding| OpenError::Damaged { path: path.display().to_string(), finding };
     let finding: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| damaged(error.to_string()))?;
-    if finding == "ok" {
-        Ok(())
-    } else {
-        Err(damaged(finding))
-    }
+    if finding == "ok" { Ok(()) } else { Err(damaged(finding)) }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
 fn unavailable(error: rusqlite::Error) -> StoreError {
     let full = matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
-    let hint = if full {
-        " (free some space; nothing is lost)"
-    } else {
-        ""
-    };
+    let hint = if full { " (free some space; nothing is lost)" } else { "" };
     StoreError::Unavailable(format!("{error}{hint}"))
 }
 
@@ -300,16 +281,11 @@ impl Store for SqliteStore {
         let touch = "INSERT OR REPLACE INTO settings (name, value) VALUES ('checked', 'yes')";
         Box::pin(async move {
             self.write_now(move |connection| {
-                connection
-                    .prepare_cached(touch)
-                    .and_then(|mut s| s.execute([]))
-                    .map_err(unavailable)
+                connection.prepare_cached(touch).and_then(|mut s| s.execute([])).map_err(unavailable)
             })
             .await?;
             self.read(|connection| {
-                connection
-                    .query_row("SELECT count(*) FROM settings", [], |_| Ok(()))
-                    .map_err(unavailable)
+                connection.query_row("SELECT count(*) FROM settings", [], |_| Ok(())).map_err(unavailable)
             })
             .await
         })
@@ -317,8 +293,7 @@ impl Store for SqliteStore {
 
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.write_now(|connection| set_closed(connection, true).map_err(unavailable))
-                .await?;
+            self.write_now(|connection| set_closed(connection, true).map_err(unavailable)).await?;
             // Dropping the queue ends the thread once it has written what is left.
             self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
             let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -18,10 +18,7 @@ pub(super) struct Readers {
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self {
-            path: Arc::new(path),
-            idle: Arc::default(),
-        }
+        Self { path: Arc::new(path), idle: Arc::default() }
     }
 
     /// Runs `look` on a thread that may block.
@@ -36,9 +33,7 @@ impl Readers {
             readers.give_back(connection);
             found
         });
-        found
-            .await
-            .unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        found.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
     }
 
     fn take(&self) -> Result<Connection, StoreError> {

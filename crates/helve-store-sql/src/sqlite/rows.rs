@@ -72,9 +72,7 @@ pub(super) fn word_column<T>(
     parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<T, StoreError> {
     let text = row.get_ref(name).map_err(unavailable)?;
-    let text = text
-        .as_str()
-        .map_err(|error: FromSqlError| damaged(name, &error))?;
+    let text = text.as_str().map_err(|error: FromSqlError| damaged(name, &error))?;
     parse(text).ok_or_else(|| damaged(name, &text))
 }
 
@@ -84,9 +82,7 @@ pub(super) fn text_id_column<T: FromStr>(row: &Row<'_>, name: &str) -> Result<T,
 
 pub(super) fn json_column<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
     let text = row.get_ref(name).map_err(unavailable)?;
-    let text = text
-        .as_str()
-        .map_err(|error: FromSqlError| damaged(name, &error))?;
+    let text = text.as_str().map_err(|error: FromSqlError| damaged(name, &error))?;
     serde_json::from_str(text).map_err(|error| damaged(name, &error))
 }
 

@@ -26,33 +26,18 @@ pub(super) fn limits(page: Page) -> (i64, i64) {
 
 pub(super) fn run(connection: &Connection, scope: &Scope, run: RunId) -> Result<RunRecord, StoreError> {
     let sql = format!("{COLUMNS} WHERE id = ?1 AND (?2 IS NULL OR user = ?2)");
-    first(
-        connection,
-        &sql,
-        params![run.0.as_bytes(), only_user(scope)],
-        read_run,
-    )?
-    .ok_or(StoreError::NotFound("run"))
+    first(connection, &sql, params![run.0.as_bytes(), only_user(scope)], read_run)?
+        .ok_or(StoreError::NotFound("run"))
 }
 
 pub(super) fn runs(connection: &Connection, scope: &Scope, page: Page) -> Result<Vec<RunRecord>, StoreError> {
     let sql = format!("{COLUMNS} WHERE ?1 IS NULL OR user = ?1 ORDER BY id DESC LIMIT ?2 OFFSET ?3");
     let (limit, offset) = limits(page);
-    all(
-        connection,
-        &sql,
-        params![only_user(scope), limit, offset],
-        read_run,
-    )
+    all(connection, &sql, params![only_user(scope), limit, offset], read_run)
 }
 
 pub(super) fn unfinished(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
-    all(
-        connection,
-        &format!("{COLUMNS} WHERE ended_at IS NULL ORDER BY id"),
-        [],
-        read_run,
-    )
+    all(connection, &format!("{COLUMNS} WHERE ended_at IS NULL ORDER BY id"), [], read_run)
 }
 
 fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {
@@ -78,11 +63,7 @@ pub(super) fn events(
     all(
         connection,
         "SELECT seq, body FROM run_events WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-        params![
-            run.0.as_bytes(),
-            i64::try_from(after).unwrap_or(i64::MAX),
-            limits(Page::first(limit)).0
-        ],
+        params![run.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX), limits(Page::first(limit)).0],
         |row| Recorded::parse(column(row, "seq")?, &column::<String>(row, "body")?),
     )
 }

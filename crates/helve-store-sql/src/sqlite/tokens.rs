@@ -25,12 +25,7 @@ pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), Store
 }
 
 pub(super) fn all_tokens(connection: &Connection) -> Result<Vec<Token>, StoreError> {
-    all(
-        connection,
-        "SELECT * FROM tokens ORDER BY created_at, id",
-        [],
-        read,
-    )
+    all(connection, "SELECT * FROM tokens ORDER BY created_at, id", [], read)
 }
 
 fn read(row: &Row<'_>) -> Result<Token, StoreError> {
@@ -51,11 +46,7 @@ pub(super) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result
         "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
         params![id, at.0],
     )?;
-    if changed == 0 {
-        Err(StoreError::NotFound("token"))
-    } else {
-        Ok(())
-    }
+    if changed == 0 { Err(StoreError::NotFound("token")) } else { Ok(()) }
 }
 
 pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {

@@ -56,12 +56,7 @@ impl Writer {
         published: impl FnOnce(&T) + Send + 'static,
     ) -> impl Future<Output = Result<T, StoreError>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Task {
-            work,
-            published,
-            result: None,
-            reply,
-        });
+        let job = Box::new(Task { work, published, result: None, reply });
         let gone = self.queue.send(Queued { job, urgency }).is_err();
         async move {
             if gone {
@@ -95,12 +90,7 @@ where
     }
 
     fn settle(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self {
-            published,
-            result,
-            reply,
-            ..
-        } = *self;
+        let Self { published, result, reply, .. } = *self;
         let outcome = outcome.and_then(|()| result.ok_or_else(closed));
         if let Ok(value) = &outcome {
             published(value);
@@ -137,8 +127,7 @@ fn gather(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
         let next = if hurry {
             jobs.try_recv().ok()
         } else {
-            jobs.recv_timeout(until.saturating_duration_since(Instant::now()))
-                .ok()
+            jobs.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
         };
         let Some(next) = next else { break };
         hurry |= next.urgency == Urgency::Now;
@@ -187,9 +176,7 @@ fn transact(
             outcome => outcomes.push(outcome),
         }
     }
-    let committed = connection
-        .prepare_cached("COMMIT")
-        .and_then(|mut commit| commit.execute([]));
+    let committed = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
     if let Err(error) = committed {
         roll_back(connection);
         return Err(unavailable(error));

@@ -10,11 +10,7 @@ use helve_types::{Fact, PartId, Timestamp};
 use super::{open, scratch};
 
 fn text(text: &str) -> Fact {
-    Fact::TextFinished {
-        step: 1,
-        part: PartId::new(1, 1, 0),
-        text: text.into(),
-    }
+    Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text: text.into() }
 }
 
 #[tokio::test]
@@ -28,9 +24,7 @@ async fn what_was_kept_is_there_after_a_stop_without_goodbye() {
     let again = open(&dir);
     let log = again.events(run.run, 0, 9).await.unwrap();
     assert_eq!(
-        log.iter()
-            .map(|event| event.event.fact.kind())
-            .collect::<Vec<_>>(),
+        log.iter().map(|event| event.event.fact.kind()).collect::<Vec<_>>(),
         ["run.started", "text.finished"]
     );
     assert_eq!(again.unfinished_runs().await.unwrap().len(), 1);
@@ -47,10 +41,7 @@ async fn noted_events_are_on_disk_after_a_proper_close() {
     assert!(matches!(mei.store.check().await, Err(StoreError::Unavailable(_))));
     drop(mei);
 
-    assert_eq!(
-        open(&dir).run(Scope::Everyone, run.run).await.unwrap().last_seq,
-        2
-    );
+    assert_eq!(open(&dir).run(Scope::Everyone, run.run).await.unwrap().last_seq, 2);
 }
 
 #[tokio::test]
@@ -66,10 +57,7 @@ async fn a_batch_sent_again_because_its_answer_was_lost_is_kept_once() {
 
     mei.store.append(first, Urgency::Now).await.unwrap();
     mei.store.append(again, Urgency::Now).await.unwrap();
-    assert_eq!(
-        mei.store.append(other, Urgency::Now).await,
-        Err(StoreError::Fenced(run.run))
-    );
+    assert_eq!(mei.store.append(other, Urgency::Now).await, Err(StoreError::Fenced(run.run)));
     assert_eq!(mei.store.events(run.run, 0, 9).await.unwrap().len(), 2);
 }
 
@@ -107,14 +95,9 @@ fn a_damaged_database_is_refused_with_what_to_do() {
         *byte = 0xa5;
     }
     std::fs::write(&file, bytes).unwrap();
-    let refused = SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(2))
-        .err()
-        .unwrap();
+    let refused = SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(2)).err().unwrap();
     assert!(
-        matches!(
-            refused,
-            OpenError::Damaged { .. } | OpenError::Database { .. } | OpenError::Migrate(_)
-        ),
+        matches!(refused, OpenError::Damaged { .. } | OpenError::Database { .. } | OpenError::Migrate(_)),
         "{refused}"
     );
 }

@@ -1,0 +1,173 @@
+//! From rules and a described call to a verdict.
+
+use helve_types::Effect;
+
+use crate::{Action, Rule};
+
+/// A call as far as rules are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct Access<'a> {
+    /// The tool that will run, after its name was repaired.
+    pub tool: &'a str,
+    pub tags: &'a [String],
+    pub effect: Effect,
+    /// Runs on the user's side, where a click of the user's starts it.
+    pub client: bool,
+    pub agent: &'a str,
+    pub user: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// A verdict and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// For people: why this verdict.
+    pub because: String,
+    /// Which rule spoke, as `layer.number`; none if the effect class decided.
+    pub rule: Option<String>,
+}
+
+/// All rules that apply, in named layers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules {
+    layers: Vec<(String, Vec<Rule>)>,
+}
+
+impl Rules {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a layer; the order of layers does not matter, the strictest wins.
+    #[must_use]
+    pub fn with_layer(mut self, name: impl Into<String>, rules: Vec<Rule>) -> Self {
+        self.layers.push((name.into(), rules));
+        self
+    }
+
+    pub fn judge(&self, access: &Access<'_>) -> Judgement {
+        let spoken = self.layers.iter().filter_map(|(layer, rules)| {
+            let (number, rule) = (1..).zip(rules).find(|(_, rule)| rule.matches(access))?;
+            Some((rule, layer, number))
+        });
+        let Some((rule, layer, number)) = spoken.max_by_key(|(rule, ..)| rule.action) else {
+            return by_effect(access);
+        };
+        let because = if rule.because.is_empty() { default_reason(rule.action) } else { &rule.because };
+        Judgement {
+            verdict: match rule.action {
+                Action::Allow => Verdict::Allow,
+                Action::Ask => Verdict::Ask,
+                Action::Deny => Verdict::Deny,
+            },
+            because: because.to_owned(),
+            rule: Some(format!("{layer}.{number}")),
+        }
+    }
+
+    /// Whether every call of the tool is forbidden, so that models need not even hear of it.
+    pub fn forbids(&self, access: &Access<'_>) -> bool {
+        self.judge(access).verdict == Verdict::Deny
+    }
+}
+
+fn default_reason(action: Action) -> &'static str {
+    match action {
+        Action::Allow => "a rule allows it",
+        Action::Ask => "a rule wants a person to decide",
+        Action::Deny => "a rule forbids it",
+    }
+}
+
+fn by_effect(access: &Access<'_>) -> Judgement {
+    let (verdict, because) = match access.effect {
+        Effect::Read => (Verdict::Allow, "it changes nothing"),
+        _ if access.client => (Verdict::Allow, "it runs on the user's side, when the user starts it"),
+        Effect::Idempotent => (Verdict::Ask, "it changes something"),
+        Effect::NonIdempotent => (Verdict::Ask, "it changes something and cannot be taken back"),
+    };
+    Judgement { verdict, because: because.to_owned(), rule: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(tool: &str, action: Action) -> Rule {
+        Rule {
+            tool: Some(tool.into()),
+            tag: None,
+            effect: None,
+            agent: None,
+            user: None,
+            action,
+            because: String::new(),
+        }
+    }
+
+    fn access(tool: &str, effect: Effect) -> Access<'_> {
+        Access { tool, tags: &[], effect, client: false, agent: "default", user: "mei" }
+    }
+
+    fn check(rules: &Rules, access: Access<'_>, verdict: Verdict, rule: Option<&str>) {
+        let judged = rules.judge(&access);
+        assert_eq!((judged.verdict, judged.rule.as_deref()), (verdict, rule), "{access:?}");
+    }
+
+    #[test]
+    fn without_rules_the_effect_decides() {
+        let rules = Rules::new();
+        check(&rules, access("time", Effect::Read), Verdict::Allow, None);
+        check(&rules, access("put", Effect::Idempotent), Verdict::Ask, None);
+        check(&rules, access("send", Effect::NonIdempotent), Verdict::Ask, None);
+        let on_the_page = Access { client: true, ..access("browser_js_eval", Effect::NonIdempotent) };
+        check(&rules, on_the_page, Verdict::Allow, None);
+    }
+
+    #[test]
+    fn the_first_matching_rule_speaks_for_its_layer() {
+        let rules = Rules::new()
+            .with_layer("operator", vec![rule("send_note", Action::Allow), rule("send_*", Action::Deny)]);
+        check(&rules, access("send_note", Effect::NonIdempotent), Verdict::Allow, Some("operator.1"));
+        check(&rules, access("send_mail", Effect::NonIdempotent), Verdict::Deny, Some("operator.2"));
+        check(&rules, access("time", Effect::Read), Verdict::Allow, None);
+    }
+
+    #[test]
+    fn the_strictest_layer_wins_whatever_the_order() {
+        let allow = || vec![rule("*", Action::Allow)];
+        let deny = || vec![rule("time", Action::Deny)];
+        for rules in [
+            Rules::new().with_layer("operator", allow()).with_layer("agent", deny()),
+            Rules::new().with_layer("agent", deny()).with_layer("operator", allow()),
+        ] {
+            check(&rules, access("time", Effect::Read), Verdict::Deny, Some("agent.1"));
+            assert!(rules.forbids(&access("time", Effect::Read)));
+            check(&rules, access("send", Effect::NonIdempotent), Verdict::Allow, Some("operator.1"));
+        }
+    }
+
+    #[test]
+    fn every_condition_must_hold() {
+        let narrow = Rule {
+            tag: Some("mail".into()),
+            agent: Some("clerk".into()),
+            effect: Some(Effect::NonIdempotent),
+            ..rule("send_*", Action::Deny)
+        };
+        let rules = Rules::new().with_layer("operator", vec![narrow]);
+        let tags = ["mail".to_owned()];
+        let full = Access { tags: &tags, agent: "clerk", ..access("send_mail", Effect::NonIdempotent) };
+        check(&rules, full, Verdict::Deny, Some("operator.1"));
+        check(&rules, Access { tags: &[], ..full }, Verdict::Ask, None);
+        check(&rules, Access { agent: "default", ..full }, Verdict::Ask, None);
+        check(&rules, Access { effect: Effect::Read, ..full }, Verdict::Allow, None);
+    }
+}

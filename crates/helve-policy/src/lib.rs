@@ -1,0 +1,15 @@
+//! Rules in, verdict out.
+//!
+//! Owns the judgement of a described call: may it run, must a person be asked, or is it forbidden? Pure: no
+//! IO, no clock, no knowledge of tools beyond what the description says, so that people who read nothing else
+//! can review it.
+//!
+//! Rules stand in layers (the operator's, the agent's). Within a layer the first rule that matches speaks for
+//! it; among the layers the strictest verdict wins; where no layer speaks, the effect class decides: what
+//! changes nothing is allowed, everything else asks.
+
+mod judge;
+mod rule;
+
+pub use judge::{Access, Judgement, Rules, Verdict};
+pub use rule::{Action, Rule};
