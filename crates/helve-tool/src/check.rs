@@ -1,0 +1,169 @@
+//! From the model's text to arguments that fit the schema, or to an error that names the field.
+
+use helve_types::{Failure, FailureKind, canonical_json};
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+/// Deeper structures are attacks or accidents.
+const DEPTH_MAX: usize = 64;
+const BYTES_MAX: usize = 1 << 20;
+const SCHEMA_BYTES_MAX: usize = 64 << 10;
+const ERRORS_SHOWN: usize = 5;
+
+/// Arguments that fit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Arguments {
+    pub(crate) value: Value,
+    /// One text for equal arguments: what is approved, cached and hashed.
+    pub(crate) canonical: String,
+}
+
+/// Compiles a tool's schema; patterns are matched in linear time, and nothing outside of it is fetched.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err("`parameters` must be a JSON Schema with `\"type\": \"object\"`".into());
+    }
+    let text = schema.to_string();
+    if text.len() > SCHEMA_BYTES_MAX || depth(&text) > DEPTH_MAX {
+        return Err("`parameters` is too large or too deeply nested".into());
+    }
+    jsonschema::options()
+        .with_pattern_options(PatternOptions::regex())
+        .offline()
+        .build(schema)
+        .map_err(|error| format!("`parameters` is not a valid JSON Schema: {error}"))
+}
+
+pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arguments, Failure> {
+    let bad = |message: String| Failure::new(FailureKind::BadArguments, message);
+    // Models write nothing at all for a tool that needs nothing.
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    if text.len() > BYTES_MAX {
+        return Err(bad(format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less")));
+    }
+    if depth(text) > DEPTH_MAX {
+        return Err(bad(format!("the arguments for `{tool}` are nested deeper than {DEPTH_MAX} levels")));
+    }
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
+    })?;
+    if validator.is_valid(&value) {
+        return Ok(Arguments { canonical: canonical_json(&value), value });
+    }
+    let mut problems: Vec<String> =
+        validator.iter_errors(&value).take(ERRORS_SHOWN + 1).map(|error| problem(&error)).collect();
+    if problems.len() > ERRORS_SHOWN {
+        problems.truncate(ERRORS_SHOWN);
+        problems.push("and more".into());
+    }
+    let problems = problems.join("; ");
+    Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and call again")))
+}
+
+/// One violation, with the field it is in.
+fn problem(error: &jsonschema::ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let field = path.trim_start_matches('/').replace('/', ".");
+    if field.is_empty() { error.to_string() } else { format!("field `{field}`: {error}") }
+}
+
+/// How deeply brackets are nested outside of strings.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check_text(text: &str, expected: Expect) {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "minLength": 1},
+                "max_results": {"type": "integer", "minimum": 1, "maximum": 20},
+                "filter": {"type": "object", "properties": {"lang": {"enum": ["en", "zh"]}}}
+            },
+            "required": ["query"],
+            "additionalProperties": false
+        });
+        let validator = compile(&schema).unwrap();
+        expected.assert_eq(&match check("search_web", &validator, text) {
+            Ok(arguments) => arguments.canonical,
+            Err(failure) => failure.message,
+        });
+    }
+
+    #[test]
+    fn arguments_that_fit_are_put_in_canonical_form() {
+        check_text(
+            r#" {"query": "rust",  "max_results": 3.0} "#,
+            expect![[r#"{"max_results":3,"query":"rust"}"#]],
+        );
+    }
+
+    #[test]
+    fn the_error_names_the_field() {
+        check_text(
+            r#"{"query": "rust", "max_results": 50}"#,
+            expect![
+                "the arguments for `search_web` do not fit: field `max_results`: 50 is greater than the maximum of 20; correct them and call again"
+            ],
+        );
+        check_text(
+            r#"{"query": "x", "filter": {"lang": "de"}}"#,
+            expect![[
+                r#"the arguments for `search_web` do not fit: field `filter.lang`: "de" is not one of "en" or "zh"; correct them and call again"#
+            ]],
+        );
+        check_text(
+            "",
+            expect![[
+                r#"the arguments for `search_web` do not fit: "query" is a required property; correct them and call again"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_told_so() {
+        check_text(
+            r#"{"query": "ru"#,
+            expect![
+                "the arguments for `search_web` are not valid JSON (EOF while parsing a string at line 1 column 13); send one JSON object"
+            ],
+        );
+    }
+
+    #[test]
+    fn a_bomb_of_brackets_is_refused_before_it_is_parsed() {
+        let bomb = format!("{{\"query\": {}", "[".repeat(100_000));
+        check_text(&bomb, expect!["the arguments for `search_web` are nested deeper than 64 levels"]);
+        assert_eq!(depth(r#"{"a": "[[[[", "b": ["\"["]}"#), 2);
+    }
+
+    #[test]
+    fn a_schema_that_is_no_object_or_points_elsewhere_is_refused() {
+        assert!(compile(&json!({"type": "string"})).is_err());
+        assert!(compile(&json!({"type": "object", "properties": {"a": {"type": "wat"}}})).is_err());
+        let outside = json!({"type": "object", "properties": {"a": {"$ref": "http://169.254.169.254/x"}}});
+        assert!(compile(&outside).is_err());
+    }
+}

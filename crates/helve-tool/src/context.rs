@@ -1,0 +1,63 @@
+//! What a call knows about where it comes from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use helve_store::RunJournal;
+use helve_types::{CallId, ConversationId, MessageId, RunId, UserId, World};
+use tokio_util::sync::CancellationToken;
+
+use crate::Toolbox;
+
+/// Everything a stage or a tool may want to know about the call at hand.
+#[derive(Clone)]
+pub struct CallContext {
+    pub run: RunId,
+    pub conversation: Option<ConversationId>,
+    /// The message that will hold the call and its result.
+    pub message: Option<MessageId>,
+    pub call: CallId,
+    pub user: UserId,
+    pub agent: String,
+    /// How often the call was started before.
+    pub attempts_before: u32,
+    /// A person's consent, where one was asked.
+    pub grant: Option<Grant>,
+    /// The tools of this run; no others exist for it.
+    pub toolbox: Arc<Toolbox>,
+    pub journal: RunJournal,
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+    pub world: World,
+}
+
+/// A person's consent to one exact call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What the question was bound to.
+    pub binding: String,
+    /// The arguments as the person changed them.
+    pub edited: Option<String>,
+}
+
+/// Where pieces of a running tool's output go while it runs.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Progress {
+    pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(report)))
+    }
+
+    pub fn report(&self, piece: &str) {
+        if let Some(report) = &self.0 {
+            report(piece);
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}

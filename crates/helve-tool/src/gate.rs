@@ -1,0 +1,105 @@
+//! Who may pass: the only maker of permits.
+
+use std::sync::Arc;
+
+use helve_policy::{Access, Judgement, Rules, Verdict};
+use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::check::{Arguments, check};
+use crate::outcome::{Outcome, Stop};
+use crate::permit::Permit;
+use crate::{CallContext, Grant, Registered};
+
+/// A question stays open this long.
+const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// A checked call that nobody has judged yet.
+pub(crate) struct Candidate {
+    pub(crate) tool: Arc<Registered>,
+    pub(crate) arguments: Arguments,
+}
+
+impl Candidate {
+    /// What an approval is bound to: change any of it and the approval is void.
+    pub(crate) fn binding(&self) -> String {
+        binding(&self.tool.spec.name, &self.tool.version, self.tool.spec.effect, &self.arguments.value)
+    }
+}
+
+fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value) -> String {
+    let bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
+    Sha256::digest(canonical_json(&bound)).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
+    let spec = &candidate.tool.spec;
+    rules.judge(&Access {
+        tool: &spec.name,
+        tags: &spec.tags,
+        effect: spec.effect,
+        client: spec.client,
+        agent: &cx.agent,
+        user: &cx.user.0,
+    })
+}
+
+/// Lets the call through, asks a person, or refuses. What cannot be decided is not let through.
+pub(crate) fn admit(
+    judgement: Judgement,
+    candidate: Candidate,
+    cx: &CallContext,
+    trail: &mut Trail,
+) -> Result<Permit, Stop> {
+    let Judgement { verdict, because, rule } = judgement;
+    let mut decided =
+        |verdict: &str| trail.push(Stage::Judge { verdict: verdict.into(), rule: rule.clone() });
+    match verdict {
+        Verdict::Allow => {
+            decided("allow");
+            Ok(Permit::new(candidate))
+        }
+        Verdict::Deny => {
+            decided("deny");
+            let tool = &candidate.tool.spec.name;
+            let told = format!("calling `{tool}` is not allowed: {because}; go on without it");
+            Err(Failure::new(FailureKind::Denied, told).into())
+        }
+        Verdict::Ask if let Some(grant) = granted(&candidate, cx) => {
+            decided("approved");
+            edited(candidate, grant)
+        }
+        Verdict::Ask => {
+            decided("ask");
+            Err(Stop::Outcome(Outcome::Asked(question(&candidate, because, cx))))
+        }
+    }
+}
+
+/// A person's consent to just this call of just this tool, if there is one.
+fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> {
+    cx.grant.as_ref().filter(|grant| grant.binding == candidate.binding())
+}
+
+/// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
+fn edited(candidate: Candidate, grant: &Grant) -> Result<Permit, Stop> {
+    let Some(text) = &grant.edited else { return Ok(Permit::new(candidate)) };
+    let Candidate { tool, .. } = candidate;
+    let arguments = check(&tool.spec.name, &tool.validator, text)?;
+    Ok(Permit::edited(Candidate { tool, arguments }))
+}
+
+fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {
+    Question {
+        approval: cx.world.approval_id(),
+        call: cx.call.clone(),
+        kind: ApprovalKind::Permission,
+        tool: candidate.tool.spec.name.clone(),
+        arguments: candidate.arguments.canonical.clone(),
+        effect: candidate.tool.spec.effect,
+        because,
+        binding: candidate.binding(),
+        expires_at: cx.world.now().plus_ms(OPEN_MS),
+    }
+}

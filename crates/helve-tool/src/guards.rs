@@ -1,0 +1,98 @@
+//! What protects a tool from its callers and its callers from it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_guard::{
+    Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
+};
+use helve_types::{Effect, ToolOutput};
+
+use crate::outcome::Stop;
+
+/// How one tool is guarded.
+#[derive(Debug, Clone)]
+pub struct Guards {
+    /// The longest that one attempt may take.
+    pub timeout: Duration,
+    /// How often a call may be sent, where its effect class allows to send it again.
+    pub attempts: u32,
+    pub limits: Limits,
+    pub breaker: Option<BreakerSettings>,
+    pub cache: Option<CachePolicy>,
+    /// How much of an output the model gets.
+    pub output_bytes_max: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// For all users together.
+    pub tool: Option<LimitSettings>,
+    /// For each user.
+    pub user: Option<LimitSettings>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachePolicy {
+    pub ttl: Duration,
+    pub scope: CacheScope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheScope {
+    /// Equal arguments give equal answers to everybody.
+    Everyone,
+    User,
+}
+
+impl Default for Guards {
+    /// For a tool that works inside this process: nothing to protect but time and space.
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            attempts: 2,
+            limits: Limits::default(),
+            breaker: None,
+            cache: None,
+            output_bytes_max: 48 << 10,
+        }
+    }
+}
+
+/// The guards of one registered tool, at work.
+pub(crate) struct Guarding {
+    pub(crate) settings: Guards,
+    pub(crate) limiter: Option<Limiter>,
+    pub(crate) user_limiter: Option<KeyedLimiter>,
+    pub(crate) breaker: Option<Breaker>,
+    pub(crate) cache: Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)>,
+}
+
+/// More users than this at a time share the last limiter's refusal.
+const LIMITED_USERS_MAX: usize = 10_000;
+
+impl Guarding {
+    /// `chance` seeds the jitter of the breaker.
+    pub(crate) fn new(settings: Guards, effect: Effect, chance: u64) -> Self {
+        // Only what changes nothing can be answered from memory.
+        let cache = settings.cache.filter(|_| effect == Effect::Read);
+        Self {
+            limiter: settings.limits.tool.map(Limiter::new),
+            user_limiter: settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX)),
+            breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
+            cache: cache.map(|policy| (policy, Cache::new(CacheSettings::default(), weight))),
+            settings,
+        }
+    }
+}
+
+impl CachePolicy {
+    pub(crate) fn terms(self) -> Terms {
+        Terms { ttl: self.ttl, keep: Duration::ZERO }
+    }
+}
+
+fn weight(output: &Arc<ToolOutput>) -> usize {
+    let extras = output.data.as_ref().map_or(0, |data| data.to_string().len());
+    output.text.len() + extras + output.attachments.iter().map(|file| file.url.len()).sum::<usize>()
+}

@@ -1,0 +1,28 @@
+//! What a tool is, which exist, and the guarded pipeline every call passes.
+//!
+//! Owns the `Tool` port, the registry of tools, and the `Pipeline`, which is the only way to run one: a tool
+//! is run through a `Permit`, and only the gate makes permits. Knows neither HTTP nor SQL, nor which model
+//! asked; what a call does to the world is put on record through the run's journal before it is done.
+
+mod bound;
+mod check;
+mod context;
+mod gate;
+mod guards;
+mod metrics;
+mod outcome;
+mod permit;
+mod pipeline;
+mod registry;
+mod repair;
+mod tool;
+mod toolbox;
+
+pub use context::{CallContext, Grant, Progress};
+pub use guards::{CachePolicy, CacheScope, Guards, Limits};
+pub use metrics::ToolMetrics;
+pub use outcome::{Fault, Outcome, settled_by};
+pub use pipeline::Pipeline;
+pub use registry::{Registered, Registry, RegistryError, ToolStatus};
+pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
+pub use toolbox::Toolbox;

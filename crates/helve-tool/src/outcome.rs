@@ -1,0 +1,97 @@
+//! What can become of a call.
+
+use helve_store::{Entry, StoreError, Whole};
+use helve_types::{Answer, CallId, Fact, Failure, FailureKind, Question, Timestamp, ToolOutput, Trail};
+
+/// What became of a call, or what it waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Finished(ToolOutput),
+    /// It ran and failed.
+    Failed(Failure),
+    /// It did not run.
+    Refused(Failure),
+    /// It was cut off in flight.
+    Unknown {
+        sent_at: Timestamp,
+        because: String,
+        checked: Option<String>,
+    },
+    /// A person has to decide.
+    Asked(Question),
+    /// The client has to run it.
+    Delegated {
+        tool: String,
+    },
+}
+
+impl Outcome {
+    pub(crate) fn failed(failure: Failure) -> Self {
+        if failure.kind.is_refusal() { Self::Refused(failure) } else { Self::Failed(failure) }
+    }
+
+    /// How the outcome is put on record.
+    pub(crate) fn entry(&self, call: &CallId, trail: Trail, whole: Option<String>) -> Entry {
+        let call = call.clone();
+        let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
+        let fact = match self.clone() {
+            Self::Finished(output) => Fact::ToolFinished { call, output, trail },
+            Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
+            Self::Refused(failure) => Fact::ToolRefused { call, failure, trail },
+            Self::Unknown { sent_at, because, checked } => {
+                Fact::ToolUnknown { call, sent_at, because, checked }
+            }
+            Self::Asked(question) => Fact::ApprovalAsked(question),
+            Self::Delegated { tool } => Fact::ToolDelegated { call, tool },
+        };
+        Entry { facts: vec![fact], wholes, ..Entry::default() }
+    }
+}
+
+/// The outcome that a person's answer makes by itself; none where the call has yet to run.
+pub fn settled_by(answer: &Answer) -> Option<Outcome> {
+    match answer {
+        Answer::Approve { .. } | Answer::Outcome { .. } => None,
+        Answer::Reject { reason } => {
+            let reason = if reason.is_empty() { "no reason was given" } else { reason };
+            Some(Outcome::Refused(Failure::new(
+                FailureKind::Denied,
+                format!("the user did not allow this call: {reason}; do not repeat it, go on without it"),
+            )))
+        }
+        Answer::Respond { text } => {
+            Some(Outcome::Finished(ToolOutput::text(text).titled("answered by a person")))
+        }
+        Answer::Expire => Some(Outcome::Refused(Failure::new(
+            FailureKind::Unanswered,
+            "a person was asked to allow this call and nobody answered in time; it was not refused, but it did \
+             not run either",
+        ))),
+    }
+}
+
+/// What stops the run: nothing may be done that cannot be put on record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("the journal failed: {0}")]
+    Journal(#[from] StoreError),
+}
+
+/// Why a call does not go on to the next stage.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Stop {
+    Outcome(Outcome),
+    Fault(Fault),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Outcome(Outcome::failed(failure))
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Fault(Fault::Journal(error))
+    }
+}

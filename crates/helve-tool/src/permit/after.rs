@@ -1,0 +1,163 @@
+//! What may follow an attempt: a pure table over how it ended and what repeating it would do.
+
+use std::time::Duration;
+
+use helve_guard::Verdict;
+use helve_types::{Effect, Failure, FailureKind, ToolOutput};
+
+use crate::ToolError;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Ended {
+    Output(Box<ToolOutput>),
+    Error(ToolError),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+impl From<Result<ToolOutput, ToolError>> for Ended {
+    fn from(result: Result<ToolOutput, ToolError>) -> Self {
+        match result {
+            Ok(output) => Self::Output(Box::new(output)),
+            Err(error) => Self::Error(error),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum After {
+    Done(Box<ToolOutput>),
+    Failed(Failure),
+    /// Never sent again by itself.
+    Unknown(String),
+    /// Send it again after a pause.
+    Again(Duration),
+}
+
+/// A pause that the other side asks for and that is longer than this is not waited for.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) -> After {
+    let again = |pause: Option<Duration>| {
+        let pause = pause.unwrap_or(FIRST_PAUSE * 2u32.saturating_pow(tries.saturating_sub(1).min(5)));
+        (tries < tries_max && pause <= PAUSE_MAX).then_some(After::Again(pause))
+    };
+    // May it be sent again although it may have happened?
+    let repeatable = effect != Effect::NonIdempotent;
+    let ambiguous = |because: String, kind: FailureKind| {
+        let retried = if repeatable { again(None) } else { None };
+        retried.unwrap_or(match effect {
+            Effect::Read => After::Failed(Failure::new(kind, because)),
+            Effect::Idempotent | Effect::NonIdempotent => After::Unknown(because),
+        })
+    };
+    match ended {
+        Ended::Output(output) => After::Done(output),
+        Ended::Error(ToolError::Declined(message)) => {
+            After::Failed(Failure::new(FailureKind::Failed, message))
+        }
+        Ended::Error(ToolError::NotSent(message)) => {
+            again(None).unwrap_or_else(|| After::Failed(Failure::new(FailureKind::Failed, message)))
+        }
+        Ended::Error(ToolError::Busy { message, retry_after }) => again(retry_after).unwrap_or_else(|| {
+            let mut failure = Failure::new(FailureKind::Failed, message);
+            failure.retry_after_ms =
+                retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            After::Failed(failure)
+        }),
+        Ended::Error(ToolError::Lost(message)) => ambiguous(message, FailureKind::Failed),
+        Ended::TimedOut(limit) => {
+            let seconds = limit.as_secs_f64();
+            ambiguous(format!("the tool did not answer within {seconds} s"), FailureKind::TimedOut)
+        }
+        Ended::Cancelled => match effect {
+            Effect::Read => After::Failed(Failure::new(FailureKind::Cancelled, "the run was stopped")),
+            Effect::Idempotent | Effect::NonIdempotent => {
+                After::Unknown("the run was stopped while the call was in flight".into())
+            }
+        },
+    }
+}
+
+/// What the end of an attempt says about the health of the other side.
+pub(super) fn health(ended: &Ended) -> Verdict {
+    match ended {
+        // Whoever can say no is well.
+        Ended::Output(_) | Ended::Error(ToolError::Declined(_)) => Verdict::Succeeded,
+        Ended::Error(ToolError::NotSent(_) | ToolError::Lost(_)) | Ended::TimedOut(_) => Verdict::Failed,
+        Ended::Error(ToolError::Busy { retry_after, .. }) => {
+            retry_after.map_or(Verdict::Ignored, Verdict::Throttled)
+        }
+        Ended::Cancelled => Verdict::Ignored,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Effect = Effect::Read;
+    const IDEMPOTENT: Effect = Effect::Idempotent;
+    const NON_IDEMPOTENT: Effect = Effect::NonIdempotent;
+
+    fn word(ended: &Ended, effect: Effect, tries: u32) -> &'static str {
+        match after(ended.clone(), effect, tries, 2) {
+            After::Done(_) => "done",
+            After::Failed(_) => "failed",
+            After::Unknown(_) => "unknown",
+            After::Again(_) => "again",
+        }
+    }
+
+    #[test]
+    fn only_what_cannot_have_happened_twice_is_sent_again() {
+        let busy = |seconds| {
+            Ended::Error(ToolError::Busy {
+                message: "busy".into(),
+                retry_after: Some(Duration::from_secs(seconds)),
+            })
+        };
+        // How it ended; then, for the first and for the last try: read, idempotent, non-idempotent.
+        let table = [
+            (Ended::Output(Box::default()), ["done", "done", "done"], ["done", "done", "done"]),
+            (
+                Ended::Error(ToolError::Declined("no".into())),
+                ["failed", "failed", "failed"],
+                ["failed", "failed", "failed"],
+            ),
+            (
+                Ended::Error(ToolError::NotSent("no route".into())),
+                ["again", "again", "again"],
+                ["failed", "failed", "failed"],
+            ),
+            (busy(1), ["again", "again", "again"], ["failed", "failed", "failed"]),
+            (busy(3_600), ["failed", "failed", "failed"], ["failed", "failed", "failed"]),
+            (
+                Ended::Error(ToolError::Lost("reset".into())),
+                ["again", "again", "unknown"],
+                ["failed", "unknown", "unknown"],
+            ),
+            (
+                Ended::TimedOut(Duration::from_secs(1)),
+                ["again", "again", "unknown"],
+                ["failed", "unknown", "unknown"],
+            ),
+            (Ended::Cancelled, ["failed", "unknown", "unknown"], ["failed", "unknown", "unknown"]),
+        ];
+        for (ended, first, last) in table {
+            for (tries, words) in [(1, first), (2, last)] {
+                let effects = [READ, IDEMPOTENT, NON_IDEMPOTENT];
+                assert_eq!(effects.map(|effect| word(&ended, effect, tries)), words, "{ended:?} try {tries}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_no_from_the_other_side_is_a_sign_of_health() {
+        assert_eq!(health(&Ended::Error(ToolError::Declined("404".into()))), Verdict::Succeeded);
+        assert_eq!(health(&Ended::Error(ToolError::Lost("reset".into()))), Verdict::Failed);
+        assert_eq!(health(&Ended::Cancelled), Verdict::Ignored);
+    }
+}

@@ -1,0 +1,152 @@
+//! One tool call, from the model's words to a recorded outcome.
+//!
+//! resolve → check → judge → admit → run → bound, and around all of it: record.
+//!
+//! Owns the order of the stages. Knows neither HTTP nor SQL, nor which model asked.
+
+use std::sync::Arc;
+
+use helve_policy::Rules;
+use helve_types::{CallId, Effect, Failure, Stage, Timestamp, ToolCall, ToolOutput, Trail};
+use tokio::time::Instant;
+
+use crate::bound::bound;
+use crate::check::check;
+use crate::gate::{Candidate, admit, judge};
+use crate::outcome::Stop;
+use crate::{CallContext, Fault, Outcome, Registered};
+
+/// The only way to run a tool.
+pub struct Pipeline {
+    rules: Rules,
+}
+
+impl Pipeline {
+    pub fn new(rules: Rules) -> Self {
+        Self { rules }
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Every call gets exactly one outcome, also a refused one; it is on record when this returns.
+    pub async fn execute(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
+        let began = Instant::now();
+        let mut trail = Trail::default();
+        let (outcome, whole) = match self.attempt(call, cx, &mut trail).await {
+            Ok((output, whole)) => (Outcome::Finished(output), whole),
+            Err(Stop::Outcome(outcome)) => (self.checked(outcome, call, cx).await, None),
+            Err(Stop::Fault(fault)) => return Err(fault),
+        };
+        if let Some(tool) = tool_of(&trail, cx) {
+            tool.counters.count(&outcome, trail.from_cache(), began.elapsed());
+        }
+        cx.world.fate.at("tool.before_outcome");
+        cx.journal.commit(outcome.entry(&call.id, trail, whole)).await?;
+        cx.world.fate.at("tool.after_outcome");
+        Ok(outcome)
+    }
+
+    async fn attempt(
+        &self,
+        call: &ToolCall,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<(ToolOutput, Option<String>), Stop> {
+        let tool = resolve(call, cx, trail)?; // UnknownTool
+        let candidate = check_arguments(tool, call, trail)?; // BadArguments
+        let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
+        let permit = admit(judgement, candidate, cx, trail)?; // Denied, or a person is asked
+        let output = permit.run(cx, trail).await?; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
+        Ok(bounded(output, tool, trail))
+    }
+
+    /// Records that a call was cut off in flight, together with what its check tool says about it.
+    pub async fn lose(
+        &self,
+        call: &ToolCall,
+        sent_at: Timestamp,
+        because: String,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let lost = Outcome::Unknown { sent_at, because, checked: None };
+        let outcome = self.checked(lost, call, cx).await;
+        cx.journal.commit(outcome.entry(&call.id, Trail::default(), None)).await?;
+        Ok(outcome)
+    }
+
+    /// Records an outcome that came from elsewhere: from a person, or from the client that ran the tool.
+    pub async fn settle(&self, call: &CallId, outcome: Outcome, cx: &CallContext) -> Result<Outcome, Fault> {
+        let (outcome, whole) = match outcome {
+            Outcome::Finished(output) => {
+                let bytes_max = crate::Guards::default().output_bytes_max;
+                let (output, whole) = bound(output, bytes_max);
+                (Outcome::Finished(output), whole)
+            }
+            other => (other, None),
+        };
+        cx.journal.commit(outcome.entry(call, Trail::default(), whole)).await?;
+        Ok(outcome)
+    }
+
+    /// Asks the check tool of an unknown call whether the effect is there. It only reads, so it needs no leave.
+    async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
+        let Outcome::Unknown { sent_at, because, .. } = outcome else { return outcome };
+        let unchecked = |because| Outcome::Unknown { sent_at, because, checked: None };
+        let Ok((tool, _)) = cx.toolbox.resolve(&call.name) else { return unchecked(because) };
+        let reader = tool.spec.check_tool.as_ref().and_then(|name| cx.toolbox.named(name));
+        let Some(reader) = reader.filter(|reader| reader.spec.effect == Effect::Read) else {
+            return unchecked(because);
+        };
+        let (Some(port), Ok(arguments)) =
+            (reader.tool.as_ref(), check(&reader.spec.name, &reader.validator, &call.arguments))
+        else {
+            return unchecked(because);
+        };
+        let read = port.call(crate::Request { arguments: &arguments.value }, cx);
+        let said = match tokio::time::timeout(reader.guarding.settings.timeout, read).await {
+            Ok(Ok(output)) => output.text,
+            Ok(Err(error)) => format!("the check failed: {error}"),
+            Err(_) => "the check gave no answer".into(),
+        };
+        Outcome::Unknown { sent_at, because, checked: Some(said) }
+    }
+}
+
+fn resolve<'a>(
+    call: &ToolCall,
+    cx: &'a CallContext,
+    trail: &mut Trail,
+) -> Result<&'a Arc<Registered>, Failure> {
+    let (tool, stage) = cx.toolbox.resolve(&call.name)?;
+    trail.push(stage);
+    Ok(tool)
+}
+
+fn check_arguments(tool: &Arc<Registered>, call: &ToolCall, trail: &mut Trail) -> Result<Candidate, Failure> {
+    let checked = check(&tool.spec.name, &tool.validator, &call.arguments);
+    let problem = checked.as_ref().err().map(|failure| failure.message.clone());
+    trail.push(Stage::Check { problem });
+    Ok(Candidate { tool: tool.clone(), arguments: checked? })
+}
+
+fn bounded(output: ToolOutput, tool: &Registered, trail: &mut Trail) -> (ToolOutput, Option<String>) {
+    let (output, whole) = bound(output, tool.guarding.settings.output_bytes_max);
+    if let Some(whole) = &whole {
+        let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
+        trail.push(Stage::Bound { whole_bytes, kept_bytes });
+    }
+    (output, whole)
+}
+
+/// The tool that a trail is about, for its counters.
+fn tool_of<'a>(trail: &Trail, cx: &'a CallContext) -> Option<&'a Arc<Registered>> {
+    trail.0.iter().find_map(|stage| match stage {
+        Stage::Resolve { tool, .. } => cx.toolbox.named(tool),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

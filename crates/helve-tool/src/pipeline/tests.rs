@@ -1,0 +1,539 @@
+//! The pipeline from outside: a call goes in, a log comes out.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use helve_guard::{BreakerSettings, LimitSettings};
+use helve_policy::{Action, Rule};
+use helve_store::contract::Actor;
+use helve_store::{MemoryStore, RunJournal, Store};
+use helve_types::{Fact, OnUnknown, RunId, ToolSpec, World};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::{CachePolicy, CacheScope, Grant, Guards, Limits, Progress, Registry, Request, Tool, Toolbox};
+use crate::{ToolError, ToolFuture};
+
+type Behaviour = Box<dyn Fn(u32) -> ToolFuture<'static> + Send + Sync>;
+
+/// A tool that does what the test says, given how often it was called before.
+struct FakeTool {
+    spec: ToolSpec,
+    calls: Arc<AtomicU32>,
+    behaviour: Behaviour,
+}
+
+impl Tool for FakeTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        cx.progress.report("working");
+        (self.behaviour)(self.calls.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn says(text: &'static str) -> Behaviour {
+    Box::new(move |_| Box::pin(async move { Ok(ToolOutput::text(text)) }))
+}
+
+fn fails(error: ToolError) -> Behaviour {
+    Box::new(move |_| {
+        let error = error.clone();
+        Box::pin(async move { Err(error) })
+    })
+}
+
+fn hangs() -> Behaviour {
+    Box::new(|_| Box::pin(std::future::pending()))
+}
+
+fn spec(name: &str, effect: Effect) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        title: None,
+        description: "A tool for tests.".into(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"q": {"type": "string"}},
+            "required": ["q"]
+        }),
+        effect,
+        tags: vec![],
+        examples: vec![],
+        client: false,
+        on_unknown: OnUnknown::AskUser,
+        check_tool: None,
+    }
+}
+
+struct Lab {
+    store: Arc<MemoryStore>,
+    world: World,
+    run: RunId,
+    journal: RunJournal,
+    registry: Registry,
+    rules: Rules,
+    cancel: CancellationToken,
+    said: Arc<Mutex<String>>,
+    next: AtomicU32,
+}
+
+impl Lab {
+    async fn new() -> Self {
+        let store = Arc::new(MemoryStore::new());
+        let world = World::still();
+        let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
+        let started = actor.start(actor.new_conversation(), "go").await;
+        let journal =
+            RunJournal::new(store.clone(), world.clone(), started.run, started.epoch, 1, Arc::new(|_| {}));
+        Self {
+            store,
+            world,
+            run: started.run,
+            journal,
+            registry: Registry::new(),
+            rules: Rules::new(),
+            cancel: CancellationToken::new(),
+            said: Arc::default(),
+            next: AtomicU32::new(0),
+        }
+    }
+
+    /// Adds a tool and returns the counter of its runs.
+    fn tool(&self, spec: ToolSpec, guards: Guards, behaviour: Behaviour) -> Arc<AtomicU32> {
+        let calls = Arc::new(AtomicU32::new(0));
+        let tool = FakeTool { spec, calls: calls.clone(), behaviour };
+        self.registry.register(Arc::new(tool), guards, &self.world).unwrap();
+        calls
+    }
+
+    fn call(&self, name: &str, arguments: &str) -> ToolCall {
+        ToolCall {
+            id: CallId::new(self.run, 1, self.next.fetch_add(1, Ordering::Relaxed)),
+            provider_id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+
+    fn context(&self, call: &ToolCall) -> CallContext {
+        let said = self.said.clone();
+        CallContext {
+            run: self.run,
+            conversation: None,
+            message: None,
+            call: call.id.clone(),
+            user: helve_types::UserId("mei".into()),
+            agent: "default".into(),
+            attempts_before: 0,
+            grant: None,
+            toolbox: Arc::new(Toolbox::new(self.registry.all())),
+            journal: self.journal.clone(),
+            cancel: self.cancel.clone(),
+            progress: Progress::new(move |piece| said.lock().unwrap().push_str(piece)),
+            world: self.world.clone(),
+        }
+    }
+
+    async fn execute(&self, call: &ToolCall) -> Result<Outcome, Fault> {
+        let pipeline = Pipeline::new(self.rules.clone());
+        self.journal.note(Fact::ToolRequested {
+            step: 1,
+            call: call.id.clone(),
+            provider_id: None,
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            part: None,
+            replaces: None,
+        });
+        pipeline.execute(call, &self.context(call)).await
+    }
+
+    async fn run(&self, name: &str, arguments: &str) -> Outcome {
+        self.execute(&self.call(name, arguments)).await.unwrap()
+    }
+
+    /// The log after `run.started`, a line for each event.
+    async fn log(&self) -> String {
+        let mut text = String::new();
+        for recorded in self.store.events(self.run, 1, 99).await.unwrap() {
+            let detail = match &recorded.event.fact {
+                Fact::ToolRequested { tool, arguments, .. } => format!("{tool} {arguments}"),
+                Fact::ToolStarted { tool, attempt, arguments, .. } => {
+                    format!("{tool} attempt {attempt} {}", arguments.as_deref().unwrap_or_default())
+                }
+                Fact::ToolFinished { output, trail, .. } => format!("{} {}", output.text, words(trail)),
+                Fact::ToolFailed { failure, trail, .. } | Fact::ToolRefused { failure, trail, .. } => {
+                    format!("{} {}", failure.message, words(trail))
+                }
+                Fact::ToolUnknown { because, checked, .. } => {
+                    format!("{because} {}", checked.as_deref().unwrap_or_default())
+                }
+                Fact::ApprovalAsked(question) => format!("{} {}", question.arguments, question.because),
+                Fact::ToolDelegated { tool, .. } => tool.clone(),
+                _ => String::new(),
+            };
+            let line = format!("{} {detail}", recorded.event.fact.kind());
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    async fn check(&self, expected: Expect) {
+        expected.assert_eq(&self.log().await);
+    }
+}
+
+fn words(trail: &Trail) -> String {
+    let words: Vec<String> = trail
+        .0
+        .iter()
+        .map(|stage| match stage {
+            Stage::Resolve { repaired_from: Some(from), .. } => format!("repaired({from})"),
+            Stage::Resolve { .. } => "resolved".into(),
+            Stage::Check { problem } => if problem.is_some() { "misfit" } else { "fits" }.into(),
+            Stage::Judge { verdict, .. } => verdict.clone(),
+            Stage::Cache { found } => found.clone(),
+            Stage::Limit { refused, .. } => if refused.is_some() { "limited" } else { "entered" }.into(),
+            Stage::Breaker { state } => state.clone(),
+            Stage::Run { attempt, .. } => format!("run({attempt})"),
+            Stage::Bound { kept_bytes, whole_bytes } => format!("cut({kept_bytes}/{whole_bytes})"),
+        })
+        .collect();
+    format!("[{}]", words.join(" "))
+}
+
+#[tokio::test]
+async fn a_call_is_on_record_before_it_runs_and_after() {
+    let lab = Lab::new().await;
+    lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    assert_eq!(*lab.said.lock().unwrap(), "working");
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.started look attempt 1
+        tool.finished found [resolved fits allow run(1)]
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn a_slip_in_the_name_is_repaired_and_a_wrong_name_is_told_what_exists() {
+    let lab = Lab::new().await;
+    lab.tool(spec("look_up", Effect::Read), Guards::default(), says("found"));
+    lab.run("LookUp", r#"{"q": "x"}"#).await;
+    lab.run("delete_all", "{}").await;
+    lab.check(expect![[r#"
+        tool.requested LookUp {"q": "x"}
+        tool.started look_up attempt 1
+        tool.finished found [repaired(LookUp) fits allow run(1)]
+        tool.requested delete_all {}
+        tool.refused there is no tool `delete_all`; the tools are: `look_up` []
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_never_reach_the_tool() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.run("look", r#"{"q": 7}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    lab.check(expect![[r#"
+        tool.requested look {"q": 7}
+        tool.refused the arguments for `look` do not fit: field `q`: 7 is not of type "string"; correct them and call again [resolved misfit]
+    "#]])
+    .await;
+}
+
+#[tokio::test]
+async fn a_denied_call_is_recorded_and_the_model_is_told_why() {
+    let mut lab = Lab::new().await;
+    let because = "only on weekdays".to_owned();
+    let rule = Rule { tool: Some("look".into()), because, action: Action::Deny, ..anything() };
+    lab.rules = Rules::new().with_layer("operator", vec![rule]);
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.refused calling `look` is not allowed: only on weekdays; go on without it [resolved fits deny]
+    "#]])
+        .await;
+}
+
+fn anything() -> Rule {
+    Rule {
+        tool: None,
+        tag: None,
+        effect: None,
+        agent: None,
+        user: None,
+        action: Action::Allow,
+        because: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn a_switched_off_tool_does_not_run() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.registry.set_enabled("look", false).unwrap();
+    let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+    assert!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+/// The question that a risky call leads to.
+async fn asked(lab: &Lab, call: &ToolCall) -> helve_types::Question {
+    match lab.execute(call).await.unwrap() {
+        Outcome::Asked(question) => question,
+        other => panic!("nobody was asked: {other:?}"),
+    }
+}
+
+async fn execute_granted(lab: &Lab, call: &ToolCall, grant: Grant) -> Outcome {
+    let cx = CallContext { grant: Some(grant), ..lab.context(call) };
+    Pipeline::new(lab.rules.clone()).execute(call, &cx).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_risky_call_asks_first_and_runs_once_it_is_granted() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "x"}"#);
+    let question = asked(&lab, &call).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    execute_granted(&lab, &call, Grant { binding: question.binding, edited: None }).await;
+    lab.check(expect![[r#"
+        tool.requested send {"q": "x"}
+        approval.asked {"q":"x"} it changes something and cannot be taken back
+        tool.started send attempt 1
+        tool.finished sent [resolved fits approved run(1)]
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn a_grant_for_another_call_asks_again() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let small = asked(&lab, &lab.call("send", r#"{"q": "1 coin"}"#)).await;
+    let large = lab.call("send", r#"{"q": "all coins"}"#);
+    let outcome = execute_granted(&lab, &large, Grant { binding: small.binding, edited: None }).await;
+    assert!(matches!(outcome, Outcome::Asked(_)), "{outcome:?}");
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn edited_arguments_are_what_runs_and_must_fit_too() {
+    let lab = Lab::new().await;
+    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "x"}"#);
+    let question = asked(&lab, &call).await;
+    let edit = |text: &str| Grant { binding: question.binding.clone(), edited: Some(text.into()) };
+    let wrong = execute_granted(&lab, &call, edit(r#"{"q": 3}"#)).await;
+    assert!(matches!(wrong, Outcome::Refused(_)), "{wrong:?}");
+    execute_granted(&lab, &call, edit(r#"{"q": "y"}"#)).await;
+    let log = lab.log().await;
+    assert!(log.contains(r#"tool.started send attempt 1 {"q":"y"}"#), "{log}");
+}
+
+#[tokio::test]
+async fn a_clients_tool_is_handed_to_the_client() {
+    let lab = Lab::new().await;
+    let theirs = Registered::of_client(spec("browser_js_eval", Effect::NonIdempotent)).unwrap();
+    let call = lab.call("browser_js_eval", r#"{"q": "1+1"}"#);
+    let cx = CallContext { toolbox: Arc::new(Toolbox::new([Arc::new(theirs)])), ..lab.context(&call) };
+    let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();
+    assert_eq!(outcome, Outcome::Delegated { tool: "browser_js_eval".into() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_runs_that_cannot_be_put_on_record() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.store.fail_writes(u32::MAX);
+    let fault = lab.execute(&lab.call("look", r#"{"q": "x"}"#)).await;
+    assert!(matches!(fault, Err(Fault::Journal(_))), "{fault:?}");
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+fn cached(scope: CacheScope) -> Guards {
+    Guards { cache: Some(CachePolicy { ttl: Duration::from_secs(300), scope }), ..Guards::default() }
+}
+
+#[tokio::test]
+async fn an_answer_from_the_cache_is_recorded_without_a_start() {
+    let lab = Lab::new().await;
+    let runs = lab.tool(spec("look", Effect::Read), cached(CacheScope::Everyone), says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    lab.run("look", r#"{ "q" : "x" }"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.started look attempt 1
+        tool.finished found [resolved fits allow miss run(1)]
+        tool.requested look { "q" : "x" }
+        tool.finished found [resolved fits allow hit]
+    "#]])
+        .await;
+    let metrics = lab.registry.get("look").unwrap().metrics();
+    assert_eq!((metrics.calls, metrics.from_cache), (2, 1));
+}
+
+#[tokio::test]
+async fn what_changes_something_is_never_answered_from_the_cache() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let runs = lab.tool(spec("send", Effect::Idempotent), cached(CacheScope::Everyone), says("sent"));
+    lab.run("send", r#"{"q": "x"}"#).await;
+    lab.run("send", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_failure_is_not_kept_in_the_cache() {
+    let lab = Lab::new().await;
+    let first_fails: Behaviour = Box::new(|n| {
+        Box::pin(async move {
+            if n == 0 { Err(ToolError::Declined("not now".into())) } else { Ok(ToolOutput::text("found")) }
+        })
+    });
+    lab.tool(spec("look", Effect::Read), cached(CacheScope::User), first_fails);
+    lab.run("look", r#"{"q": "x"}"#).await;
+    lab.run("look", r#"{"q": "x"}"#).await;
+    let log = lab.log().await;
+    assert!(log.contains("tool.failed not now") && log.contains("tool.finished found"), "{log}");
+}
+
+#[tokio::test]
+async fn the_limit_refuses_with_a_time_to_try_again() {
+    let lab = Lab::new().await;
+    let limit = LimitSettings { per_window: Some(1), ..LimitSettings::default() };
+    let guards = Guards { limits: Limits { tool: Some(limit), user: None }, ..Guards::default() };
+    lab.tool(spec("look", Effect::Read), guards, says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    match lab.run("look", r#"{"q": "y"}"#).await {
+        Outcome::Refused(failure) => {
+            assert_eq!(failure.kind, helve_types::FailureKind::Limited);
+            assert!(failure.retry_after_ms.is_some());
+        }
+        other => panic!("not limited: {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_breaker_opens_after_failures_in_a_row_and_spares_the_tool() {
+    let lab = Lab::new().await;
+    let guards = Guards { breaker: Some(BreakerSettings::default()), attempts: 1, ..Guards::default() };
+    let runs = lab.tool(spec("look", Effect::Read), guards, fails(ToolError::Lost("reset".into())));
+    for _ in 0..7 {
+        lab.run("look", r#"{"q": "x"}"#).await;
+    }
+    assert_eq!(runs.load(Ordering::Relaxed), 5);
+    let log = lab.log().await;
+    assert!(log.contains("tool.refused `look` is unavailable"), "{log}");
+    lab.registry.get("look").unwrap().reset_breaker();
+    lab.run("look", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_hangs_is_tried_again_and_then_failed() {
+    let lab = Lab::new().await;
+    lab.tool(spec("look", Effect::Read), Guards::default(), hangs());
+    lab.run("look", r#"{"q": "x"}"#).await;
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.started look attempt 1
+        tool.started look attempt 2
+        tool.failed the tool did not answer within 60 s [resolved fits allow run(1) run(2)]
+    "#]])
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_that_may_have_happened_is_unknown_and_not_sent_again() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+    let runs = lab.tool(send, Guards::default(), hangs());
+    lab.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
+    lab.run("send", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    lab.check(expect![[r#"
+        tool.requested send {"q": "x"}
+        tool.started send attempt 1
+        tool.unknown the tool did not answer within 60 s one mail to x
+    "#]])
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_provably_not_sent_is_tried_again_whatever_its_effect() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let unreachable = fails(ToolError::NotSent("connection refused".into()));
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), unreachable);
+    let outcome = lab.run("send", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+    assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_panics_fails_its_call_and_nothing_else() {
+    let lab = Lab::new().await;
+    let breaks: Behaviour = Box::new(|_| Box::pin(async { panic!("oh") }));
+    lab.tool(spec("look", Effect::Read), Guards { attempts: 1, ..Guards::default() }, breaks);
+    let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+    assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_stopped_run_ends_its_calls() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    lab.tool(spec("look", Effect::Read), Guards::default(), hangs());
+    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), hangs());
+    lab.cancel.cancel();
+    let read = lab.run("look", r#"{"q": "x"}"#).await;
+    let sent = lab.run("send", r#"{"q": "x"}"#).await;
+    assert!(matches!(read, Outcome::Failed(_)), "{read:?}");
+    assert!(matches!(sent, Outcome::Unknown { .. }), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_large_output_is_cut_for_the_model_and_kept_whole() {
+    let lab = Lab::new().await;
+    let guards = Guards { output_bytes_max: 10, ..Guards::default() };
+    lab.tool(spec("look", Effect::Read), guards, says("line one\nline two\nline three"));
+    let call = lab.call("look", r#"{"q": "x"}"#);
+    lab.execute(&call).await.unwrap();
+    assert_eq!(lab.store.whole_output(call.id).await.unwrap(), "line one\nline two\nline three");
+    let log = lab.log().await;
+    assert!(log.contains("line one\n[cut: these are the first 8 of 28 bytes"), "{log}");
+}
+
+#[test]
+fn a_definition_that_models_could_not_use_is_refused() {
+    let registry = Registry::new();
+    let register = |spec: ToolSpec| {
+        let tool = FakeTool { spec, calls: Arc::default(), behaviour: says("x") };
+        registry.register(Arc::new(tool), Guards::default(), &World::still())
+    };
+    let good = spec("look", Effect::Read);
+    assert!(register(ToolSpec { name: "look up".into(), ..good.clone() }).is_err());
+    assert!(register(ToolSpec { description: " ".into(), ..good.clone() }).is_err());
+    assert!(register(ToolSpec { parameters: json!({"type": "array"}), ..good.clone() }).is_err());
+    assert!(register(good.clone()).is_ok());
+    assert!(register(good).is_err());
+    registry.unregister("look").unwrap();
+    assert!(registry.unregister("look").is_err());
+}

@@ -1,0 +1,231 @@
+//! Which tools exist.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus};
+use helve_types::{ToolSpec, World};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::check::compile;
+use crate::guards::Guarding;
+use crate::metrics::Counters;
+use crate::{Guards, Tool, ToolMetrics};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    #[error("a tool named `{0}` exists already")]
+    Exists(String),
+
+    #[error("there is no tool named `{0}`")]
+    Missing(String),
+
+    #[error("the definition of `{tool}` is wrong: {problem}")]
+    Wrong { tool: String, problem: String },
+}
+
+/// A tool with everything that belongs to it.
+pub struct Registered {
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) version: String,
+    pub(crate) validator: Validator,
+    /// None where the client runs it.
+    pub(crate) tool: Option<Arc<dyn Tool>>,
+    pub(crate) guarding: Guarding,
+    pub(crate) counters: Counters,
+    enabled: AtomicBool,
+}
+
+impl Registered {
+    fn new(
+        spec: ToolSpec,
+        tool: Option<Arc<dyn Tool>>,
+        guards: Guards,
+        chance: u64,
+    ) -> Result<Self, RegistryError> {
+        let wrong = |problem| RegistryError::Wrong { tool: spec.name.clone(), problem };
+        check_name(&spec.name).map_err(wrong)?;
+        if spec.description.trim().is_empty() {
+            return Err(wrong("`description` is empty; say what the tool does and when to use it".into()));
+        }
+        let validator = compile(&spec.parameters).map_err(wrong)?;
+        Ok(Self {
+            version: spec.version(),
+            validator,
+            tool,
+            guarding: Guarding::new(guards, spec.effect, chance),
+            counters: Counters::default(),
+            enabled: AtomicBool::new(true),
+            spec: Arc::new(spec),
+        })
+    }
+
+    /// A tool that a client declares for one run and runs itself.
+    pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
+        Self::new(ToolSpec { client: true, ..spec }, None, Guards::default(), 0)
+    }
+
+    pub fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The version as the cache wants it.
+    pub(crate) fn version_hash(&self) -> [u8; 32] {
+        let mut hash = [0; 32];
+        let bytes = self.version.as_bytes();
+        let len = bytes.len().min(hash.len());
+        hash[..len].copy_from_slice(&bytes[..len]);
+        hash
+    }
+
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
+    }
+
+    pub fn metrics(&self) -> ToolMetrics {
+        self.counters.read()
+    }
+
+    pub fn status(&self) -> ToolStatus {
+        ToolStatus {
+            enabled: self.is_enabled(),
+            limit: self.guarding.limiter.as_ref().map(helve_guard::Limiter::status),
+            breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
+            cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
+            metrics: self.metrics(),
+        }
+    }
+
+    pub fn clear_cache(&self) {
+        if let Some((_, cache)) = &self.guarding.cache {
+            cache.clear();
+        }
+    }
+
+    pub fn reset_breaker(&self) {
+        if let Some(breaker) = &self.guarding.breaker {
+            breaker.reset();
+        }
+    }
+
+    pub fn reset_metrics(&self) {
+        self.counters.reset();
+    }
+}
+
+/// A tool's guards and counts at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolStatus {
+    pub enabled: bool,
+    pub limit: Option<LimitStatus>,
+    pub breaker: Option<BreakerStatus>,
+    pub cache: Option<CacheStatus>,
+    pub metrics: ToolMetrics,
+}
+
+impl ToolStatus {
+    /// For the monitoring page and its API.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "enabled": self.enabled,
+            "metrics": self.metrics,
+            "limit": self.limit.map(|limit| json!({
+                "in_use": limit.in_use,
+                "waiting": limit.waiting,
+                "admitted_in_window": limit.admitted_in_window,
+                "concurrent_max": limit.settings.concurrent,
+                "per_window_max": limit.settings.per_window,
+                "window_ms": limit.settings.window.as_millis() as u64,
+            })),
+            "breaker": self.breaker.map(|breaker| json!({
+                "state": match breaker.circuit {
+                    Circuit::Closed => "closed",
+                    Circuit::Open => "open",
+                    Circuit::HalfOpen => "half_open",
+                },
+                "failures_in_row": breaker.failures_in_row,
+                "calls_in_window": breaker.calls_in_window,
+                "failures_in_window": breaker.failures_in_window,
+                "retry_after_ms": breaker
+                    .refusing
+                    .and_then(|refusing| refusing.retry_after)
+                    .map(|wait| wait.as_millis() as u64),
+            })),
+            "cache": self.cache.map(|cache| json!({
+                "entries": cache.entries,
+                "bytes": cache.bytes,
+                "hits": cache.hits,
+                "misses": cache.misses,
+                "shared": cache.shared,
+                "evicted": cache.evicted,
+            })),
+        })
+    }
+}
+
+/// All tools of this server, by name.
+#[derive(Default)]
+pub struct Registry {
+    tools: RwLock<BTreeMap<String, Arc<Registered>>>,
+}
+
+impl Registry {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
+        let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
+        let spec = tool.spec().clone();
+        let name = spec.name.clone();
+        let registered = Arc::new(Registered::new(spec, Some(tool), guards, chance)?);
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        if tools.contains_key(&name) {
+            return Err(RegistryError::Exists(name));
+        }
+        tools.insert(name, registered);
+        Ok(())
+    }
+
+    /// Runs that use the tool keep it until they end.
+    pub fn unregister(&self, name: &str) -> Result<(), RegistryError> {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        tools.remove(name).map(drop).ok_or_else(|| RegistryError::Missing(name.into()))
+    }
+
+    pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), RegistryError> {
+        let tool = self.get(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
+        tool.enabled.store(enabled, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<Registered>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// All tools, in the order of their names.
+    pub fn all(&self) -> Vec<Arc<Registered>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    pub fn with_tag(&self, tag: &str) -> Vec<Arc<Registered>> {
+        let mut tools = self.all();
+        tools.retain(|tool| tool.spec.tags.iter().any(|held| held == tag));
+        tools
+    }
+}
+
+/// What every vendor accepts as a function's name.
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err("`name` must have 1 to 64 letters, digits, `_` or `-`".into());
+    }
+    Ok(())
+}
