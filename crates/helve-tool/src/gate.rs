@@ -72,7 +72,7 @@ pub(crate) fn admit(
         }
         Verdict::Ask => {
             decided("ask");
-            Err(Stop::Outcome(Outcome::Asked(question(&candidate, because, cx))))
+            Err(Outcome::Asked(question(&candidate, because, cx)).into())
         }
     }
 }

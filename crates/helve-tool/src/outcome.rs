@@ -80,13 +80,19 @@ pub enum Fault {
 /// Why a call does not go on to the next stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stop {
-    Outcome(Outcome),
+    Outcome(Box<Outcome>),
     Fault(Fault),
 }
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Self::Outcome(Outcome::failed(failure))
+        Outcome::failed(failure).into()
+    }
+}
+
+impl From<Outcome> for Stop {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(Box::new(outcome))
     }
 }
 

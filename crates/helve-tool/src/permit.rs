@@ -43,7 +43,7 @@ impl Permit {
     /// Runs the call, or hands it to the client.
     pub(crate) async fn run(self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         if self.tool.tool.is_none() {
-            return Err(Stop::Outcome(Outcome::Delegated { tool: self.tool.spec.name.clone() }));
+            return Err(Outcome::Delegated { tool: self.tool.spec.name.clone() }.into());
         }
         let Some((policy, cache)) = &self.tool.guarding.cache else { return self.guarded(cx, trail).await };
         let whose = match policy.scope {
@@ -93,7 +93,7 @@ impl Permit {
                 After::Failed(failure) => return Err(failure.into()),
                 After::Unknown(because) => {
                     let unknown = Outcome::Unknown { sent_at: at, because, checked: None };
-                    return Err(Stop::Outcome(unknown));
+                    return Err(unknown.into());
                 }
                 After::Again(pause) => {
                     let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
@@ -219,12 +219,12 @@ impl Permit {
 
 /// Stops that say nothing about the tool, only about this caller.
 fn is_own(stop: &Stop) -> bool {
-    match stop {
-        Stop::Fault(_) => true,
-        Stop::Outcome(Outcome::Failed(failure) | Outcome::Refused(failure)) => {
+    let Stop::Outcome(outcome) = stop else { return true };
+    match &**outcome {
+        Outcome::Failed(failure) | Outcome::Refused(failure) => {
             matches!(failure.kind, FailureKind::Cancelled | FailureKind::Limited)
         }
-        Stop::Outcome(_) => true,
+        _ => true,
     }
 }
 

@@ -36,7 +36,7 @@ impl Pipeline {
         let mut trail = Trail::default();
         let (outcome, whole) = match self.attempt(call, cx, &mut trail).await {
             Ok((output, whole)) => (Outcome::Finished(output), whole),
-            Err(Stop::Outcome(outcome)) => (self.checked(outcome, call, cx).await, None),
+            Err(Stop::Outcome(outcome)) => (self.checked(*outcome, call, cx).await, None),
             Err(Stop::Fault(fault)) => return Err(fault),
         };
         if let Some(tool) = tool_of(&trail, cx) {
