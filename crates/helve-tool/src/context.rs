@@ -42,7 +42,9 @@ pub struct Grant {
 
 /// Where pieces of a running tool's output go while it runs.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Progress(Option<Report>);
+
+type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Progress {
     pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
