@@ -1,0 +1,287 @@
+//! What a message asks for, as far as a few rules can tell.
+
+/// Something that a tool can do for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Calculate(String),
+    Time(String),
+    Search(String),
+    RunCode(String),
+    Note(String),
+}
+
+/// Everything the message asks for, in a fixed order; several wishes become parallel calls.
+pub(super) fn wishes(message: &str) -> Vec<Wish> {
+    if let Some(code) = code(message) {
+        return vec![Wish::RunCode(code)];
+    }
+    if let Some(note) = after(message, NOTE) {
+        return vec![Wish::Note(note)];
+    }
+    if let Some(query) = after(message, SEARCH) {
+        return vec![Wish::Search(query)];
+    }
+    let mut found: Vec<Wish> = places(message).into_iter().map(Wish::Time).collect();
+    found.extend(expression(message).map(Wish::Calculate));
+    found
+}
+
+const NOTE: &[&str] = &[
+    "save a note:",
+    "save a note that",
+    "save a note",
+    "take a note:",
+    "take a note that",
+    "take a note",
+    "note that",
+    "note:",
+    "remember that",
+    "remember:",
+    "remember to",
+    "remember",
+    "记住：",
+    "记住",
+    "记一下：",
+    "记一下",
+    "记下来：",
+    "记下",
+    "保存笔记：",
+    "保存笔记",
+];
+
+const SEARCH: &[&str] = &[
+    "search the web for",
+    "search for",
+    "search:",
+    "search",
+    "look up",
+    "google",
+    "find news about",
+    "搜索一下",
+    "搜索",
+    "搜一下",
+    "查一下",
+    "查找",
+    "百度",
+];
+
+const RUN: &[&str] =
+    &["javascript", "java script", "run code", "in my browser", "in the browser", "浏览器", "运行代码"];
+
+const TIME: &[&str] = &["time", "clock", "几点", "时间"];
+
+/// Places by the names people use, with what the `time` tool calls them.
+const PLACES: &[(&str, &str)] = &[
+    ("tokyo", "Asia/Tokyo"),
+    ("东京", "Asia/Tokyo"),
+    ("beijing", "Asia/Shanghai"),
+    ("北京", "Asia/Shanghai"),
+    ("shanghai", "Asia/Shanghai"),
+    ("上海", "Asia/Shanghai"),
+    ("hong kong", "Asia/Hong_Kong"),
+    ("香港", "Asia/Hong_Kong"),
+    ("singapore", "Asia/Singapore"),
+    ("新加坡", "Asia/Singapore"),
+    ("sydney", "Australia/Sydney"),
+    ("悉尼", "Australia/Sydney"),
+    ("berlin", "Europe/Berlin"),
+    ("柏林", "Europe/Berlin"),
+    ("paris", "Europe/Paris"),
+    ("巴黎", "Europe/Paris"),
+    ("london", "Europe/London"),
+    ("伦敦", "Europe/London"),
+    ("new york", "America/New_York"),
+    ("纽约", "America/New_York"),
+    ("san francisco", "America/Los_Angeles"),
+    ("旧金山", "America/Los_Angeles"),
+    ("utc", "UTC"),
+];
+
+/// What follows the first of the phrases that the message contains.
+fn after(message: &str, phrases: &[&str]) -> Option<String> {
+    let lower = message.to_lowercase();
+    // Lower-casing may change lengths; then the original cannot be cut by these positions.
+    let source = if lower.len() == message.len() { message } else { &lower };
+    let (at, phrase) = phrases
+        .iter()
+        .filter_map(|phrase| Some((lower.find(phrase)?, phrase)))
+        .min_by_key(|(at, phrase)| (*at, std::cmp::Reverse(phrase.len())))?;
+    let rest = source.get(at + phrase.len()..)?;
+    let rest = rest.trim().trim_matches(['"', '“', '”', '。', '.', '?', '？']).trim();
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+/// JavaScript to run: what stands between backticks, or an example if only the wish is there.
+fn code(message: &str) -> Option<String> {
+    let lower = message.to_lowercase();
+    if !RUN.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let quoted = message.split("```").nth(1).or_else(|| message.split('`').nth(1));
+    let code = quoted.map(|code| {
+        let code = code.trim();
+        code.strip_prefix("javascript\n").or_else(|| code.strip_prefix("js\n")).unwrap_or(code).trim()
+    });
+    let example = "Array.from({length: 10}, (_, n) => n * n)";
+    Some(code.filter(|code| !code.is_empty()).unwrap_or(example).to_owned())
+}
+
+fn places(message: &str) -> Vec<String> {
+    let lower = message.to_lowercase();
+    if !TIME.iter().any(|word| lower.contains(word)) {
+        return vec![];
+    }
+    let mut named: Vec<(usize, &str)> =
+        PLACES.iter().filter_map(|(name, zone)| Some((lower.find(name)?, *zone))).collect();
+    named.sort_unstable();
+    if named.is_empty() {
+        return vec!["UTC".into()];
+    }
+    let mut zones: Vec<String> = vec![];
+    for (_, zone) in named {
+        if !zones.iter().any(|known| known == zone) {
+            zones.push(zone.into());
+        }
+    }
+    zones
+}
+
+const FUNCTIONS: &[&str] = &[
+    "of",
+    "sqrt",
+    "cbrt",
+    "root",
+    "abs",
+    "round",
+    "floor",
+    "ceil",
+    "min",
+    "max",
+    "log",
+    "ln",
+    "exp",
+    "sin",
+    "cos",
+    "tan",
+    "pi",
+    "gcd",
+    "lcm",
+    "mod",
+    "factorial",
+];
+
+/// The longest stretch of the message that reads like arithmetic.
+fn expression(message: &str) -> Option<String> {
+    let spoken = chinese_arithmetic(message);
+    let mut best = String::new();
+    let mut run = String::new();
+    for token in tokens(&spoken) {
+        if is_arithmetic(token) {
+            run.push_str(token);
+        } else {
+            keep_longer(&mut best, &mut run);
+        }
+    }
+    keep_longer(&mut best, &mut run);
+    (!best.is_empty()).then_some(best)
+}
+
+fn keep_longer(best: &mut String, run: &mut String) {
+    let trimmed = run.trim().trim_matches([',', '.', '=']).trim();
+    let trimmed = trimmed.strip_suffix(" of").unwrap_or(trimmed).trim_start_matches("of ").trim();
+    let numbers =
+        trimmed.split(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').filter(|n| !n.is_empty());
+    let operators = trimmed.contains(['+', '-', '*', '/', '^', '%', '×', '÷', '−', '!', '(']);
+    if operators && numbers.count() > 0 && trimmed.len() > best.len() {
+        *best = trimmed.to_owned();
+    }
+    run.clear();
+}
+
+fn is_arithmetic(token: &str) -> bool {
+    let lower = token.to_lowercase();
+    FUNCTIONS.contains(&lower.as_str())
+        || token.chars().all(|c| c.is_ascii_digit() || " .,+-*/^%()!×÷−".contains(c))
+}
+
+/// Words and the single characters between them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = if first.is_alphabetic() {
+            rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (token, more) = rest.split_at(end);
+        rest = more;
+        Some(token)
+    })
+}
+
+/// `3480的12.5%` as `12.5% of 3480`, and the spoken operators as signs.
+fn chinese_arithmetic(message: &str) -> String {
+    let signs =
+        [("乘以", "*"), ("除以", "/"), ("加上", "+"), ("减去", "-"), ("乘", "*"), ("加", "+"), ("减", "-")];
+    let mut text = message.replace('，', ",").replace('％', "%");
+    for (word, sign) in signs {
+        text = text.replace(word, sign);
+    }
+    let Some((whole, part)) = text.split_once('的') else { return text };
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let number = whole.rsplit(|c: char| !digits(c)).next().unwrap_or_default();
+    let percent = part.trim_start().split_inclusive('%').next().unwrap_or_default();
+    let is_percent = percent.ends_with('%') && percent.trim_end_matches('%').chars().all(digits);
+    if number.is_empty() || !is_percent { text.clone() } else { format!("{percent} of {number}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_is_found_in_a_sentence() {
+        let cases = [
+            ("what is 12.5% of 3,480?", Some("12.5% of 3,480")),
+            ("Please compute (3 + 4) * 2^10.", Some("(3 + 4) * 2^10")),
+            ("sqrt(2) please", Some("sqrt(2)")),
+            ("3480的12.5%是多少？", Some("12.5% of 3480")),
+            ("12加30乘以2等于多少", Some("12+30*2")),
+            ("I have 3 cats", None),
+            ("hello - who are you?", None),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(expression(message).as_deref(), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn several_wishes_are_found_at_once() {
+        let wishes = wishes("What time is it in Tokyo and in Paris, and what is 2^64?");
+        assert_eq!(
+            wishes,
+            [
+                Wish::Time("Asia/Tokyo".into()),
+                Wish::Time("Europe/Paris".into()),
+                Wish::Calculate("2^64".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn each_kind_of_wish_is_understood_in_both_languages() {
+        let cases = [
+            ("Search the web for Rust 2024 edition", Wish::Search("Rust 2024 edition".into())),
+            ("搜索一下 量子计算", Wish::Search("量子计算".into())),
+            ("Remember that the meeting is at nine.", Wish::Note("the meeting is at nine".into())),
+            ("记住：明天开会", Wish::Note("明天开会".into())),
+            ("run `6 * 7` in my browser", Wish::RunCode("6 * 7".into())),
+            ("东京现在几点？", Wish::Time("Asia/Tokyo".into())),
+        ];
+        for (message, wish) in cases {
+            assert_eq!(wishes(message), [wish], "{message}");
+        }
+        assert_eq!(wishes("hello"), []);
+    }
+}

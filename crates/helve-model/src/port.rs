@@ -1,0 +1,94 @@
+//! The `Model` port.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+
+use futures_util::Stream;
+use helve_types::{Mode, ModelParams, StopReason, ToolChoice, ToolSpec, Usage};
+
+use crate::ModelError;
+
+pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
+
+/// Something that answers.
+///
+/// An implementer promises: the request is read before `ask` returns, so it need not outlive the call; events
+/// come as soon as they are known; a complete answer ends with `Finished` and an incomplete one never does;
+/// dropping the stream stops the work; and nothing is retried, since only the caller knows what was shown.
+pub trait Model: Send + Sync + 'static {
+    /// What requests call it.
+    fn name(&self) -> &str;
+
+    /// How it is to be told about tools.
+    fn tool_mode(&self) -> ToolMode;
+
+    /// Parameters that hold unless the agent or the request says otherwise.
+    fn params(&self) -> &ModelParams;
+
+    fn ask(&self, request: &ModelRequest<'_>) -> ModelStream;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolMode {
+    /// Natively, and if the server says that it cannot, in the prompt.
+    Auto,
+    Fixed(Mode),
+}
+
+/// What a model is asked. Everything is borrowed: a long history is not copied for each step.
+#[derive(Debug, Clone)]
+pub struct ModelRequest<'a> {
+    pub system: Cow<'a, str>,
+    pub turns: Vec<Turn<'a>>,
+    /// Empty where tools are described in the prompt or not to be used.
+    pub tools: Vec<&'a ToolSpec>,
+    pub tool_choice: &'a ToolChoice,
+    pub params: &'a ModelParams,
+    /// Whether pieces are wanted as they come.
+    pub stream: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn<'a> {
+    User(Cow<'a, str>),
+    Assistant {
+        text: Cow<'a, str>,
+        reasoning: Cow<'a, str>,
+        calls: Vec<TurnCall<'a>>,
+    },
+    /// Follows the assistant turn with the call.
+    Result {
+        id: Cow<'a, str>,
+        tool: Cow<'a, str>,
+        text: Cow<'a, str>,
+        is_error: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnCall<'a> {
+    pub id: Cow<'a, str>,
+    pub tool: Cow<'a, str>,
+    /// JSON text.
+    pub arguments: Cow<'a, str>,
+}
+
+/// What comes out of a model, piece by piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelEvent {
+    Reasoning(String),
+    Text(String),
+    /// Calls are numbered from 0 in the order in which they begin.
+    CallStarted {
+        index: u32,
+        id: Option<String>,
+        tool: String,
+    },
+    CallArguments {
+        index: u32,
+        text: String,
+    },
+    Usage(Usage),
+    /// The answer is complete; only usage may follow.
+    Finished(StopReason),
+}

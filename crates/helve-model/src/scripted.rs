@@ -1,0 +1,184 @@
+//! A model that says what a test wrote down.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::{StreamExt, stream};
+use helve_types::{Mode, ModelParams, StopReason, Usage};
+
+use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
+
+/// One answer of the script.
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    events: Vec<Result<ModelEvent, ModelError>>,
+    hangs: bool,
+}
+
+impl Reply {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Text, word by word.
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
+        let words = text.split_inclusive(' ').map(|word| Ok(ModelEvent::Text(word.into())));
+        self.events.extend(words);
+        self
+    }
+
+    #[must_use]
+    pub fn reasoning(mut self, text: &str) -> Self {
+        let words = text.split_inclusive(' ').map(|word| Ok(ModelEvent::Reasoning(word.into())));
+        self.events.extend(words);
+        self
+    }
+
+    /// A call, its arguments in two pieces.
+    #[must_use]
+    pub fn call(mut self, tool: &str, arguments: &str) -> Self {
+        let started =
+            |event: &&Result<ModelEvent, ModelError>| matches!(event, Ok(ModelEvent::CallStarted { .. }));
+        let index = u32::try_from(self.events.iter().filter(started).count()).unwrap_or(u32::MAX);
+        let id = Some(format!("call_{}", index + 1));
+        self.events.push(Ok(ModelEvent::CallStarted { index, id, tool: tool.into() }));
+        let middle =
+            arguments.char_indices().map(|(at, _)| at).nth(arguments.chars().count() / 2).unwrap_or(0);
+        for piece in [&arguments[..middle], &arguments[middle..]] {
+            self.events.push(Ok(ModelEvent::CallArguments { index, text: piece.into() }));
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn fails(mut self, error: ModelError) -> Self {
+        self.events.push(Err(error));
+        self
+    }
+
+    /// Never says anything more, until it is dropped.
+    #[must_use]
+    pub fn hangs(mut self) -> Self {
+        self.hangs = true;
+        self
+    }
+
+    /// Ends the answer properly; without this the stream breaks off.
+    #[must_use]
+    pub fn done(mut self) -> Self {
+        let called = self.events.iter().any(|event| matches!(event, Ok(ModelEvent::CallStarted { .. })));
+        let reason = if called { StopReason::ToolCalls } else { StopReason::Stop };
+        self.events.push(Ok(ModelEvent::Finished(reason)));
+        let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
+        self.events.push(Ok(ModelEvent::Usage(usage)));
+        self
+    }
+
+    #[must_use]
+    pub fn cut_by_length(mut self) -> Self {
+        self.events.push(Ok(ModelEvent::Finished(StopReason::Length)));
+        self
+    }
+}
+
+/// Answers each question with the next reply, and remembers what it was asked.
+pub struct ScriptedModel {
+    name: String,
+    mode: ToolMode,
+    params: ModelParams,
+    replies: Mutex<VecDeque<Reply>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl ScriptedModel {
+    pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self {
+            name: "scripted".into(),
+            mode: ToolMode::Fixed(Mode::Native),
+            params: ModelParams::default(),
+            replies: Mutex::new(replies.into_iter().collect()),
+            asked: Mutex::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    #[must_use]
+    pub fn in_mode(mut self, mode: ToolMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Adds to the end of the script.
+    pub fn then(&self, reply: Reply) {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner).push_back(reply);
+    }
+
+    /// The requests so far, each as readable text.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Model for ScriptedModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tool_mode(&self) -> ToolMode {
+        self.mode.clone()
+    }
+
+    fn params(&self) -> &ModelParams {
+        &self.params
+    }
+
+    fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(readable(request));
+        let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());
+        let events = stream::iter(reply.events);
+        if reply.hangs { Box::pin(events.chain(stream::pending())) } else { Box::pin(events) }
+    }
+}
+
+/// A request as a test would like to read it.
+fn readable(request: &ModelRequest<'_>) -> String {
+    use std::fmt::Write;
+
+    use crate::Turn;
+
+    let mut text = String::new();
+    if !request.system.is_empty() {
+        _ = writeln!(text, "system: {}", request.system);
+    }
+    for turn in &request.turns {
+        _ = match turn {
+            Turn::User(said) => writeln!(text, "user: {said}"),
+            Turn::Assistant { text: said, reasoning, calls } => {
+                if !reasoning.is_empty() {
+                    _ = writeln!(text, "thinks: {reasoning}");
+                }
+                if !said.is_empty() {
+                    _ = writeln!(text, "assistant: {said}");
+                }
+                calls.iter().try_for_each(|call| {
+                    writeln!(text, "calls: {} {} {}", call.id, call.tool, call.arguments)
+                })
+            }
+            Turn::Result { id, text: said, is_error, .. } => {
+                writeln!(text, "{}: {id} {said}", if *is_error { "error" } else { "result" })
+            }
+        };
+    }
+    if !request.tools.is_empty() {
+        let names: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        _ = writeln!(text, "tools: {}", names.join(" "));
+    }
+    text
+}
