@@ -1,0 +1,17 @@
+//! Asking models over vendors' HTTP.
+//!
+//! A wire protocol is a folder with four files: `mod.rs` (the `PROTOCOL` and what is odd about it), `wire.rs`
+//! (shapes for serde), `encode.rs` (request → body) and `decode.rs` (frame in, events out). A vendor is a row
+//! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
+//! nothing.
+
+mod model;
+mod openai_chat;
+mod protocol;
+mod transport;
+mod vendors;
+
+pub use model::{HttpModel, HttpModelSettings, SettingsError};
+pub use protocol::Protocol;
+pub use transport::client;
+pub use vendors::{VENDORS, Vendor, protocol, vendor};

@@ -1,0 +1,125 @@
+//! A model behind an address.
+
+use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
+use helve_types::ModelParams;
+use reqwest::Client;
+use secrecy::SecretString;
+
+use crate::protocol::Target;
+use crate::transport::{Question, ask};
+use crate::vendors::{Vendor, any_vendor_of, protocol, vendor};
+
+/// What the operator's configuration says about a model.
+#[derive(Debug, Clone)]
+pub struct HttpModelSettings {
+    /// What requests call it.
+    pub name: String,
+    /// A row of the vendor table, or none and a protocol.
+    pub vendor: Option<String>,
+    pub protocol: Option<String>,
+    /// What the vendor calls it.
+    pub model: String,
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key, for messages; and what it holds.
+    pub key_env: Option<String>,
+    pub key: Option<SecretString>,
+    pub tool_mode: ToolMode,
+    pub params: ModelParams,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    #[error("there is no vendor `{name}`; known are: {known}")]
+    UnknownVendor { name: String, known: String },
+
+    #[error("there is no protocol `{0}`; known is: openai_chat")]
+    UnknownProtocol(String),
+
+    #[error("`base_url` must begin with http:// or https://, not `{0}`")]
+    BadUrl(String),
+
+    #[error("either `vendor` or `protocol` is needed")]
+    Neither,
+}
+
+pub struct HttpModel {
+    settings: HttpModelSettings,
+    vendor: &'static Vendor,
+    url: String,
+    client: Client,
+}
+
+impl HttpModel {
+    pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
+        let vendor = match (&settings.vendor, &settings.protocol) {
+            (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
+                name: name.clone(),
+                known: crate::VENDORS.iter().map(|vendor| vendor.name).collect::<Vec<_>>().join(", "),
+            })?,
+            (None, Some(name)) => {
+                let protocol = protocol(name).ok_or_else(|| SettingsError::UnknownProtocol(name.clone()))?;
+                any_vendor_of(protocol)
+            }
+            (None, None) => return Err(SettingsError::Neither),
+        };
+        let base = settings.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
+        if !base.starts_with("http://") && !base.starts_with("https://") {
+            return Err(SettingsError::BadUrl(base.into()));
+        }
+        let url = format!("{base}{}", vendor.protocol.path);
+        Ok(Self { settings, vendor, url, client })
+    }
+
+    /// The address that questions are sent to.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The vendor's name for the model.
+    pub fn vendor_model(&self) -> &str {
+        &self.settings.model
+    }
+
+    /// Whether a key is needed that is not there, and under which name it is looked for.
+    pub fn missing_key(&self) -> Option<&str> {
+        if self.settings.key.is_some() {
+            return None;
+        }
+        self.settings.key_env.as_deref().or(self.vendor.key_env)
+    }
+}
+
+impl Model for HttpModel {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn tool_mode(&self) -> ToolMode {
+        self.settings.tool_mode.clone()
+    }
+
+    fn params(&self) -> &ModelParams {
+        &self.settings.params
+    }
+
+    fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
+        if let Some(variable) = self.missing_key() {
+            let message = format!(
+                "the model `{}` needs a key: set the environment variable {variable} and start Helve again",
+                self.settings.name
+            );
+            let error = ModelError::new(ModelErrorKind::Key, message);
+            return Box::pin(futures_util::stream::iter([Err(error)]));
+        }
+        let protocol = self.vendor.protocol;
+        let target = Target { model: &self.settings.model, quirks: &self.vendor.quirks };
+        ask(Question {
+            client: &self.client,
+            url: &self.url,
+            key: self.settings.key.as_ref(),
+            body: (protocol.encode)(request, &target),
+            stream: request.stream,
+            protocol,
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! What servers really send, and what is made of it.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+fn words(events: &VecDeque<ModelEvent>) -> String {
+    let mut text = String::new();
+    for event in events {
+        text.push_str(&match event {
+            ModelEvent::Reasoning(piece) => format!("reasoning {piece:?}\n"),
+            ModelEvent::Text(piece) => format!("text {piece:?}\n"),
+            ModelEvent::CallStarted { index, id, tool } => {
+                format!("call {index} {} {tool}\n", id.as_deref().unwrap_or("-"))
+            }
+            ModelEvent::CallArguments { index, text } => format!("arguments {index} {text}\n"),
+            ModelEvent::Usage(usage) => format!(
+                "usage {} {} cached {} reasoning {}\n",
+                usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens
+            ),
+            ModelEvent::Finished(reason) => format!("finished {reason:?}\n"),
+        });
+    }
+    text
+}
+
+/// Each line is the data of a frame.
+fn check(frames: &str, expected: Expect) {
+    let mut decode = decoder();
+    let mut events = VecDeque::new();
+    let mut failed = None;
+    for frame in frames.lines().map(str::trim).filter(|line| !line.is_empty()).map(Some).chain([None]) {
+        if let Err(error) = decode(frame, &mut events) {
+            failed = Some(error);
+            break;
+        }
+    }
+    let mut text = words(&events);
+    if let Some(error) = failed {
+        text.push_str(&format!("{:?}: {error}\n", error.kind));
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn streams_text() {
+    check(
+        include_str!("../fixtures/streams-text.jsonl"),
+        expect![[r#"
+            text "Hel"
+            text "lo."
+            usage 9 2 cached 4 reasoning 0
+            finished Stop
+        "#]],
+    );
+}
+
+#[test]
+fn reasons_then_calls() {
+    check(
+        include_str!("../fixtures/reasons-then-calls.jsonl"),
+        expect![[r#"
+            reasoning "The clock "
+            reasoning "knows."
+            call 0 call_a time
+            arguments 0 {"zone":
+            arguments 0  "UTC"}
+            usage 20 15 cached 0 reasoning 7
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn calls_two_tools_at_once() {
+    check(
+        include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
+        expect![[r#"
+            call 0 call_a time
+            arguments 0 {"zone":
+            call 1 call_b calculator
+            arguments 1 {"expression":
+            arguments 0  "UTC"}
+            arguments 1  "1+1"}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn one_index_with_two_ids_is_two_calls() {
+    check(
+        r#"
+        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}
+        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}
+        {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {}
+            call 1 b g
+            arguments 1 {}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_index_and_an_object_for_arguments_are_understood() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x":1}}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"function":{"name":"g","arguments":"{\"y\""}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":2}"}}]},"finish_reason":"tool_calls"}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":1}
+            call 1 - g
+            arguments 1 {"y"
+            arguments 1 :2}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_name_and_id_repeated_in_each_piece_change_nothing() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"","arguments":"{}"}}]}}]}
+        {"choices":[{"delta":{"content":null},"finish_reason":"tool_calls"}]}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_cut_by_length_keeps_its_reason() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"lon"}}]}}]}
+        {"choices":[{"delta":{},"finish_reason":"length"}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x": "lon
+            finished Length
+        "#]],
+    );
+}
+
+#[test]
+fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+    check(
+        r#"{"choices":[{"delta":{"content":"Hel"}}]}"#,
+        expect![[r#"
+            text "Hel"
+            Broken: the model's answer broke off: the stream ended before the answer did
+        "#]],
+    );
+}
+
+#[test]
+fn reports_overload_and_other_errors_inside_the_stream() {
+    check(
+        r#"{"error":{"message":"The engine is overloaded","type":"server_error"}}"#,
+        expect![[r#"
+            Unavailable: the model server reported an error: The engine is overloaded
+        "#]],
+    );
+    check(
+        "not json at all",
+        expect![[r#"
+            Broken: the model server sent something that is not a chat completion (expected ident at line 1 column 2): not json at all
+        "#]],
+    );
+}
+
+#[test]
+fn a_whole_answer_is_read_like_a_stream() {
+    let mut events = VecDeque::new();
+    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    expect![[r#"
+        reasoning "easy"
+        text "42"
+        call 0 call_a time
+        arguments 0 {"zone": "UTC"}
+        usage 5 6 cached 0 reasoning 0
+        finished ToolCalls
+    "#]]
+    .assert_eq(&words(&events));
+}
+
+#[test]
+fn content_in_parts_is_joined() {
+    check(
+        r#"{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]},"finish_reason":"stop"}]}"#,
+        expect![[r#"
+            text "ab"
+            finished Stop
+        "#]],
+    );
+}
+
+#[test]
+fn reasoning_under_two_names_is_told_once() {
+    check(
+        r#"{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"},"finish_reason":"stop"}]}"#,
+        expect![[r#"
+            reasoning "hm"
+            finished Stop
+        "#]],
+    );
+}

@@ -1,0 +1,201 @@
+//! The shapes on the wire, for serde only.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+// What is sent
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    pub(super) model: &'a str,
+    pub(super) messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_choice: Option<ToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seed: Option<i64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub(super) stop: &'a [String],
+    pub(super) stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stream_options: Option<StreamOptions>,
+    /// The bound on the answer, under the vendor's name for it, and what the operator adds.
+    #[serde(flatten)]
+    pub(super) extra: serde_json::Map<String, Value>,
+}
+
+#[derive(Serialize)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: &'a str,
+    },
+    Assistant {
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Function<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Declaration<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Declaration<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum ToolChoice<'a> {
+    Word(&'static str),
+    Named {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        function: Named<'a>,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+}
+
+// What is read
+
+/// A chunk of a stream, or a whole answer: the same but for `delta` and `message`.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) choices: Vec<Choice<'a>>,
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+    #[serde(default)]
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default)]
+    pub(super) index: u32,
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Option<Content<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Option<Cow<'a, str>>,
+    /// The same under another name; some servers send both.
+    #[serde(borrow, default)]
+    pub(super) reasoning: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    #[serde(borrow)]
+    Text(Cow<'a, str>),
+    Parts(Vec<ContentPart>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ContentPart {
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u32>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FunctionDelta<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) arguments: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+pub(super) struct Usage {
+    #[serde(default)]
+    pub(super) prompt_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) completion_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) prompt_tokens_details: Option<PromptDetails>,
+    #[serde(default)]
+    pub(super) completion_tokens_details: Option<CompletionDetails>,
+    #[serde(default)]
+    pub(super) prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PromptDetails {
+    #[serde(default)]
+    pub(super) cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CompletionDetails {
+    #[serde(default)]
+    pub(super) reasoning_tokens: Option<u64>,
+}
