@@ -1,0 +1,246 @@
+//! How many at once and how many a window, with a fair and bounded wait.
+//!
+//! `line` decides over a given time, `rate` counts what was admitted; here is the handle, the waiting, and
+//! the slot that running work owns.
+//!
+//! Promises:
+//! - For every real interval `(t − window, t]` at most `per_window` requests were admitted, wherever one puts
+//!   it (above 10,000 a window this is approximate and the status says so).
+//! - At most `concurrent` slots exist. A slot ends when its owner drops it; no timer ends it.
+//! - Waiting is first come, first served. A waiter that is dropped vanishes and does not hold up the others.
+//! - A rate slot once taken is not given back, also when its work is cancelled: the far side may have counted
+//!   it.
+
+mod keyed;
+mod line;
+mod rate;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+pub use keyed::KeyedLimiter;
+
+use crate::lock::lock;
+use line::{Arrival, Line, Look, nanoseconds};
+
+/// What a limiter allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitSettings {
+    /// How many may run at once; `None` is any number.
+    pub concurrent: Option<u32>,
+    /// How many may start in any `window`; `None` is any number.
+    pub per_window: Option<u32>,
+    /// The length of the sliding window.
+    pub window: Duration,
+    /// How long a request waits for its turn; zero refuses at once.
+    pub wait: Duration,
+    /// How many may wait at a time.
+    pub queue_max: usize,
+}
+
+/// No limits, and no waiting once there are some.
+impl Default for LimitSettings {
+    fn default() -> Self {
+        Self {
+            concurrent: None,
+            per_window: None,
+            window: Duration::from_secs(60),
+            wait: Duration::ZERO,
+            queue_max: 1_000,
+        }
+    }
+}
+
+impl LimitSettings {
+    fn window_ns(&self) -> u64 {
+        nanoseconds(self.window)
+    }
+}
+
+/// A request was not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{by}")]
+pub struct Limited {
+    pub by: LimitedBy,
+    /// When the rate allows another one, if that is what it hangs on. `None` where nobody can know, because
+    /// it depends on running work.
+    pub retry_after: Option<Duration>,
+}
+
+/// Which bound a request ran into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LimitedBy {
+    #[error("too many calls are running")]
+    Concurrency,
+    #[error("too many calls in a short time")]
+    Rate,
+    #[error("too many calls are waiting")]
+    Queue,
+    #[error("no turn came while the call waited")]
+    Wait,
+    /// Only of a [`KeyedLimiter`].
+    #[error("too many callers at a time")]
+    Keys,
+}
+
+/// A limiter at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitStatus {
+    pub in_use: u32,
+    pub waiting: usize,
+    /// Zero where there is no `per_window`.
+    pub admitted_in_window: u32,
+    /// The rate is above 10,000 a window: up to 2N−1 may pass in one.
+    pub approximate: bool,
+    pub settings: LimitSettings,
+}
+
+/// A handle on one limiter; clones share it.
+#[derive(Debug, Clone)]
+pub struct Limiter {
+    line: Arc<Mutex<Line>>,
+}
+
+impl Limiter {
+    pub fn new(settings: LimitSettings) -> Self {
+        Self { line: Arc::new(Mutex::new(Line::new(settings, Instant::now()))) }
+    }
+
+    /// Takes a slot, waiting in line as long as the settings allow. Drop the future to stop waiting.
+    pub async fn enter(&self) -> Result<Slot, Limited> {
+        self.enter_within(None).await
+    }
+
+    /// Like [`enter`](Self::enter), but does not wait beyond `deadline`, and does not begin to wait when the
+    /// rate makes that hopeless.
+    pub async fn enter_by(&self, deadline: Instant) -> Result<Slot, Limited> {
+        self.enter_within(Some(deadline)).await
+    }
+
+    /// Takes a slot now or not at all.
+    pub fn try_enter(&self) -> Result<Slot, Limited> {
+        let mut line = lock(&self.line);
+        let now = Instant::now();
+        match line.arrive(now, Some(now))? {
+            Arrival::Admitted => Ok(self.slot()),
+            // Nobody waits until a moment that has come.
+            Arrival::Waiting(number, _) => {
+                line.leave(number);
+                Err(Limited { by: LimitedBy::Wait, retry_after: None })
+            }
+        }
+    }
+
+    /// Changes the limits and keeps the history: who runs, who waits, what was admitted. Those who already
+    /// wait keep the deadline they came with.
+    pub fn reconfigure(&self, settings: LimitSettings) {
+        let head = {
+            let mut line = lock(&self.line);
+            line.reconfigure(settings, Instant::now());
+            line.head_alarm()
+        };
+        ring(head);
+    }
+
+    pub fn status(&self) -> LimitStatus {
+        let mut line = lock(&self.line);
+        line.status(Instant::now())
+    }
+
+    async fn enter_within(&self, deadline: Option<Instant>) -> Result<Slot, Limited> {
+        match self.arrive(deadline)? {
+            Entrance::Admitted(slot) => Ok(slot),
+            Entrance::Waiting(place) => place.turn().await,
+        }
+    }
+
+    fn arrive(&self, deadline: Option<Instant>) -> Result<Entrance, Limited> {
+        let mut line = lock(&self.line);
+        // The clock is read under the lock: the order of admissions is the order of their times.
+        match line.arrive(Instant::now(), deadline)? {
+            Arrival::Admitted => Ok(Entrance::Admitted(self.slot())),
+            Arrival::Waiting(number, alarm) => {
+                Ok(Entrance::Waiting(Place { limiter: self.clone(), number, alarm }))
+            }
+        }
+    }
+
+    fn slot(&self) -> Slot {
+        Slot { line: self.line.clone() }
+    }
+
+    /// Nothing but this handle knows the limiter, and its window is empty: forgetting it loses nothing.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.line) == 1 && self.status().admitted_in_window == 0
+    }
+}
+
+/// The right to run, owned by the work and given back when dropped.
+#[derive(Debug)]
+#[must_use = "the slot is free again as soon as this is dropped"]
+pub struct Slot {
+    line: Arc<Mutex<Line>>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let head = {
+            let mut line = lock(&self.line);
+            line.release();
+            line.head_alarm()
+        };
+        ring(head);
+    }
+}
+
+enum Entrance {
+    Admitted(Slot),
+    Waiting(Place),
+}
+
+/// A place in line, given up when dropped.
+struct Place {
+    limiter: Limiter,
+    number: u64,
+    alarm: Arc<Notify>,
+}
+
+impl Place {
+    async fn turn(self) -> Result<Slot, Limited> {
+        loop {
+            let look = lock(&self.limiter.line).look(self.number, Instant::now())?;
+            match look {
+                Look::Admitted => return Ok(self.limiter.slot()),
+                Look::Wait(until) => _ = timeout_at(until, self.alarm.notified()).await,
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Also after an admission or a refusal: then there is nothing to leave, but there is a new head.
+        let head = {
+            let mut line = lock(&self.limiter.line);
+            line.leave(self.number);
+            line.head_alarm()
+        };
+        ring(head);
+    }
+}
+
+/// Outside the lock, because waking runs foreign code.
+fn ring(alarm: Option<Arc<Notify>>) {
+    if let Some(alarm) = alarm {
+        alarm.notify_one();
+    }
+}

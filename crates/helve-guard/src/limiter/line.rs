@@ -1,0 +1,180 @@
+//! Who may go now, who waits, who is refused: the decision, without the waiting.
+//!
+//! A request arrives and is admitted, refused, or put at the end of the line. Only the head of the line is
+//! ever admitted, and a newcomer only when nobody waits. Capacity is never handed to a waiter; it stays here
+//! until the head comes and takes it, so a waiter that vanishes takes nothing with it.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use tokio::{sync::Notify, time::Instant};
+
+use super::{LimitSettings, LimitStatus, Limited, LimitedBy, rate::Rate};
+
+#[derive(Debug)]
+pub(super) struct Line {
+    settings: LimitSettings,
+    rate: Rate,
+    in_use: u32,
+    waiting: VecDeque<Waiter>,
+    next_number: u64,
+    epoch: Instant,
+    latest: u64,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    deadline: u64,
+    alarm: Arc<Notify>,
+}
+
+/// What becomes of a newcomer.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    Admitted,
+    /// It is in line under this number; the alarm rings when it should look again.
+    Waiting(u64, Arc<Notify>),
+}
+
+/// What a waiter learns when it looks.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// It has left the line and is running.
+    Admitted,
+    /// Look again when the alarm rings, and at this time at the latest.
+    Wait(Instant),
+}
+
+impl Line {
+    pub(super) fn new(settings: LimitSettings, now: Instant) -> Self {
+        Self {
+            rate: Rate::new(&settings),
+            settings,
+            in_use: 0,
+            waiting: VecDeque::new(),
+            next_number: 0,
+            epoch: now,
+            latest: 0,
+        }
+    }
+
+    /// A request that is willing to wait as the settings say, but not beyond `deadline`.
+    pub(super) fn arrive(&mut self, now: Instant, deadline: Option<Instant>) -> Result<Arrival, Limited> {
+        let now = self.clock(now);
+        let ahead = self.waiting.len();
+        let Some(obstacle) = self.obstacle(now, ahead) else {
+            self.admit(now);
+            return Ok(Arrival::Admitted);
+        };
+        let patience = now.saturating_add(nanoseconds(self.settings.wait));
+        let deadline = deadline.map_or(patience, |deadline| patience.min(self.since_epoch(deadline)));
+        if deadline <= now || self.settings.concurrent == Some(0) {
+            return Err(obstacle);
+        }
+        // Waiting would be in vain even if everyone ahead went at the first moment.
+        if self.rate.free_at(now, ahead).is_none_or(|free_at| free_at > deadline) {
+            return Err(self.limited(LimitedBy::Rate, now, ahead));
+        }
+        if ahead >= self.settings.queue_max {
+            return Err(self.limited(LimitedBy::Queue, now, ahead));
+        }
+        let (number, alarm) = (self.next_number, Arc::new(Notify::new()));
+        self.next_number += 1;
+        self.waiting.push_back(Waiter { number, deadline, alarm: alarm.clone() });
+        Ok(Arrival::Waiting(number, alarm))
+    }
+
+    /// The waiter with this number asks whether it is its turn. Admission and refusal both end its wait.
+    pub(super) fn look(&mut self, number: u64, now: Instant) -> Result<Look, Limited> {
+        let now = self.clock(now);
+        let Ok(position) = self.position(number) else {
+            return Err(self.limited(LimitedBy::Wait, now, 0));
+        };
+        let deadline = self.waiting[position].deadline;
+        let is_head = position == 0;
+        if is_head && now <= deadline && self.obstacle(now, 0).is_none() {
+            self.waiting.pop_front();
+            self.admit(now);
+            return Ok(Look::Admitted);
+        }
+        if now >= deadline {
+            let limited = self.limited(LimitedBy::Wait, now, position);
+            self.waiting.remove(position);
+            return Err(limited);
+        }
+        let free_at = self.rate.free_at(now, 0).filter(|&free_at| is_head && free_at > now);
+        let again = free_at.unwrap_or(deadline).min(deadline);
+        Ok(Look::Wait(self.epoch + Duration::from_nanos(again)))
+    }
+
+    /// The waiter with this number has gone away.
+    pub(super) fn leave(&mut self, number: u64) {
+        if let Ok(position) = self.position(number) {
+            self.waiting.remove(position);
+        }
+    }
+
+    /// Work that was admitted has ended.
+    pub(super) fn release(&mut self) {
+        self.in_use = self.in_use.saturating_sub(1);
+    }
+
+    /// Who must look again after anything above has changed: only the head can have become free to go.
+    pub(super) fn head_alarm(&self) -> Option<Arc<Notify>> {
+        self.waiting.front().map(|waiter| waiter.alarm.clone())
+    }
+
+    pub(super) fn reconfigure(&mut self, settings: LimitSettings, now: Instant) {
+        let now = self.clock(now);
+        self.rate = std::mem::replace(&mut self.rate, Rate::Unlimited).adapted(&settings, now);
+        self.settings = settings;
+    }
+
+    pub(super) fn status(&mut self, now: Instant) -> LimitStatus {
+        let now = self.clock(now);
+        LimitStatus {
+            in_use: self.in_use,
+            waiting: self.waiting.len(),
+            admitted_in_window: self.rate.used(now),
+            approximate: self.rate.is_approximate(),
+            settings: self.settings,
+        }
+    }
+
+    fn admit(&mut self, now: u64) {
+        self.in_use += 1;
+        self.rate.take(now);
+    }
+
+    /// Why a request with `ahead` others before it cannot go at once.
+    fn obstacle(&self, now: u64, ahead: usize) -> Option<Limited> {
+        if self.rate.free_at(now, ahead) != Some(now) {
+            return Some(self.limited(LimitedBy::Rate, now, ahead));
+        }
+        let full = self.settings.concurrent.is_some_and(|max| self.in_use >= max);
+        (full || ahead > 0).then_some(Limited { by: LimitedBy::Concurrency, retry_after: None })
+    }
+
+    fn limited(&self, by: LimitedBy, now: u64, ahead: usize) -> Limited {
+        let free_at = self.rate.free_at(now, ahead).filter(|&free_at| free_at > now);
+        Limited { by, retry_after: free_at.map(|free_at| Duration::from_nanos(free_at - now)) }
+    }
+
+    fn position(&self, number: u64) -> Result<usize, usize> {
+        self.waiting.binary_search_by_key(&number, |waiter| waiter.number)
+    }
+
+    /// Time as the rate counts it, which never goes back.
+    fn clock(&mut self, now: Instant) -> u64 {
+        self.latest = self.latest.max(self.since_epoch(now));
+        self.latest
+    }
+
+    fn since_epoch(&self, at: Instant) -> u64 {
+        nanoseconds(at.saturating_duration_since(self.epoch))
+    }
+}
+
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
