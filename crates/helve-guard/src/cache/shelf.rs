@@ -1,0 +1,344 @@
+//! The stored answers, bounded by bytes: what was not used for longest goes first.
+//!
+//! Two orders run through the same entries, one over all of them and one for each tenant, so that a tenant
+//! who reaches its share makes room among its own. Judges neither freshness nor validity.
+
+use std::collections::HashMap;
+
+use tokio::time::Instant;
+
+use super::{
+    CacheSettings,
+    drops::{Drops, Era, Holes},
+    key::CacheKey,
+};
+
+/// What an entry costs besides its value: the entry, its place in the index, and what allocation rounds up.
+pub(super) const ENTRY_BYTES: usize = 256;
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct Shelf<V> {
+    settings: CacheSettings,
+    index: HashMap<CacheKey, u32>,
+    nodes: Vec<Node<V>>,
+    unused: Vec<u32>,
+    everyone: Order,
+    tenants: Box<[Order]>,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry<V> {
+    pub(super) key: CacheKey,
+    pub(super) value: V,
+    /// What the value weighs.
+    pub(super) bytes: usize,
+    pub(super) holes: Holes,
+    pub(super) era: Era,
+    pub(super) stored_at: Instant,
+    pub(super) keep_until: Instant,
+}
+
+#[derive(Debug)]
+struct Node<V> {
+    entry: Option<Entry<V>>,
+    links: [Links; 2],
+}
+
+/// Which of a node's links belong to which order.
+const EVERYONE: usize = 0;
+const TENANT: usize = 1;
+
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    newer: u32,
+    older: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    newest: u32,
+    oldest: u32,
+    bytes: usize,
+}
+
+const EMPTY: Order = Order { newest: NONE, oldest: NONE, bytes: 0 };
+
+impl<V> Shelf<V> {
+    pub(super) fn new(settings: CacheSettings) -> Self {
+        Self {
+            settings,
+            index: HashMap::new(),
+            nodes: Vec::new(),
+            unused: Vec::new(),
+            everyone: EMPTY,
+            tenants: vec![EMPTY; Drops::TENANTS].into(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// What all entries cost, their overhead included.
+    pub(super) fn bytes(&self) -> usize {
+        self.everyone.bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn tenant_bytes(&self) -> impl Iterator<Item = usize> {
+        self.tenants.iter().map(|order| order.bytes)
+    }
+
+    /// The entry of this key, if it is `wanted`; then it also counts as used just now.
+    pub(super) fn get_if(
+        &mut self,
+        key: &CacheKey,
+        wanted: impl FnOnce(&Entry<V>) -> bool,
+    ) -> Option<&Entry<V>> {
+        let at = *self.index.get(key)?;
+        let tenant = self.nodes[at as usize].entry.as_ref().filter(|entry| wanted(entry))?.holes.tenant;
+        if self.everyone.newest != at {
+            self.unlink(at, tenant);
+            self.link_newest(at, tenant);
+        }
+        self.nodes[at as usize].entry.as_ref()
+    }
+
+    /// Stores an entry in the place of what had its key, and makes room for it. Entries that had to go are
+    /// returned, to be dropped when no lock is held. One too large for its bounds comes back itself.
+    pub(super) fn insert(&mut self, entry: Entry<V>, now: Instant) -> Vec<Entry<V>> {
+        let mut gone = Vec::new();
+        let (cost, tenant) = (cost(&entry), entry.holes.tenant);
+        gone.extend(self.remove(&entry.key));
+        let CacheSettings { bytes_max, tenant_bytes_max, entry_bytes_max, .. } = self.settings;
+        if entry.bytes > entry_bytes_max || cost > bytes_max.min(tenant_bytes_max) || entry.keep_until <= now
+        {
+            gone.push(entry);
+            return gone;
+        }
+        while self.tenants[usize::from(tenant)].bytes + cost > tenant_bytes_max {
+            gone.extend(self.evict(self.tenants[usize::from(tenant)].oldest));
+        }
+        while self.everyone.bytes + cost > bytes_max || self.oldest_is_over(now) {
+            gone.extend(self.evict(self.everyone.oldest));
+        }
+        let key = entry.key;
+        let node = Node { entry: Some(entry), links: [Links { newer: NONE, older: NONE }; 2] };
+        let at = match self.unused.pop() {
+            Some(at) => {
+                self.nodes[at as usize] = node;
+                at
+            }
+            None => {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as u32
+            }
+        };
+        self.everyone.bytes += cost;
+        self.tenants[usize::from(tenant)].bytes += cost;
+        self.link_newest(at, tenant);
+        self.index.insert(key, at);
+        gone
+    }
+
+    pub(super) fn remove(&mut self, key: &CacheKey) -> Option<Entry<V>> {
+        let at = *self.index.get(key)?;
+        self.evict(at)
+    }
+
+    /// Removes and returns all that `keep` does not want.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Entry<V>) -> bool) -> Vec<Entry<V>> {
+        let unwanted: Vec<u32> = (0u32..)
+            .zip(&self.nodes)
+            .filter(|(_, node)| node.entry.as_ref().is_some_and(|entry| !keep(entry)))
+            .map(|(at, _)| at)
+            .collect();
+        unwanted.into_iter().filter_map(|at| self.evict(at)).collect()
+    }
+
+    fn oldest_is_over(&self, now: Instant) -> bool {
+        let oldest = self.nodes.get(self.everyone.oldest as usize).and_then(|node| node.entry.as_ref());
+        oldest.is_some_and(|entry| entry.keep_until <= now)
+    }
+
+    fn evict(&mut self, at: u32) -> Option<Entry<V>> {
+        let entry = self.nodes.get_mut(at as usize)?.entry.take()?;
+        let (cost, tenant) = (cost(&entry), entry.holes.tenant);
+        self.unlink(at, tenant);
+        self.everyone.bytes -= cost;
+        self.tenants[usize::from(tenant)].bytes -= cost;
+        self.index.remove(&entry.key);
+        self.unused.push(at);
+        Some(entry)
+    }
+
+    fn unlink(&mut self, at: u32, tenant: u16) {
+        unlink(&mut self.nodes, &mut self.everyone, EVERYONE, at);
+        unlink(&mut self.nodes, &mut self.tenants[usize::from(tenant)], TENANT, at);
+    }
+
+    fn link_newest(&mut self, at: u32, tenant: u16) {
+        link_newest(&mut self.nodes, &mut self.everyone, EVERYONE, at);
+        link_newest(&mut self.nodes, &mut self.tenants[usize::from(tenant)], TENANT, at);
+    }
+}
+
+fn cost<V>(entry: &Entry<V>) -> usize {
+    entry.bytes.saturating_add(ENTRY_BYTES)
+}
+
+fn unlink<V>(nodes: &mut [Node<V>], order: &mut Order, which: usize, at: u32) {
+    let Links { newer, older } = nodes[at as usize].links[which];
+    match nodes.get_mut(newer as usize) {
+        Some(node) => node.links[which].older = older,
+        None => order.newest = older,
+    }
+    match nodes.get_mut(older as usize) {
+        Some(node) => node.links[which].newer = newer,
+        None => order.oldest = newer,
+    }
+}
+
+fn link_newest<V>(nodes: &mut [Node<V>], order: &mut Order, which: usize, at: u32) {
+    nodes[at as usize].links[which] = Links { newer: NONE, older: order.newest };
+    match nodes.get_mut(order.newest as usize) {
+        Some(node) => node.links[which].newer = at,
+        None => order.oldest = at,
+    }
+    order.newest = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio::time::Duration;
+
+    use super::*;
+    use crate::cache::key::{KeyParts, Scope};
+
+    const SETTINGS: CacheSettings = CacheSettings {
+        bytes_max: 10 * ENTRY_BYTES,
+        entry_bytes_max: 3 * ENTRY_BYTES,
+        tenant_bytes_max: 5 * ENTRY_BYTES,
+    };
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Insert { tenant: u8, key: u8, bytes: usize },
+        Get { tenant: u8, key: u8 },
+        Remove { tenant: u8, key: u8 },
+        RetainLarge,
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        let name = || (0u8..3, 0u8..8);
+        prop_oneof![
+            6 => (name(), 0..4 * ENTRY_BYTES)
+                .prop_map(|((tenant, key), bytes)| Step::Insert { tenant, key, bytes }),
+            4 => name().prop_map(|(tenant, key)| Step::Get { tenant, key }),
+            1 => name().prop_map(|(tenant, key)| Step::Remove { tenant, key }),
+            1 => Just(Step::RetainLarge),
+        ]
+    }
+
+    fn entry(drops: &Drops, now: Instant, tenant: u8, key: u8, bytes: usize) -> Entry<usize> {
+        let (tenant, key) = (tenant.to_string(), key.to_string());
+        let scope = Scope { tenant: &tenant, tool: "t", id: "" };
+        let parts = KeyParts { scope, tool_version: &[0; 32], identity: &[0; 32], arguments: &key };
+        let holes = drops.holes(&scope);
+        Entry {
+            key: parts.key(),
+            value: bytes,
+            bytes,
+            holes,
+            era: drops.era(holes),
+            stored_at: now,
+            keep_until: now + Duration::from_secs(1),
+        }
+    }
+
+    /// The same rules over a plain list, what was used last at its end.
+    #[derive(Default)]
+    struct Naive(Vec<(CacheKey, u16, usize)>);
+
+    impl Naive {
+        fn insert(&mut self, key: CacheKey, tenant: u16, bytes: usize) {
+            self.0.retain(|it| it.0 != key);
+            if bytes > SETTINGS.entry_bytes_max {
+                return;
+            }
+            self.0.push((key, tenant, bytes));
+            let cost = |it: &(_, _, usize)| it.2 + ENTRY_BYTES;
+            while self.0.iter().filter(|it| it.1 == tenant).map(cost).sum::<usize>()
+                > SETTINGS.tenant_bytes_max
+            {
+                let oldest = self.0.iter().position(|it| it.1 == tenant).unwrap();
+                self.0.remove(oldest);
+            }
+            while self.0.iter().map(cost).sum::<usize>() > SETTINGS.bytes_max {
+                self.0.remove(0);
+            }
+        }
+
+        fn get(&mut self, key: CacheKey) -> Option<usize> {
+            let at = self.0.iter().position(|it| it.0 == key)?;
+            let found = self.0.remove(at);
+            self.0.push(found);
+            Some(found.2)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_shelf_holds_what_a_plain_list_would(steps in proptest::collection::vec(any_step(), 0..100)) {
+            let (drops, now) = (Drops::new(), Instant::now());
+            let (mut shelf, mut naive) = (Shelf::new(SETTINGS), Naive::default());
+            for step in steps {
+                match step {
+                    Step::Insert { tenant, key, bytes } => {
+                        let entry = entry(&drops, now, tenant, key, bytes);
+                        naive.insert(entry.key, entry.holes.tenant, bytes);
+                        shelf.insert(entry, now);
+                    }
+                    Step::Get { tenant, key } => {
+                        let key = entry(&drops, now, tenant, key, 0).key;
+                        let found = shelf.get_if(&key, |_| true).map(|entry| entry.value);
+                        prop_assert_eq!(found, naive.get(key));
+                    }
+                    Step::Remove { tenant, key } => {
+                        let key = entry(&drops, now, tenant, key, 0).key;
+                        shelf.remove(&key);
+                        naive.0.retain(|it| it.0 != key);
+                    }
+                    Step::RetainLarge => {
+                        shelf.retain(|entry| entry.bytes > 100);
+                        naive.0.retain(|it| it.2 > 100);
+                    }
+                }
+                let mut order = Vec::new();
+                let mut at = shelf.everyone.oldest;
+                while let Some(node) = shelf.nodes.get(at as usize) {
+                    order.extend(node.entry.as_ref().map(|it| (it.key, it.holes.tenant, it.bytes)));
+                    at = node.links[EVERYONE].newer;
+                }
+                prop_assert_eq!(&order, &naive.0);
+                prop_assert_eq!(shelf.len(), order.len());
+                prop_assert_eq!(shelf.bytes(), order.iter().map(|it| it.2 + ENTRY_BYTES).sum::<usize>());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_over_goes_before_its_place_is_needed() {
+        let (drops, now) = (Drops::new(), Instant::now());
+        let mut shelf = Shelf::new(SETTINGS);
+        shelf.insert(entry(&drops, now, 0, 0, 1), now);
+        shelf.insert(entry(&drops, now, 0, 1, 1), now);
+        let later = now + Duration::from_secs(1);
+        assert_eq!(shelf.insert(entry(&drops, later, 0, 2, 1), later).len(), 2);
+        assert_eq!(shelf.len(), 1);
+    }
+}
