@@ -72,6 +72,11 @@ impl Rules {
         }
     }
 
+    /// Whether any rule is about single users.
+    pub fn mention_users(&self) -> bool {
+        self.layers.iter().flat_map(|(_, rules)| rules).any(|rule| rule.user.is_some())
+    }
+
     /// Whether every call of the tool is forbidden, so that models need not even hear of it.
     pub fn forbids(&self, access: &Access<'_>) -> bool {
         self.judge(access).verdict == Verdict::Deny

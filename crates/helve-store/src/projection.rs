@@ -45,6 +45,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::ReasoningFinished { .. }
         | Fact::TextFinished { .. }
         | Fact::StepFinished { .. }
+        | Fact::RunWaiting { .. }
         | Fact::RunResumed { .. }
         | Fact::RunFinished { .. }
         | Fact::RunFailed { .. }

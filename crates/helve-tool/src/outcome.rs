@@ -1,7 +1,9 @@
 //! What can become of a call.
 
 use helve_store::{Entry, StoreError, Whole};
-use helve_types::{Answer, CallId, Fact, Failure, FailureKind, Question, Timestamp, ToolOutput, Trail};
+use helve_types::{
+    Answer, CallId, Fact, Failure, FailureKind, OnUnknown, Question, Timestamp, ToolOutput, Trail,
+};
 
 /// What became of a call, or what it waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +18,8 @@ pub enum Outcome {
         sent_at: Timestamp,
         because: String,
         checked: Option<String>,
+        /// What the tool's definition wants done about it.
+        then: OnUnknown,
     },
     /// A person has to decide.
     Asked(Question),
@@ -38,8 +42,8 @@ impl Outcome {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
             Self::Refused(failure) => Fact::ToolRefused { call, failure, trail },
-            Self::Unknown { sent_at, because, checked } => {
-                Fact::ToolUnknown { call, sent_at, because, checked }
+            Self::Unknown { sent_at, because, checked, then } => {
+                Fact::ToolUnknown { call, sent_at, because, checked, then }
             }
             Self::Asked(question) => Fact::ApprovalAsked(question),
             Self::Delegated { tool } => Fact::ToolDelegated { call, tool },

@@ -92,7 +92,8 @@ impl Permit {
                 After::Done(output) => return Ok(*output),
                 After::Failed(failure) => return Err(failure.into()),
                 After::Unknown(because) => {
-                    let unknown = Outcome::Unknown { sent_at: at, because, checked: None };
+                    let then = self.tool.spec.on_unknown;
+                    let unknown = Outcome::Unknown { sent_at: at, because, checked: None, then };
                     return Err(unknown.into());
                 }
                 After::Again(pause) => {

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use helve_policy::Rules;
-use helve_types::{CallId, Effect, Failure, Stage, Timestamp, ToolCall, ToolOutput, Trail};
+use helve_store::Entry;
+use helve_types::{CallId, Effect, Failure, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use crate::bound::bound;
@@ -70,7 +71,9 @@ impl Pipeline {
         because: String,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let lost = Outcome::Unknown { sent_at, because, checked: None };
+        let tool = cx.toolbox.resolve(&call.name).ok();
+        let then = tool.map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default();
+        let lost = Outcome::Unknown { sent_at, because, checked: None, then };
         let outcome = self.checked(lost, call, cx).await;
         cx.journal.commit(outcome.entry(&call.id, Trail::default(), None)).await?;
         Ok(outcome)
@@ -86,23 +89,21 @@ impl Pipeline {
             }
             other => (other, None),
         };
-        cx.journal.commit(outcome.entry(call, Trail::default(), whole)).await?;
+        let entry = outcome.entry(call, Trail::default(), whole);
+        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)
     }
 
     /// Asks the check tool of an unknown call whether the effect is there. It only reads, so it needs no leave.
     async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
-        let Outcome::Unknown { sent_at, because, .. } = outcome else { return outcome };
-        let unchecked = |because| Outcome::Unknown { sent_at, because, checked: None };
-        let Ok((tool, _)) = cx.toolbox.resolve(&call.name) else { return unchecked(because) };
+        let Outcome::Unknown { checked: None, .. } = outcome else { return outcome };
+        let Ok((tool, _)) = cx.toolbox.resolve(&call.name) else { return outcome };
         let reader = tool.spec.check_tool.as_ref().and_then(|name| cx.toolbox.named(name));
-        let Some(reader) = reader.filter(|reader| reader.spec.effect == Effect::Read) else {
-            return unchecked(because);
-        };
+        let Some(reader) = reader.filter(|reader| reader.spec.effect == Effect::Read) else { return outcome };
         let (Some(port), Ok(arguments)) =
-            (reader.tool.as_ref(), check(&reader.spec.name, &reader.validator, &call.arguments))
+            (&reader.tool, check(&reader.spec.name, &reader.validator, &call.arguments))
         else {
-            return unchecked(because);
+            return outcome;
         };
         let read = port.call(crate::Request { arguments: &arguments.value }, cx);
         let said = match tokio::time::timeout(reader.guarding.settings.timeout, read).await {
@@ -110,7 +111,12 @@ impl Pipeline {
             Ok(Err(error)) => format!("the check failed: {error}"),
             Err(_) => "the check gave no answer".into(),
         };
-        Outcome::Unknown { sent_at, because, checked: Some(said) }
+        match outcome {
+            Outcome::Unknown { sent_at, because, then, .. } => {
+                Outcome::Unknown { sent_at, because, checked: Some(said), then }
+            }
+            other => other,
+        }
     }
 }
 

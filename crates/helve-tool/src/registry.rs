@@ -1,7 +1,7 @@
 //! Which tools exist.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus};
@@ -173,6 +173,7 @@ impl ToolStatus {
 #[derive(Default)]
 pub struct Registry {
     tools: RwLock<BTreeMap<String, Arc<Registered>>>,
+    generation: AtomicU64,
 }
 
 impl Registry {
@@ -190,19 +191,32 @@ impl Registry {
             return Err(RegistryError::Exists(name));
         }
         tools.insert(name, registered);
+        self.changed();
         Ok(())
     }
 
     /// Runs that use the tool keep it until they end.
     pub fn unregister(&self, name: &str) -> Result<(), RegistryError> {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-        tools.remove(name).map(drop).ok_or_else(|| RegistryError::Missing(name.into()))
+        tools.remove(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
+        self.changed();
+        Ok(())
     }
 
     pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), RegistryError> {
         let tool = self.get(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
         tool.enabled.store(enabled, Ordering::Relaxed);
+        self.changed();
         Ok(())
+    }
+
+    /// Grows with every change, so that what was derived from the registry knows when it is out of date.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Registered>> {

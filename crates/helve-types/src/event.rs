@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OutcomeAnswer, PartId, Timestamp,
-    ToolOutput, Trail,
+    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OnUnknown, OutcomeAnswer, PartId,
+    RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -101,6 +101,9 @@ pub enum Fact {
         /// What the tool's check tool said, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checked: Option<String>,
+        /// What the tool's definition wants done about it.
+        #[serde(default)]
+        then: OnUnknown,
     },
 
     /// A result that came after its run had ended; kept, and of no consequence.
@@ -124,6 +127,10 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_micros: Option<u64>,
     },
+
+    /// Nothing can go on until somebody acts.
+    #[serde(rename = "run.waiting")]
+    RunWaiting { state: RunState },
 
     /// The server started again and took the run up where its log ends.
     #[serde(rename = "run.resumed")]
@@ -163,6 +170,7 @@ impl Fact {
             Self::ApprovalAsked(_) => "approval.asked",
             Self::ApprovalAnswered { .. } => "approval.answered",
             Self::StepFinished { .. } => "step.finished",
+            Self::RunWaiting { .. } => "run.waiting",
             Self::RunResumed { .. } => "run.resumed",
             Self::RunFinished { .. } => "run.finished",
             Self::RunFailed { .. } => "run.failed",
@@ -188,6 +196,7 @@ impl Fact {
             | Self::ReasoningFinished { .. }
             | Self::TextFinished { .. }
             | Self::StepFinished { .. }
+            | Self::RunWaiting { .. }
             | Self::RunResumed { .. }
             | Self::RunFinished { .. }
             | Self::RunFailed { .. }
@@ -281,6 +290,8 @@ pub enum StopReason {
     ToolCalls,
     Length,
     ContentFilter,
+    /// A person stopped it.
+    Cancelled,
     Other,
 }
 

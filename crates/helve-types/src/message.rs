@@ -5,7 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, Fact, Failure, FailureKind, MessageId, RunId, Timestamp, ToolOutput};
+use crate::{
+    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, MessageId, OutcomeAnswer, RunId, Timestamp,
+    ToolOutput,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
@@ -147,11 +150,21 @@ impl Message {
                     part.started_at = Some(at);
                 });
             }
+            // A call whose outcome is asked for stays unknown, whatever a person says of it later.
             Fact::ApprovalAsked(question) => {
-                self.change(&question.call, |part| part.state = ToolState::Waiting);
+                if question.kind == ApprovalKind::Permission {
+                    self.change(&question.call, |part| part.state = ToolState::Waiting);
+                }
             }
-            Fact::ApprovalAnswered { call, .. } => {
-                self.change(call, |part| part.state = ToolState::Pending);
+            Fact::ApprovalAnswered { call, answer, .. } => {
+                let told = told_of_outcome(answer);
+                self.change(call, |part| match told {
+                    Some(told) if part.state == ToolState::Unknown => {
+                        part.output = Some(ToolOutput::text(told));
+                    }
+                    _ if part.state == ToolState::Waiting => part.state = ToolState::Pending,
+                    _ => {}
+                });
             }
             Fact::ToolFinished { call, output, .. } => {
                 self.change(call, |part| {
@@ -179,6 +192,7 @@ impl Message {
             | Fact::StepRestarted { .. }
             | Fact::StepFinished { .. }
             | Fact::ToolLate { .. }
+            | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
             | Fact::RunFinished { .. }
             | Fact::RunCancelled(_) => {}
@@ -203,5 +217,22 @@ impl Message {
         if let Some(part) = self.tool_mut(call) {
             change(part);
         }
+    }
+}
+
+/// What the model hears when a person was asked what became of a call.
+fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
+    match answer {
+        Answer::Outcome { answer: OutcomeAnswer::Happened } => {
+            Some("A person has checked: this call did take effect. Do not repeat it.")
+        }
+        Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => {
+            Some("A person has checked: this call did not take effect.")
+        }
+        Answer::Expire => Some("Nobody could say whether this call took effect. Verify before repeating it."),
+        Answer::Outcome { answer: OutcomeAnswer::RunAgain }
+        | Answer::Approve { .. }
+        | Answer::Reject { .. }
+        | Answer::Respond { .. } => None,
     }
 }
