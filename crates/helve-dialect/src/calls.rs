@@ -1,0 +1,207 @@
+//! Calls on their way out: the one being written, and those that wait until a doubt is settled.
+//!
+//! Bodies tell a `Report` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
+//! call may yet prove to be a quotation — finished calls wait here together with the text between them.
+
+use std::mem;
+use std::ops::Range;
+
+use crate::{Dropped, ParsedCall, Piece, Repair, Tools};
+
+/// Where pieces go.
+pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
+
+#[derive(Default)]
+pub(crate) struct Calls {
+    count: u32,
+    draft: Draft,
+    waiting: Option<Vec<Waiting>>,
+    /// The dialect now being read.
+    pub(crate) speaking: &'static str,
+    /// The dialect of the first call that counted.
+    pub(crate) found: Option<&'static str>,
+    /// A call was cut off or broken.
+    pub(crate) lost: bool,
+    /// Bytes looked at, a second look counted again.
+    pub(crate) steps: u64,
+}
+
+/// The call being written.
+#[derive(Default)]
+struct Draft {
+    /// Set once the call has started.
+    index: Option<u32>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    repairs: Vec<Repair>,
+}
+
+pub(crate) enum Waiting {
+    /// A range of the held text.
+    Text(Range<usize>),
+    Call(u32, ParsedCall),
+}
+
+impl Calls {
+    /// From now on finished calls wait.
+    pub(crate) fn wait(&mut self) {
+        self.waiting.get_or_insert_with(Vec::new);
+    }
+
+    pub(crate) fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Whether a whole call waits.
+    pub(crate) fn any_waits(&self) -> bool {
+        let mut waiting = self.waiting.iter().flatten();
+        waiting.any(|waiting| matches!(waiting, Waiting::Call(..)))
+    }
+
+    pub(crate) fn text_waits(&mut self, range: Range<usize>) {
+        match self.waiting.as_mut().and_then(|waiting| waiting.last_mut()) {
+            Some(Waiting::Text(last)) if last.end == range.start => last.end = range.end,
+            _ => self.waiting.get_or_insert_default().push(Waiting::Text(range)),
+        }
+    }
+
+    /// The doubt is settled; whoever settled it says what becomes of what waited.
+    pub(crate) fn settled(&mut self) -> Vec<Waiting> {
+        self.waiting.take().unwrap_or_default()
+    }
+
+    /// Whether a call has named its tool and is not finished.
+    pub(crate) fn has_started(&self) -> bool {
+        self.draft.index.is_some()
+    }
+
+    pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
+        self.found.get_or_insert(self.speaking);
+        out(Piece::CallFinished { index, call });
+    }
+
+    /// Gives up the call being written, if there is one, and one that never started if there must be.
+    pub(crate) fn give_up(&mut self, why: Dropped, text: &str, must: bool, out: &mut Out<'_>) {
+        let draft = mem::take(&mut self.draft);
+        if draft.index.is_none() && !must {
+            return;
+        }
+        let index = draft.index.unwrap_or_else(|| self.number());
+        let name = (!draft.name.is_empty()).then_some(draft.name.as_str());
+        self.dropped(index, name, why, text, out);
+    }
+
+    pub(crate) fn dropped(
+        &mut self,
+        index: u32,
+        name: Option<&str>,
+        why: Dropped,
+        text: &str,
+        out: &mut Out<'_>,
+    ) {
+        self.lost |= why != Dropped::Quoted;
+        let text = if why == Dropped::Quoted { "" } else { text };
+        out(Piece::CallDropped { index, name, why, text });
+    }
+
+    fn number(&mut self) -> u32 {
+        self.count += 1;
+        self.count - 1
+    }
+}
+
+/// What a body tells while it reads.
+pub(crate) struct Report<'a, 'o> {
+    pub(crate) calls: &'a mut Calls,
+    /// All that was read since the mark, so that it can come out as text, be repaired or be shown.
+    pub(crate) held: &'a mut String,
+    pub(crate) tools: &'a Tools,
+    pub(crate) out: &'a mut Out<'o>,
+}
+
+impl Report<'_, '_> {
+    pub(crate) fn name(&mut self, name: &str) {
+        let draft = &mut self.calls.draft;
+        draft.name.clear();
+        draft.name.push_str(name);
+        if draft.index.is_some() {
+            return;
+        }
+        let index = self.calls.number();
+        self.calls.draft.index = Some(index);
+        (self.out)(Piece::CallStarted { index, name });
+        if !self.calls.draft.arguments.is_empty() {
+            let text = &self.calls.draft.arguments;
+            (self.out)(Piece::CallArguments { index, text });
+        }
+    }
+
+    pub(crate) fn named(&self) -> Option<&str> {
+        Some(self.calls.draft.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    pub(crate) fn id(&mut self, id: String) {
+        self.calls.draft.id = Some(id);
+    }
+
+    /// More of the argument text.
+    pub(crate) fn arguments(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.calls.draft.arguments.push_str(text);
+        if let Some(index) = self.calls.draft.index {
+            (self.out)(Piece::CallArguments { index, text });
+        }
+    }
+
+    pub(crate) fn arguments_so_far(&self) -> &str {
+        &self.calls.draft.arguments
+    }
+
+    /// Replaces the argument text; pages that showed the old one learn the new one when the call is finished.
+    pub(crate) fn arguments_are(&mut self, text: String, repairs: Vec<Repair>) {
+        self.calls.draft.arguments = text;
+        self.repaired(repairs);
+    }
+
+    pub(crate) fn repaired(&mut self, repairs: Vec<Repair>) {
+        for repair in repairs {
+            if !self.calls.draft.repairs.contains(&repair) {
+                self.calls.draft.repairs.push(repair);
+            }
+        }
+    }
+
+    /// Forgets what was read of the call, but not that it has started: it is read again, repaired.
+    pub(crate) fn restart(&mut self) {
+        self.calls.draft.arguments.clear();
+        self.calls.draft.id = None;
+    }
+
+    /// The call is whole.
+    pub(crate) fn finish(&mut self) {
+        let draft = mem::take(&mut self.calls.draft);
+        let Some(index) = draft.index else { return };
+        let call =
+            ParsedCall { id: draft.id, name: draft.name, arguments: draft.arguments, repairs: draft.repairs };
+        match &mut self.calls.waiting {
+            Some(waiting) => waiting.push(Waiting::Call(index, call)),
+            None => self.calls.finished(index, call, self.out),
+        }
+    }
+
+    /// What was read so far is done with, unless a trial may still turn it into text.
+    pub(crate) fn let_go(&mut self) {
+        if !self.calls.waits() {
+            self.held.clear();
+        }
+    }
+
+    /// The call is none.
+    pub(crate) fn give_up(&mut self, why: Dropped) {
+        self.calls.give_up(why, self.held, true, self.out);
+        self.let_go();
+    }
+}

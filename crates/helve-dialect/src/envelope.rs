@@ -1,0 +1,455 @@
+//! Which members of a JSON object are the call's name, id and arguments.
+//!
+//! Models wrap calls in many envelopes: `name` or `tool`, `arguments` or `parameters`, an object or a string with an
+//! object in it, members beside the name, a `function` object within, a `tool_calls` array around. All are read in
+//! one pass, in any order of members, while the text streams.
+
+use crate::calls::Report;
+use crate::json::{self, Event, Faults, Kind, Scan};
+use crate::repair;
+use crate::unescape::Unescape;
+
+/// What reading on led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The chunk is used up.
+    More,
+    /// A call inside a wrapper is whole; the wrapper goes on.
+    Call(usize),
+    /// The object ended.
+    Done(usize),
+    /// It is JSON, but no call.
+    Refused(usize),
+    /// It is not JSON from here on.
+    Bad(usize),
+}
+
+pub(crate) struct Envelope {
+    scan: Scan,
+    /// Without markup around it, only a call of a declared tool passes.
+    gated: bool,
+    /// Depth of the object that is the call.
+    base: usize,
+    /// Inside its `function` object.
+    inner: bool,
+    wrapper: bool,
+    /// Something was read that belongs into an envelope.
+    recognised: bool,
+    call: Fields,
+    field: Field,
+    into: Into,
+    /// The name of the member, as written.
+    key: String,
+    /// The text of a name or an id, as written.
+    capture: String,
+    encoded: Unescape,
+}
+
+/// What is known of the call so far.
+#[derive(Default)]
+struct Fields {
+    naming: Naming,
+    form: Form,
+    /// Members beside the name, while it is open whether they are the arguments.
+    members: String,
+    undeclared_member: bool,
+    described: bool,
+    parameters: bool,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Naming {
+    #[default]
+    None,
+    /// By `name`, which many objects have.
+    Weak,
+    /// By a member that only calls have.
+    Strong,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Form {
+    #[default]
+    Open,
+    /// The arguments are a member.
+    Nested,
+    /// The arguments stand beside the name.
+    Flat,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Field {
+    Name,
+    Tool,
+    Function,
+    Arguments,
+    Calls,
+    Id,
+    Other,
+    /// Seen in envelopes, and without meaning there.
+    Known,
+}
+
+impl Field {
+    fn of(key: &str) -> Self {
+        match key {
+            "name" => Self::Name,
+            "tool" | "tool_name" | "toolName" | "function_name" | "action" => Self::Tool,
+            "function" | "function_call" | "tool_call" => Self::Function,
+            "arguments" | "parameters" | "args" | "params" | "input" | "tool_input" | "action_input" => {
+                Self::Arguments
+            }
+            "tool_calls" | "function_calls" | "toolCalls" => Self::Calls,
+            "id" | "call_id" | "tool_call_id" | "toolCallId" => Self::Id,
+            "type" | "index" | "role" | "content" | "thought" | "thoughts" | "reasoning" | "description" => {
+                Self::Known
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Where the bytes of the value being read go.
+#[derive(Clone, Copy, PartialEq)]
+enum Into {
+    Nowhere,
+    Key,
+    Name {
+        strong: bool,
+    },
+    Id,
+    Arguments,
+    /// Arguments that are no container: `null` means none, anything else is for the schema to refuse.
+    Scalar,
+    Encoded,
+    Member,
+}
+
+impl Envelope {
+    pub(crate) fn new(gated: bool) -> Self {
+        Self {
+            scan: Scan::new(1),
+            gated,
+            base: 0,
+            inner: false,
+            wrapper: false,
+            recognised: false,
+            call: Fields::default(),
+            field: Field::Other,
+            into: Into::Nowhere,
+            key: String::new(),
+            capture: String::new(),
+            encoded: Unescape::default(),
+        }
+    }
+
+    /// Whether it has shown itself to be meant as a call, well or badly written.
+    pub(crate) fn is_recognised(&self) -> bool {
+        self.recognised
+    }
+
+    pub(crate) fn faults(&self) -> Faults {
+        self.scan.faults()
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.scan.depth()
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Flow {
+        let bytes = text.as_bytes();
+        let mut pos = from;
+        // Where the bytes of the value being read begin in this chunk.
+        let mut begin = from;
+        loop {
+            match self.scan.run(bytes, &mut pos) {
+                Event::More => {
+                    self.take(&text[begin..pos], report);
+                    return Flow::More;
+                }
+                Event::Bad => return Flow::Bad(pos),
+                Event::Start(kind) => {
+                    if !self.start(kind, report) {
+                        return Flow::Refused(pos);
+                    }
+                    // An encoded object is what stands between the quotes.
+                    begin = if self.into == Into::Encoded { pos } else { pos - 1 };
+                }
+                Event::Stop => {
+                    let end = if self.into == Into::Encoded { pos - 1 } else { pos };
+                    let was = self.into;
+                    if was != Into::Nowhere {
+                        self.take(&text[begin..end], report);
+                    }
+                    self.into = Into::Nowhere;
+                    match self.stop(was, report) {
+                        Stop::On => {}
+                        Stop::Call => return Flow::Call(pos),
+                        Stop::Done => return Flow::Done(pos),
+                        Stop::Refused => return Flow::Refused(pos),
+                    }
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {
+        let opened = matches!(kind, Kind::Object | Kind::Array) as usize;
+        let depth = self.scan.depth() - opened;
+        if depth == self.base {
+            self.call = Fields::default();
+            return kind == Kind::Object;
+        }
+        if depth < self.base {
+            // Members of the wrapper beside its calls.
+            return true;
+        }
+        if kind == Kind::Key {
+            self.capture.clear();
+            self.into = Into::Key;
+            return true;
+        }
+        self.into = match self.role(report) {
+            Field::Name | Field::Tool if kind == Kind::String => {
+                Into::Name { strong: self.field == Field::Tool }
+            }
+            Field::Name | Field::Tool => return false,
+            Field::Function if kind == Kind::String => Into::Name { strong: true },
+            Field::Function if kind == Kind::Object && !self.inner => {
+                self.inner = true;
+                self.scan.watch(self.base + 2);
+                Into::Nowhere
+            }
+            Field::Calls if kind == Kind::Array && !self.wrapper => {
+                self.wrapper = true;
+                self.base += 2;
+                self.scan.watch(self.base + 1);
+                Into::Nowhere
+            }
+            Field::Id if kind == Kind::String => Into::Id,
+            Field::Arguments => {
+                self.call.form = Form::Nested;
+                match kind {
+                    Kind::String => {
+                        self.encoded = Unescape::default();
+                        Into::Encoded
+                    }
+                    Kind::Scalar => Into::Scalar,
+                    _ => Into::Arguments,
+                }
+            }
+            Field::Other => self.member(report),
+            _ => Into::Nowhere,
+        };
+        if matches!(self.into, Into::Name { .. } | Into::Id | Into::Scalar) {
+            self.capture.clear();
+        }
+        true
+    }
+
+    /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
+    /// argument, and a declared parameter is one.
+    fn role(&self, report: &Report<'_, '_>) -> Field {
+        let strong = self.call.naming == Naming::Strong;
+        if strong && self.call.form != Form::Nested {
+            let key = self.key.trim_matches('"');
+            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+            let free = report.tools.is_unknown() && key != "type";
+            let is_argument = match self.field {
+                _ if declared => true,
+                Field::Arguments | Field::Id => self.call.form == Form::Flat,
+                Field::Known | Field::Name | Field::Tool => free,
+                _ => false,
+            };
+            if is_argument {
+                return Field::Other;
+            }
+        }
+        match self.field {
+            Field::Name | Field::Tool | Field::Function if self.call.naming != Naming::None => Field::Known,
+            Field::Arguments if self.call.form != Form::Open => Field::Known,
+            field => field,
+        }
+    }
+
+    /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
+    fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
+        if self.call.form == Form::Nested {
+            return Into::Nowhere;
+        }
+        if self.call.naming == Naming::Strong {
+            let open = match self.call.form {
+                Form::Flat => ", ",
+                _ if self.call.members.is_empty() => "{",
+                _ => {
+                    let members = std::mem::take(&mut self.call.members);
+                    report.arguments("{");
+                    report.arguments(&members);
+                    ", "
+                }
+            };
+            self.call.form = Form::Flat;
+            report.arguments(open);
+            report.arguments(&self.key);
+            report.arguments(": ");
+        } else {
+            let key = self.key.trim_matches('"');
+            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+            self.call.undeclared_member |= !declared;
+            if !self.call.members.is_empty() {
+                self.call.members.push_str(", ");
+            }
+            self.call.members.push_str(&self.key);
+            self.call.members.push_str(": ");
+        }
+        Into::Member
+    }
+
+    fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
+        match self.into {
+            Into::Nowhere => {}
+            Into::Key | Into::Name { .. } | Into::Id | Into::Scalar => self.capture.push_str(text),
+            Into::Arguments => report.arguments(text),
+            Into::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            Into::Member if self.call.form == Form::Flat => report.arguments(text),
+            Into::Member => self.call.members.push_str(text),
+        }
+    }
+
+    fn stop(&mut self, was: Into, report: &mut Report<'_, '_>) -> Stop {
+        let passed = match was {
+            Into::Nowhere => return self.closed(report),
+            Into::Key => self.key_read(report),
+            Into::Name { strong } => self.name_read(strong, report),
+            Into::Id => {
+                if let Some(id) = json::unquoted(&self.capture) {
+                    report.id(id);
+                }
+                true
+            }
+            Into::Encoded => {
+                self.encoded.finish(|decoded| report.arguments(decoded));
+                decoded_arguments(report);
+                true
+            }
+            Into::Scalar => {
+                if self.capture != "null" {
+                    report.arguments(&self.capture);
+                }
+                true
+            }
+            Into::Arguments | Into::Member => true,
+        };
+        if passed { Stop::On } else { Stop::Refused }
+    }
+
+    fn key_read(&mut self, report: &Report<'_, '_>) -> bool {
+        std::mem::swap(&mut self.key, &mut self.capture);
+        let Some(key) = json::unquoted(&self.key) else {
+            return false;
+        };
+        self.field = Field::of(&key);
+        self.recognised |= self.field != Field::Other;
+        self.call.described |= key == "description";
+        self.call.parameters |= key == "parameters";
+        // Unmarked JSON whose members are no call's is an answer in JSON, and should not be held back.
+        let is_argument = match self.call.naming {
+            Naming::None => false,
+            Naming::Strong => true,
+            Naming::Weak => {
+                self.call.form == Form::Nested
+                    || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
+            }
+        };
+        !self.gated || self.field != Field::Other || is_argument
+    }
+
+    fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {
+        let Some(name) = json::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
+            return false;
+        };
+        if self.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
+            return false;
+        }
+        self.call.naming = if strong { Naming::Strong } else { Naming::Weak };
+        report.name(name.trim());
+        true
+    }
+
+    /// A value that goes nowhere, or a container around values, has ended.
+    fn closed(&mut self, report: &mut Report<'_, '_>) -> Stop {
+        let depth = self.scan.depth();
+        if self.inner && depth == self.base + 1 {
+            self.inner = false;
+            self.scan.watch(self.base + 1);
+            return Stop::On;
+        }
+        if depth == self.base {
+            if self.base == 0 && self.wrapper {
+                return Stop::Done;
+            }
+            if !self.whole(report) {
+                return Stop::Refused;
+            }
+            return if self.base == 0 { Stop::Done } else { Stop::Call };
+        }
+        if self.wrapper && self.base > 0 && depth + 1 == self.base {
+            // The array of calls is over; nothing else in the wrapper matters.
+            self.base = 0;
+            self.scan.watch(0);
+        }
+        Stop::On
+    }
+
+    /// The object is over: is it a call, and what are its arguments?
+    fn whole(&mut self, report: &mut Report<'_, '_>) -> bool {
+        let call = std::mem::take(&mut self.call);
+        // A model that repeats a tool's declaration does not call it.
+        if call.naming == Naming::None || call.described && call.parameters {
+            return false;
+        }
+        match call.form {
+            Form::Flat => report.arguments("}"),
+            Form::Nested if report.arguments_so_far().is_empty() => report.arguments("{}"),
+            Form::Nested => {}
+            Form::Open if call.members.is_empty() => {
+                if self.gated && report.tools.is_unknown() {
+                    return false;
+                }
+                report.arguments("{}");
+            }
+            Form::Open => {
+                if call.naming == Naming::Weak && call.undeclared_member {
+                    return false;
+                }
+                report.arguments("{");
+                report.arguments(&call.members);
+                report.arguments("}");
+            }
+        }
+        true
+    }
+}
+
+enum Stop {
+    On,
+    Call,
+    Done,
+    Refused,
+}
+
+/// Arguments that came as a string with JSON inside. What is no object even when repaired stays the string it was.
+fn decoded_arguments(report: &mut Report<'_, '_>) {
+    let text = report.arguments_so_far();
+    if json::is_object(text) {
+        return;
+    }
+    if text.trim().is_empty() {
+        report.arguments_are(String::new(), Vec::new());
+    } else if let Some(repaired) = repair::repair(text).filter(|r| json::is_object(&r.text)) {
+        report.arguments_are(repaired.text, repaired.changes);
+    } else {
+        let text = crate::coerce::quoted(text);
+        report.arguments_are(text, vec![crate::Repair::Quotes]);
+    }
+}

@@ -1,0 +1,146 @@
+//! What the parser promises, each promise a property over generated text.
+
+mod soup;
+mod story;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, Tools, dialect};
+
+/// All that came out of one reading, cut-independent.
+#[derive(Debug, PartialEq, Default)]
+struct Outcome {
+    /// Text and reasoning in the order they came, runs joined.
+    said: Vec<(Channel, String)>,
+    calls: Vec<ParsedCall>,
+    dropped: Vec<(Option<String>, Dropped, String)>,
+    finding: Option<Finding>,
+    steps: u64,
+}
+
+#[derive(Debug, PartialEq, Clone, Copy)]
+enum Channel {
+    Text,
+    Reasoning,
+}
+
+impl Outcome {
+    fn text(&self, channel: Channel) -> String {
+        let said = self.said.iter().filter(|(c, _)| *c == channel);
+        said.map(|(_, text)| text.as_str()).collect()
+    }
+
+    fn content(&self) -> String {
+        self.text(Channel::Text)
+    }
+
+    fn reasoning(&self) -> String {
+        self.text(Channel::Reasoning)
+    }
+}
+
+/// Reads the text in these pieces and checks what holds for every stream of pieces.
+fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
+    let mut parser = Parser::new(reading);
+    let mut outcome = Outcome::default();
+    // By index: the argument text so far, and whether the call has ended.
+    let mut started: Vec<Option<(String, bool)>> = vec![];
+    let mut take = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => say(&mut outcome.said, Channel::Text, text),
+        Piece::Reasoning(text) => say(&mut outcome.said, Channel::Reasoning, text),
+        Piece::CallStarted { index, .. } => {
+            assert_eq!(index as usize, started.len(), "calls are numbered as they start");
+            started.push(Some((String::new(), false)));
+        }
+        Piece::CallArguments { index, text } => {
+            let Some((arguments, false)) = &mut started[index as usize] else {
+                panic!("arguments of a call that is not open");
+            };
+            arguments.push_str(text);
+        }
+        Piece::CallFinished { index, call } => {
+            let Some((arguments, over @ false)) = &mut started[index as usize] else {
+                panic!("a call finished that is not open");
+            };
+            *over = true;
+            assert!(serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok());
+            if call.repairs.is_empty() {
+                assert_eq!(*arguments, call.arguments);
+            }
+            outcome.calls.push(call);
+        }
+        Piece::CallDropped { index, name, why, text } => {
+            if index as usize == started.len() {
+                started.push(None);
+            } else if let Some((_, over)) = &mut started[index as usize] {
+                assert!(!*over, "a call ends once");
+                *over = true;
+            }
+            outcome.dropped.push((name.map(str::to_owned), why, text.to_owned()));
+        }
+    };
+    for piece in pieces {
+        parser.feed(piece, &mut take);
+    }
+    let finding = parser.finish(end, &mut take);
+    assert!(started.iter().flatten().all(|(_, over)| *over), "every call that starts ends");
+    outcome.finding = Some(finding);
+    outcome.steps = parser.steps();
+    outcome
+}
+
+fn say(said: &mut Vec<(Channel, String)>, channel: Channel, text: &str) {
+    assert!(!text.is_empty());
+    match said.last_mut() {
+        Some((last, so_far)) if *last == channel => so_far.push_str(text),
+        _ => said.push((channel, text.to_owned())),
+    }
+}
+
+fn tools() -> Tools {
+    Tools::new([
+        (
+            "get_weather".to_owned(),
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+        ),
+        (
+            "search".to_owned(),
+            json!({"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}}),
+        ),
+    ])
+}
+
+fn any_reading() -> impl Strategy<Value = Reading> {
+    let dialects = prop_oneof![
+        3 => Just(None),
+        1 => prop::sample::select(crate::dialects().to_vec()).prop_map(Some),
+    ];
+    (dialects, any::<bool>(), prop::bool::weighted(0.3)).prop_map(|(dialect, known, reasoning_open)| {
+        Reading { dialect, tools: if known { tools() } else { Tools::unknown() }, reasoning_open }
+    })
+}
+
+fn any_end() -> impl Strategy<Value = End> {
+    prop_oneof![Just(End::Normal), Just(End::Cut)]
+}
+
+/// The text cut into pieces of these lengths in characters, over and over.
+fn cut<'t>(text: &'t str, lengths: &[usize]) -> Vec<&'t str> {
+    let mut pieces = vec![];
+    let mut rest = text;
+    for length in lengths.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let end = rest.char_indices().nth((*length).max(1)).map_or(rest.len(), |(at, _)| at);
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+fn hermes() -> Option<&'static crate::Dialect> {
+    dialect("hermes")
+}

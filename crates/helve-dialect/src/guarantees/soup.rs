@@ -1,0 +1,197 @@
+//! Promises that hold for any text at all, tried on bits of markup thrown together.
+
+use super::*;
+
+/// Bits that mean something to some part of the parser.
+const BITS: &[&str] = &[
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_code>",
+    "</tool_code>",
+    "<think>",
+    "</think>",
+    "<thought>",
+    "</thought>",
+    "<tool_",
+    "</",
+    "<",
+    ">",
+    "<|im_end|>",
+    "<|python_tag|>",
+    "```",
+    "`",
+    "``",
+    "```json\n",
+    "```tool_code\n",
+    "\n",
+    "\n\n",
+    " ",
+    "  ",
+    "\t",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    "\\",
+    "\\\"",
+    "\\n",
+    "\\u00e9",
+    ":",
+    ",",
+    ";",
+    "(",
+    ")",
+    "=",
+    "#",
+    "> ",
+    "“",
+    "”",
+    "：",
+    "｛",
+    "é",
+    "日本",
+    "😀",
+    "1",
+    "-0.5",
+    "true",
+    "None",
+    "null",
+    "word",
+    "it's",
+    "\"name\": ",
+    "\"name\": \"get_weather\"",
+    "\"tool\": \"search\"",
+    "\"arguments\": {",
+    "\"parameters\": {",
+    "\"tool_calls\": [",
+    "\"function\": {",
+    "\"city\": \"Rome\"",
+    "\"query\": \"x\"",
+    "\"id\": \"1\"",
+    "'name': 'f'",
+    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}",
+    "{\"name\": \"nope\", \"arguments\": {}}",
+    "{\"tool\": \"search\", \"query\": \"a\"}",
+    "get_weather(city=\"Rome\")",
+    "print(",
+    "default_api.",
+    "search(",
+    "<tool_call>{\"name\": \"search\", \"arguments\": {}}</tool_call>",
+    "\"arguments\": \"{\\\"a\\\": 1}\"",
+];
+
+fn soup() -> impl Strategy<Value = String> {
+    let bit = prop_oneof![
+        12 => prop::sample::select(BITS).prop_map(str::to_owned),
+        1 => "[a-z ]{1,8}",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(bit, 0..24).prop_map(|bits| bits.concat())
+}
+
+fn has_markup_outside_calls(text: &str) -> bool {
+    let live = crate::registry::Live::of(None);
+    let mut marks = live.roles.iter().enumerate();
+    marks.any(|(marker, role)| {
+        !matches!(role, crate::registry::Role::Call(_)) && text.contains(live.markers.text(marker))
+    })
+}
+
+fn is_subsequence(part: &str, whole: &str) -> bool {
+    let mut rest = whole.chars();
+    part.chars().all(|c| rest.any(|w| w == c))
+}
+
+proptest! {
+    // `PROPTEST_CASES` makes it as long as one likes.
+    #![proptest_config(ProptestConfig { cases: 12 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_result_does_not_depend_on_the_chunks(
+        text in soup(), lengths in proptest::collection::vec(1usize..9, 1..5), reading in any_reading(), end in any_end(),
+    ) {
+        let whole = run(&[&text], reading.clone(), end);
+        let mut cut = run(&cut(&text, &lengths), reading, end);
+        cut.steps = whole.steps;
+        prop_assert_eq!(cut, whole);
+    }
+
+    #[test]
+    fn what_comes_out_was_there_in_this_order(text in soup(), reading in any_reading(), end in any_end()) {
+        let outcome = run(&[&text], reading.clone(), end);
+        let said: String = outcome.said.iter().map(|(_, text)| text.as_str()).collect();
+        prop_assert!(is_subsequence(&said, &text), "{:?} not in {:?}", said, text);
+        let untouched = outcome.calls.is_empty() && outcome.dropped.iter().all(|(_, why, _)| *why == Dropped::Quoted);
+        if untouched && !reading.reasoning_open && !has_markup_outside_calls(&text) {
+            prop_assert_eq!(outcome.content(), text);
+        }
+    }
+
+    #[test]
+    fn the_cost_is_linear(text in soup(), times in 1usize..40, reading in any_reading()) {
+        let text = text.repeat(times);
+        let outcome = run(&[&text], reading, End::Normal);
+        prop_assert!(outcome.steps <= 4 * text.len() as u64 + 16, "{} steps for {} bytes", outcome.steps, text.len());
+    }
+
+    #[test]
+    fn no_bytes_whatever_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), reading in any_reading()) {
+        let text = String::from_utf8_lossy(&bytes);
+        run(&cut(&text, &[1, 3]), reading, End::Normal);
+    }
+
+    #[test]
+    fn a_cut_stream_never_finishes_more_calls_than_a_whole_one(text in soup(), reading in any_reading()) {
+        let cut = run(&[&text], reading.clone(), End::Cut);
+        let whole = run(&[&text], reading, End::Normal);
+        prop_assert!(cut.calls.iter().all(|call| whole.calls.contains(call)));
+        prop_assert!(cut.calls.len() <= whole.calls.len());
+    }
+}
+
+#[test]
+fn hostile_text_costs_no_more_than_harmless_text() {
+    let patterns = [
+        "{",
+        "[",
+        "[ ",
+        "{\"",
+        "{\"name\":",
+        "{\"name\":\"search\",",
+        "{\"tool\":\"search\",\"a\":[",
+        "[{",
+        "<",
+        "<tool_call>",
+        "<tool_call>{",
+        "<tool_call>{'",
+        "<tool_call>{\"name\":\"a\"",
+        "<think><tool_call>{\"name\":\"</think>",
+        "<think><tool_call>{\"name\":\"x\"}</tool_call>",
+        "`",
+        "` ",
+        "`<tool_call>{\"name\":\"x\"}</tool_call>",
+        "```\n",
+        "```json\n{\"name\":",
+        "\"",
+        "\\",
+        "<tool_code>f(",
+        "<tool_code>f(a=",
+        "<tool_code>f(a='",
+        "<tool_code>[",
+        "<tool_call>{\"name\":\"a\",\"arguments\":{\"b\":\"c\"d\"",
+        "<tool_call>{\"name\":\"a\", \"b\": \"\", \"}</tool_call>",
+        "<tool_call>{\"tool_calls\":[{\"name\":\"x\"},",
+        "{\"name\":\"search\",\"arguments\":\"{\\\"",
+    ];
+    for pattern in patterns {
+        let text = pattern.repeat(65_536 / pattern.len());
+        for reasoning_open in [false, true] {
+            let reading = Reading::any(tools()).reasoning_open(reasoning_open);
+            let outcome = run(&cut(&text, &[4]), reading, End::Normal);
+            let per_byte = outcome.steps as f64 / text.len() as f64;
+            assert!(per_byte < 4.0, "{pattern:?}: {per_byte:.1} steps per byte");
+        }
+    }
+}

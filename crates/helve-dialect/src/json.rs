@@ -1,0 +1,478 @@
+//! Strict JSON, byte by byte: where values begin and end, and whether the text is JSON at all.
+//!
+//! `Scan` reads one value pushed in pieces of any size and never looks back. It reports the members of the outer
+//! containers and passes silently over everything deeper, so a long argument costs one table look-up per byte. Two
+//! faults inside strings are noted and passed over, because the text's structure survives them; any other fault
+//! stops it. Keeps no text.
+
+/// What kind of value begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A member's name.
+    Key,
+    String,
+    Object,
+    Array,
+    /// A number, `true`, `false` or `null`.
+    Scalar,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The chunk is used up.
+    More,
+    /// A value began with the byte before the position.
+    Start(Kind),
+    /// The value that began last, or the container around it, ended at the position.
+    Stop,
+    /// The byte at the position cannot stand there.
+    Bad,
+}
+
+/// Faults inside strings that leave the structure readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Faults {
+    /// A raw line break, tab or other control character.
+    pub(crate) control: bool,
+    /// A backslash before something JSON does not escape, or half a surrogate pair.
+    pub(crate) escape: bool,
+}
+
+impl Faults {
+    pub(crate) fn any(self) -> bool {
+        self.control || self.escape
+    }
+}
+
+/// As deep as `serde_json` reads, so that what passes here passes there.
+const DEPTH_MAX: usize = 126;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Value,
+    FirstItem,
+    FirstKey,
+    NextKey,
+    Colon,
+    After,
+    Text,
+    Escape,
+    Hex { left: u8, code: u16 },
+    Minus,
+    Zero,
+    Whole,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    Power,
+    Word { of: &'static str, at: u8 },
+}
+
+pub(crate) struct Scan {
+    state: State,
+    /// One bit per open container: set for an object.
+    objects: u128,
+    depth: usize,
+    /// Values inside more containers than this pass in silence.
+    watch: usize,
+    in_key: bool,
+    /// The first half of a surrogate pair waits for the second.
+    surrogate: bool,
+    faults: Faults,
+}
+
+impl Scan {
+    pub(crate) fn new(watch: usize) -> Self {
+        Self {
+            state: State::Value,
+            objects: 0,
+            depth: 0,
+            watch,
+            in_key: false,
+            surrogate: false,
+            faults: Faults::default(),
+        }
+    }
+
+    /// How many containers are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(crate) fn watch(&mut self, depth: usize) {
+        self.watch = depth;
+    }
+
+    pub(crate) fn faults(&self) -> Faults {
+        self.faults
+    }
+
+    /// Reads on from `pos` to the next thing worth telling.
+    pub(crate) fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
+        while let Some(&byte) = bytes.get(*pos) {
+            if self.state == State::Text {
+                let plain = bytes[*pos..].iter().position(|&b| !PLAIN[b as usize]);
+                let Some(plain) = plain else {
+                    // A pair cut by plain text is as broken as one cut by another escape.
+                    self.lone_surrogate();
+                    *pos = bytes.len();
+                    return Event::More;
+                };
+                if plain > 0 {
+                    self.lone_surrogate();
+                    *pos += plain;
+                }
+                match bytes[*pos] {
+                    b'"' => {
+                        self.lone_surrogate();
+                        *pos += 1;
+                        self.state = if self.in_key { State::Colon } else { State::After };
+                        if self.depth <= self.watch {
+                            return Event::Stop;
+                        }
+                    }
+                    b'\\' => {
+                        *pos += 1;
+                        self.state = State::Escape;
+                    }
+                    _ => {
+                        self.lone_surrogate();
+                        self.faults.control = true;
+                        *pos += 1;
+                    }
+                }
+                continue;
+            }
+            match self.step(byte) {
+                Step::Next => *pos += 1,
+                Step::Again => {}
+                Step::Start(kind) => {
+                    *pos += 1;
+                    // A container is open by now, yet its value stands one level above.
+                    let inner = matches!(kind, Kind::Object | Kind::Array) as usize;
+                    if self.depth - inner <= self.watch {
+                        return Event::Start(kind);
+                    }
+                }
+                Step::Stop { taken } => {
+                    *pos += taken as usize;
+                    if self.depth <= self.watch {
+                        return Event::Stop;
+                    }
+                }
+                Step::Bad => return Event::Bad,
+            }
+        }
+        Event::More
+    }
+
+    fn step(&mut self, byte: u8) -> Step {
+        match (self.state, byte) {
+            (
+                State::Value
+                | State::FirstItem
+                | State::FirstKey
+                | State::NextKey
+                | State::Colon
+                | State::After,
+                b' ' | b'\t' | b'\n' | b'\r',
+            ) => Step::Next,
+            (State::After, b',') if self.depth > 0 => {
+                self.state = if self.in_object() { State::NextKey } else { State::Value };
+                Step::Next
+            }
+            (State::After | State::FirstKey, b'}') if self.in_object() => self.close(),
+            (State::After | State::FirstItem, b']') if self.depth > 0 && !self.in_object() => self.close(),
+            (State::FirstKey | State::NextKey, b'"') => {
+                self.state = State::Text;
+                self.in_key = true;
+                Step::Start(Kind::Key)
+            }
+            (State::Colon, b':') => {
+                self.state = State::Value;
+                Step::Next
+            }
+            (State::Value | State::FirstItem, _) => self.begin(byte),
+            (State::Escape, _) => self.escape(byte),
+            (State::Hex { left, code }, _) => self.hex(byte, left, code),
+            (State::Word { of, at }, _) => self.word(byte, of, at),
+            (State::After | State::FirstKey | State::NextKey | State::Colon | State::Text, _) => Step::Bad,
+            (number, _) => self.number(number, byte),
+        }
+    }
+
+    fn in_object(&self) -> bool {
+        self.depth > 0 && self.objects & (1 << (self.depth - 1)) != 0
+    }
+
+    fn begin(&mut self, byte: u8) -> Step {
+        let (state, kind) = match byte {
+            b'"' => {
+                self.in_key = false;
+                (State::Text, Kind::String)
+            }
+            b'{' | b'[' => return self.open(byte == b'{'),
+            b'-' => (State::Minus, Kind::Scalar),
+            b'0' => (State::Zero, Kind::Scalar),
+            b'1'..=b'9' => (State::Whole, Kind::Scalar),
+            b't' => (State::Word { of: "true", at: 1 }, Kind::Scalar),
+            b'f' => (State::Word { of: "false", at: 1 }, Kind::Scalar),
+            b'n' => (State::Word { of: "null", at: 1 }, Kind::Scalar),
+            _ => return Step::Bad,
+        };
+        self.state = state;
+        Step::Start(kind)
+    }
+
+    fn open(&mut self, object: bool) -> Step {
+        if self.depth == DEPTH_MAX {
+            return Step::Bad;
+        }
+        let bit = 1 << self.depth;
+        self.objects = if object { self.objects | bit } else { self.objects & !bit };
+        self.depth += 1;
+        self.state = if object { State::FirstKey } else { State::FirstItem };
+        Step::Start(if object { Kind::Object } else { Kind::Array })
+    }
+
+    fn close(&mut self) -> Step {
+        self.depth -= 1;
+        self.state = State::After;
+        Step::Stop { taken: true }
+    }
+
+    fn escape(&mut self, byte: u8) -> Step {
+        self.state = State::Text;
+        match byte {
+            b'u' => self.state = State::Hex { left: 4, code: 0 },
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.lone_surrogate(),
+            _ => {
+                self.lone_surrogate();
+                self.faults.escape = true;
+                // The byte is judged again as text: it may be a raw control character.
+                return Step::Again;
+            }
+        }
+        Step::Next
+    }
+
+    fn hex(&mut self, byte: u8, left: u8, code: u16) -> Step {
+        let Some(digit) = (byte as char).to_digit(16) else {
+            self.faults.escape = true;
+            self.state = State::Text;
+            return Step::Again;
+        };
+        let code = code << 4 | digit as u16;
+        if left > 1 {
+            self.state = State::Hex { left: left - 1, code };
+            return Step::Next;
+        }
+        self.state = State::Text;
+        match (code, self.surrogate) {
+            (0xDC00..=0xDFFF, true) => self.surrogate = false,
+            (0xD800..=0xDBFF, false) => self.surrogate = true,
+            (0xDC00..=0xDFFF, false) => self.faults.escape = true,
+            _ => self.lone_surrogate(),
+        }
+        Step::Next
+    }
+
+    #[inline]
+    fn lone_surrogate(&mut self) {
+        if self.surrogate {
+            self.surrogate = false;
+            self.faults.escape = true;
+        }
+    }
+
+    fn word(&mut self, byte: u8, of: &'static str, at: u8) -> Step {
+        match of.as_bytes().get(at as usize) {
+            Some(&expected) if expected == byte => {
+                self.state = State::Word { of, at: at + 1 };
+                Step::Next
+            }
+            Some(_) => Step::Bad,
+            None => self.scalar_ends(),
+        }
+    }
+
+    fn number(&mut self, state: State, byte: u8) -> Step {
+        self.state = match (state, byte) {
+            (State::Minus, b'0') => State::Zero,
+            (State::Minus, b'1'..=b'9') | (State::Whole, b'0'..=b'9') => State::Whole,
+            (State::Zero | State::Whole, b'.') => State::Point,
+            (State::Point | State::Fraction, b'0'..=b'9') => State::Fraction,
+            (State::Zero | State::Whole | State::Fraction, b'e' | b'E') => State::Exponent,
+            (State::Exponent, b'+' | b'-') => State::ExponentSign,
+            (State::Exponent | State::ExponentSign | State::Power, b'0'..=b'9') => State::Power,
+            (State::Zero | State::Whole | State::Fraction | State::Power, _) => return self.scalar_ends(),
+            _ => return Step::Bad,
+        };
+        Step::Next
+    }
+
+    /// A scalar has no end of its own: the byte after it, not taken here, shows that it is over.
+    fn scalar_ends(&mut self) -> Step {
+        self.state = State::After;
+        Step::Stop { taken: false }
+    }
+}
+
+enum Step {
+    Next,
+    /// The state changed; the same byte is judged again.
+    Again,
+    Start(Kind),
+    Stop {
+        taken: bool,
+    },
+    Bad,
+}
+
+/// Bytes that mean nothing but themselves inside a string.
+static PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        plain[byte] = false;
+        byte += 1;
+    }
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain
+};
+
+/// Whether the text is one JSON object and nothing else.
+pub(crate) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// The text of a JSON string, without its quotes and escapes.
+pub(crate) fn unquoted(raw: &str) -> Option<String> {
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) if !inner.contains('\\') => Some(inner.to_owned()),
+        _ => serde_json::from_str(raw).ok(),
+    }
+}
+
+/// The same JSON without blanks between its tokens; digits and duplicate members stay as written.
+pub(crate) fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_string = false;
+    let mut escaped = false;
+    for c in text.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else if matches!(c, ' ' | '\t' | '\n' | '\r') {
+            continue;
+        } else {
+            in_string = c == '"';
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What a scan says of a whole text: each event with its position.
+    fn events(text: &str, watch: usize) -> Vec<(Event, usize)> {
+        let mut scan = Scan::new(watch);
+        let mut pos = 0;
+        let mut events = vec![];
+        loop {
+            let event = scan.run(text.as_bytes(), &mut pos);
+            if event == Event::More {
+                return events;
+            }
+            events.push((event, pos));
+            if event == Event::Bad || event == Event::Stop && scan.depth() == 0 {
+                return events;
+            }
+        }
+    }
+
+    #[test]
+    fn outer_members_are_told_and_inner_ones_pass_in_silence() {
+        use Event::{Start, Stop};
+        assert_eq!(
+            events(r#"{"a": {"b": [1]}, "c": 2}"#, 1),
+            [
+                (Start(Kind::Object), 1),
+                (Start(Kind::Key), 2),
+                (Stop, 4),
+                (Start(Kind::Object), 7),
+                (Stop, 16),
+                (Start(Kind::Key), 19),
+                (Stop, 21),
+                (Start(Kind::Scalar), 24),
+                (Stop, 24),
+                (Stop, 25),
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_inside_strings_are_noted_and_others_stop_the_scan() {
+        let faults = |text: &str| {
+            let mut scan = Scan::new(0);
+            let mut pos = 0;
+            while !matches!(scan.run(text.as_bytes(), &mut pos), Event::More | Event::Stop | Event::Bad) {}
+            (scan.faults().control, scan.faults().escape)
+        };
+        assert_eq!(faults("[\"a\nb\"]"), (true, false));
+        assert_eq!(faults(r#"["\d"]"#), (false, true));
+        assert_eq!(faults(r#"["\ud83d\ude00"]"#), (false, false));
+        assert_eq!(faults(r#"["\ud83d"]"#), (false, true));
+        assert_eq!(faults(r#"["\ud83d\n"]"#), (false, true));
+        for bad in ["{'a': 1}", "[01]", "[1,]", "{\"a\" 1}", "[tru]", "[.5]", "[1.]", "[-]"] {
+            let last = events(bad, 0).pop();
+            assert!(matches!(last, Some((Event::Bad, _))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn compact_text_keeps_digits_and_strings() {
+        assert_eq!(
+            compact("{ \"a b\" : [ 1 , 2.50 ],\n\"c\":\"\\\" \\\\\" }"),
+            r#"{"a b":[1,2.50],"c":"\" \\"}"#
+        );
+    }
+
+    fn accepted(text: &str, chunk: usize) -> bool {
+        let mut scan = Scan::new(0);
+        for piece in text.as_bytes().chunks(chunk) {
+            let mut pos = 0;
+            loop {
+                match scan.run(piece, &mut pos) {
+                    Event::More => break,
+                    Event::Bad => return false,
+                    Event::Stop if scan.depth() == 0 => {}
+                    _ => {}
+                }
+            }
+        }
+        scan.depth() == 0 && scan.state == State::After && !scan.faults().any()
+    }
+
+    proptest! {
+        #[test]
+        fn the_scan_accepts_what_serde_accepts(text in r#"\{("[ab\\"u0d8]{0,6}":? ?(1|-0\.5e1|true|"x"|\[1, ?2?\]|\{\}),?){0,3}\}"#, chunk in 1usize..5) {
+            let is_json = serde_json::from_str::<Value>(&text).is_ok();
+            prop_assert_eq!(accepted(&text, chunk), is_json, "{}", text);
+        }
+
+        #[test]
+        fn what_serde_writes_is_accepted(parts in proptest::collection::vec(".*", 0..5), number in any::<f64>(), chunk in 1usize..9) {
+            let text = serde_json::json!({"parts": parts, "n": number, "deep": [[{"x": null}]]}).to_string();
+            prop_assert!(accepted(&text, chunk));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Where an object ends that is not quite JSON.
+//!
+//! Only brackets and quotes count. A quote closes a string only where something follows that can follow a string,
+//! so apostrophes and unescaped quotes do not derail the count. Once quotes have proved unreliable, the closing tag
+//! after a bracket ends the object whatever the count says.
+
+use crate::body::Closer;
+use crate::literal::Quote;
+
+pub(super) enum Flow {
+    More,
+    /// Its brackets are balanced here.
+    End(usize),
+    /// This closing tag ended it here.
+    Tag(usize, &'static str),
+}
+
+pub(super) struct Loose {
+    depth: usize,
+    text: Option<Quote>,
+    escaped: bool,
+    /// A quote was seen that closes the string if the next character lets it.
+    closing: bool,
+    lost: bool,
+    closer: Closer,
+    /// The last character before the tag that may be there, blanks aside.
+    ink: char,
+    ink_before_tag: char,
+}
+
+impl Loose {
+    pub(super) fn new(depth: usize) -> Self {
+        Self {
+            depth,
+            text: None,
+            escaped: false,
+            closing: false,
+            lost: false,
+            closer: Closer::default(),
+            ink: ' ',
+            ink_before_tag: ' ',
+        }
+    }
+
+    pub(super) fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
+        for (at, c) in text[from..].char_indices() {
+            let end = from + at + c.len_utf8();
+            let balanced = self.bracket(c);
+            if balanced {
+                return Flow::End(end);
+            }
+            if let Some(tag) = self.tag(c, tags) {
+                let after_bracket = matches!(self.ink_before_tag, '}' | ']');
+                if self.text.is_none() || self.lost && after_bracket {
+                    return Flow::Tag(end, tag);
+                }
+            }
+            if !c.is_whitespace() {
+                self.ink = c;
+            }
+        }
+        Flow::More
+    }
+
+    fn tag(&mut self, c: char, tags: &[&'static str]) -> Option<&'static str> {
+        let mut bytes = [0; 4];
+        let mut whole = None;
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            let before = self.closer.seen();
+            whole = self.closer.step(tags, byte);
+            if before == 0 || self.closer.seen() == 1 {
+                self.ink_before_tag = self.ink;
+            }
+        }
+        whole
+    }
+
+    /// Takes one character; true when it closes the outermost bracket.
+    fn bracket(&mut self, c: char) -> bool {
+        if let Some(quote) = self.text {
+            if self.closing {
+                if c.is_whitespace() {
+                    return false;
+                }
+                self.closing = false;
+                if !matches!(c, ',' | ':' | '}' | ']' | '<' | '，' | '：' | '｝' | '］') {
+                    self.lost |= quote == Quote::Double;
+                    self.in_text(c, quote);
+                    return false;
+                }
+                self.text = None;
+            } else {
+                self.in_text(c, quote);
+                return false;
+            }
+        }
+        match c {
+            '{' | '[' | '｛' | '［' => self.depth += 1,
+            '}' | ']' | '｝' | '］' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => self.text = Quote::opening(c),
+        }
+        false
+    }
+
+    fn in_text(&mut self, c: char, quote: Quote) {
+        if self.escaped {
+            self.escaped = false;
+        } else if c == '\\' {
+            self.escaped = true;
+        } else if quote.closes(c) {
+            self.closing = true;
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Calls written as JSON: between tags, in a fence, or alone.
+//!
+//! The body reads any number of objects — in arrays, one after another, with or without separators — and ends each
+//! one where its JSON ends, never by looking for the closing tag: a tag inside a string is data. Text that is not
+//! JSON is read loosely only to find its end, then repaired as a whole.
+
+pub(crate) mod hermes;
+pub(crate) mod json_bare;
+pub(crate) mod json_fenced;
+mod loose;
+
+use crate::body::{Closer, Ending, Rest, Standing, Step};
+use crate::calls::Report;
+use crate::dialect::is_blank;
+use crate::envelope::{Envelope, Flow};
+use crate::literal::Quote;
+use crate::repair::{self, Closing};
+use crate::{Dropped, End};
+use loose::Loose;
+
+/// What encloses the JSON.
+pub(crate) struct JsonGrammar {
+    /// The closing tags; the section may end without one.
+    pub(crate) close: &'static [&'static str],
+}
+
+pub(crate) struct JsonBody {
+    grammar: &'static JsonGrammar,
+    standing: Standing,
+    state: State,
+    envelope: Envelope,
+    loose: Loose,
+    closer: Closer,
+    /// Where the object begins in the held text.
+    object_at: usize,
+    /// Arrays open around the object.
+    lists: usize,
+    /// Calls reported, well or badly.
+    calls: usize,
+    /// Calls reported out of the present object, which may be a wrapper.
+    of_object: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Between,
+    /// A call is whole and counts as soon as anything follows it.
+    Ready {
+        in_wrapper: bool,
+    },
+    Object,
+    /// A member's name without quotes: a call only if a colon follows.
+    BareKey {
+        ended: bool,
+    },
+    Loose,
+    /// What is read is no call, whatever it is.
+    Refused,
+    Closing,
+}
+
+impl JsonBody {
+    pub(crate) fn new(grammar: &'static JsonGrammar, standing: Standing) -> Self {
+        Self {
+            grammar,
+            standing,
+            state: State::Between,
+            envelope: Envelope::new(standing == Standing::Alone),
+            loose: Loose::new(0),
+            closer: Closer::default(),
+            object_at: 0,
+            lists: 0,
+            calls: 0,
+            of_object: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk { text, pos: from, kept: from };
+        loop {
+            let step = match self.state {
+                State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
+                State::Object => self.object(&mut chunk, report),
+                State::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
+                State::Loose | State::Refused => self.loose(&mut chunk, report),
+            };
+            if let Some(step) = step {
+                chunk.keep(report);
+                return step;
+            }
+        }
+    }
+
+    fn between(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(byte) = chunk.byte() else {
+            return Some(Step::More);
+        };
+        if is_blank(byte as char) && self.state != State::Closing {
+            chunk.pos += 1;
+            return None;
+        }
+        if let State::Ready { in_wrapper } = self.state {
+            chunk.keep(report);
+            self.count(report);
+            if in_wrapper {
+                self.state = State::Object;
+            } else {
+                self.state = State::Between;
+                report.let_go();
+            }
+            return None;
+        }
+        if self.state == State::Between {
+            let marked = self.standing == Standing::Marked;
+            match byte {
+                b'{' => {
+                    chunk.keep(report);
+                    self.begin(report.held.len());
+                    return None;
+                }
+                b'[' if self.lists == 0 => self.lists += 1,
+                b']' if self.lists > 0 => self.lists -= 1,
+                b',' | b';' if self.calls > 0 => {}
+                // Surplus brackets before the closing tag.
+                b'}' | b']' if marked && self.calls > 0 => {}
+                _ => return self.close(chunk),
+            }
+            chunk.pos += 1;
+            return None;
+        }
+        self.close(chunk)
+    }
+
+    /// A closing tag, or else the end of the section before it.
+    fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
+        let carried = self.closer.seen();
+        let begin = chunk.pos;
+        while let Some(byte) = chunk.byte() {
+            let seen = self.closer.seen();
+            let prefix = self.closer.prefix(self.grammar.close);
+            let whole = self.closer.step(self.grammar.close, byte);
+            if whole.is_some() {
+                chunk.pos += 1;
+                return Some(self.over(Rest::at(chunk.pos)));
+            }
+            if self.closer.seen() != seen + 1 {
+                let back = if carried > 0 { prefix } else { "" };
+                chunk.pos = if carried > 0 { chunk.pos } else { begin };
+                return Some(self.over(Rest { back, pos: chunk.pos }));
+            }
+            chunk.pos += 1;
+        }
+        self.state = State::Closing;
+        Some(Step::More)
+    }
+
+    /// A section without a call is none, and an unmarked list must be whole.
+    fn over(&self, rest: Rest) -> Step {
+        if self.calls == 0 || self.standing == Standing::Alone && self.lists > 0 {
+            return Step::NotACall(rest);
+        }
+        Step::Done(rest)
+    }
+
+    fn begin(&mut self, at: usize) {
+        self.object_at = at;
+        self.of_object = 0;
+        self.envelope = Envelope::new(self.standing == Standing::Alone);
+        self.state = State::Object;
+    }
+
+    fn count(&mut self, report: &mut Report<'_, '_>) {
+        self.calls += 1;
+        self.of_object += 1;
+        report.finish();
+    }
+
+    fn object(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let flow = self.envelope.feed(chunk.text, chunk.pos, report);
+        let faulty = self.envelope.faults().any();
+        match flow {
+            Flow::More => {
+                chunk.pos = chunk.text.len();
+                return Some(Step::More);
+            }
+            Flow::Call(pos) if !faulty => {
+                chunk.pos = pos;
+                self.state = State::Ready { in_wrapper: true };
+            }
+            Flow::Call(pos) => {
+                chunk.pos = pos;
+                self.read_loosely(State::Loose);
+            }
+            Flow::Done(pos) => {
+                chunk.pos = pos;
+                chunk.keep(report);
+                if faulty {
+                    return self.mend(Closing::AsWritten, 0, pos, report);
+                }
+                self.state =
+                    if self.of_object > 0 { State::Between } else { State::Ready { in_wrapper: false } };
+            }
+            Flow::Refused(pos) => {
+                chunk.pos = pos;
+                if self.standing == Standing::Alone {
+                    return Some(Step::NotACall(Rest::at(pos)));
+                }
+                if self.envelope.depth() == 0 {
+                    chunk.keep(report);
+                    self.give_up(report);
+                } else {
+                    self.read_loosely(State::Refused);
+                }
+            }
+            Flow::Bad(pos) => {
+                chunk.pos = pos;
+                return self.not_json(chunk, report);
+            }
+        }
+        None
+    }
+
+    fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
+        let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
+        let readable = match self.standing {
+            // What nothing marks as a call is read loosely only once it has named a declared tool.
+            Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
+            Standing::Marked if self.envelope.is_recognised() => true,
+            Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
+        };
+        if readable {
+            self.read_loosely(State::Loose);
+        } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
+            self.state = State::BareKey { ended: false };
+        } else {
+            return Some(Step::NotACall(Rest::at(chunk.pos)));
+        }
+        None
+    }
+
+    fn bare_key(&mut self, ended: bool, chunk: &mut Chunk<'_>, _: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.text[chunk.pos..].chars().next() else {
+            return Some(Step::More);
+        };
+        match c {
+            ':' => {
+                self.read_loosely(State::Loose);
+                return None;
+            }
+            c if is_blank(c) => self.state = State::BareKey { ended: true },
+            c if !ended && (c.is_alphanumeric() || c == '_') => {}
+            _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
+        }
+        chunk.pos += c.len_utf8();
+        None
+    }
+
+    fn read_loosely(&mut self, state: State) {
+        self.loose = Loose::new(self.envelope.depth());
+        self.state = state;
+    }
+
+    fn loose(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.loose.feed(chunk.text, chunk.pos, self.grammar.close) {
+            loose::Flow::More => {
+                chunk.pos = chunk.text.len();
+                Some(Step::More)
+            }
+            loose::Flow::End(pos) => {
+                chunk.pos = pos;
+                chunk.keep(report);
+                self.mend(Closing::AsWritten, 0, pos, report)
+            }
+            loose::Flow::Tag(pos, tag) => {
+                chunk.pos = pos;
+                chunk.keep(report);
+                let step = self.mend(Closing::ByTag, tag.len(), pos, report);
+                if let State::Ready { .. } = self.state {
+                    self.count(report);
+                }
+                Some(step.unwrap_or_else(|| self.over(Rest::at(pos))))
+            }
+        }
+    }
+
+    /// Reads the object again, repaired. Calls that were already reported out of it are passed over.
+    fn mend(
+        &mut self,
+        closing: Closing,
+        tag: usize,
+        pos: usize,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let raw = &report.held[self.object_at..report.held.len() - tag];
+        report.calls.steps += raw.len() as u64;
+        let repaired = match self.state {
+            State::Refused => None,
+            _ => repair::read(raw, closing),
+        };
+        let whole = repaired.is_some_and(|repaired| {
+            let mut envelope = Envelope::new(self.standing == Standing::Alone);
+            let (mut from, mut passed) = (0, 0);
+            report.restart();
+            loop {
+                match envelope.feed(&repaired.text, from, report) {
+                    Flow::Call(next) => {
+                        from = next;
+                        passed += 1;
+                        if passed > self.of_object {
+                            report.repaired(repaired.changes.clone());
+                            self.count(report);
+                        } else {
+                            report.restart();
+                        }
+                    }
+                    Flow::Done(_) => {
+                        self.state = if passed > 0 {
+                            State::Between
+                        } else {
+                            report.repaired(repaired.changes.clone());
+                            State::Ready { in_wrapper: false }
+                        };
+                        return true;
+                    }
+                    _ => return false,
+                }
+            }
+        });
+        if !whole {
+            if self.standing == Standing::Alone {
+                return Some(Step::NotACall(Rest::at(pos)));
+            }
+            self.give_up(report);
+        }
+        None
+    }
+
+    fn give_up(&mut self, report: &mut Report<'_, '_>) {
+        self.calls += 1;
+        self.state = State::Between;
+        report.give_up(Dropped::Broken);
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        // An unmarked beginning is known for a call by nothing but a declared name.
+        let started = report.calls.has_started() && !report.tools.is_unknown();
+        match self.state {
+            State::Ready { .. } if end == End::Normal => {
+                self.count(report);
+                Ending::Done
+            }
+            State::Between | State::Closing if self.calls > 0 => Ending::Done,
+            _ if self.standing == Standing::Marked || started => Ending::Cut,
+            _ => Ending::NotACall,
+        }
+    }
+}
+
+/// The text at hand, how far it is read, and how far it is kept.
+struct Chunk<'t> {
+    text: &'t str,
+    pos: usize,
+    kept: usize,
+}
+
+impl Chunk<'_> {
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.pos).copied()
+    }
+
+    fn keep(&mut self, report: &mut Report<'_, '_>) {
+        report.held.push_str(&self.text[self.kept..self.pos]);
+        self.kept = self.pos;
+    }
+}

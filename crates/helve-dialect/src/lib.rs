@@ -1,0 +1,35 @@
+//! How models write tool calls and reasoning as text: prompt profiles out, streaming parser in. Pure.
+//!
+//! A [`Parser`] takes a model's message as it streams and gives out text, reasoning and calls; which [`Dialect`] the
+//! model speaks it is told or finds out.
+
+mod body;
+mod calls;
+mod coerce;
+mod dialect;
+mod envelope;
+#[cfg(test)]
+mod guarantees;
+mod json;
+mod json_tags;
+mod literal;
+mod marker;
+mod parser;
+mod piece;
+mod pythonic;
+mod read;
+mod reading;
+mod reasoning;
+mod registry;
+mod repair;
+mod tools;
+mod unescape;
+
+pub use dialect::Dialect;
+pub use parser::Parser;
+pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
+pub use read::{DroppedCall, ReadResult, read};
+pub use reading::Reading;
+pub use registry::{dialect, dialects};
+pub use repair::{Repair, Repaired, repair};
+pub use tools::{Tools, ToolsError};

@@ -1,0 +1,444 @@
+//! One value as Python, JavaScript or a careless model writes it, turned into JSON while it streams.
+//!
+//! A push automaton with a stack of its own: text in, JSON text out, each byte once. It reads strict JSON too, and
+//! notes every liberty it meets, so that repair can say what was changed. What has two readings is refused.
+//! `strings` knows how the inside of a string is written, `number` how numbers are.
+
+mod number;
+mod strings;
+
+use crate::Repair;
+pub(crate) use strings::Quote;
+use strings::Text;
+
+/// What became of a piece of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// All of it belongs to the value, and more may follow.
+    All,
+    /// The value ended before this position.
+    UpTo(usize),
+    /// What stands at this position has no reading.
+    Bad(usize),
+}
+
+pub(crate) struct Literal {
+    frames: Vec<Frame>,
+    state: State,
+    /// A number or a word, as far as it was read.
+    token: String,
+    /// A comma that is written only when something follows it.
+    comma: bool,
+    /// Python joins strings that stand side by side; elsewhere a comma was forgotten.
+    joins: bool,
+    changes: Vec<Repair>,
+}
+
+enum State {
+    Value,
+    /// The backslash of an escaped blank that stands outside any string, before a value or after one.
+    Blank {
+        after: bool,
+    },
+    Word,
+    Number,
+    Text(Text),
+    /// A string or a token has ended; what follows says whether it was a member's name.
+    Ended(What),
+    After,
+    Over,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Text,
+    Token,
+}
+
+struct Frame {
+    close: char,
+    /// Where its opening bracket was written.
+    at: usize,
+    members: Members,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Members {
+    Items,
+    /// A brace with nothing yet to say whether it is a set.
+    Unknown,
+    Key,
+    Value,
+}
+
+const DEPTH_MAX: usize = 120;
+
+impl Literal {
+    /// For the arguments of a Python call.
+    pub(crate) fn python() -> Self {
+        Self::new(true)
+    }
+
+    /// For JSON gone wrong.
+    pub(crate) fn repairing() -> Self {
+        Self::new(false)
+    }
+
+    fn new(joins: bool) -> Self {
+        Self {
+            frames: Vec::new(),
+            state: State::Value,
+            token: String::new(),
+            comma: false,
+            joins,
+            changes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn changes(self) -> Vec<Repair> {
+        self.changes
+    }
+
+    /// How much of what was written so far is certain: a brace may still turn out to be a set's.
+    pub(crate) fn certain(&self, written: usize) -> usize {
+        let open = self.frames.iter().find(|frame| frame.members == Members::Unknown);
+        open.map_or(written, |frame| frame.at)
+    }
+
+    /// Reads on from `from`, writing JSON to `out`.
+    pub(crate) fn feed(&mut self, text: &str, from: usize, out: &mut String) -> Taken {
+        let mut pos = from;
+        while let Some(c) = text[pos..].chars().next() {
+            if let State::Text(string) = &mut self.state {
+                match string.feed(&text[pos..], out, &mut self.changes) {
+                    strings::Taken::All => return Taken::All,
+                    strings::Taken::UpTo(taken) => {
+                        pos += taken;
+                        self.state = State::Ended(What::Text);
+                    }
+                    strings::Taken::Bad(at) => return Taken::Bad(pos + at),
+                }
+                continue;
+            }
+            match self.step(c, out) {
+                Step::Next => pos += c.len_utf8(),
+                Step::Again => {}
+                Step::Over => return Taken::UpTo(pos),
+                Step::Bad => return Taken::Bad(pos),
+            }
+            if matches!(self.state, State::Over) {
+                return Taken::UpTo(pos);
+            }
+        }
+        Taken::All
+    }
+
+    /// The text is over. With `closers`, brackets left open after a whole value are closed; a value cut in its
+    /// middle is never completed.
+    pub(crate) fn finish(&mut self, closers: bool, out: &mut String) -> bool {
+        if let State::Text(string) = &self.state
+            && string.may_be_over()
+        {
+            self.state = State::Ended(What::Text);
+        }
+        if matches!(self.state, State::Word | State::Number) {
+            self.state = State::Ended(What::Token);
+        }
+        if let State::Ended(what) = self.state
+            && !self.write(what, false, out)
+        {
+            return false;
+        }
+        match self.state {
+            State::Over => true,
+            State::Ended(_) | State::After if self.frames.is_empty() => true,
+            State::Ended(_) | State::After if closers => {
+                while let Some(frame) = self.frames.pop() {
+                    if matches!(frame.members, Members::Key | Members::Unknown) {
+                        return false;
+                    }
+                    out.push(if frame.members == Members::Items { ']' } else { '}' });
+                }
+                self.note(Repair::Closers);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn step(&mut self, c: char, out: &mut String) -> Step {
+        match self.state {
+            State::Value => self.value(c, out),
+            State::Blank { after } => match c {
+                'n' | 'r' | 't' => {
+                    self.state = if after { State::After } else { State::Value };
+                    Step::Next
+                }
+                _ => Step::Bad,
+            },
+            State::Word => self.word(c, out),
+            State::Number => match c {
+                '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
+                '+' | '-' if self.token.ends_with(['e', 'E']) && !self.token.contains(['x', 'X']) => {
+                    self.collect(c)
+                }
+                _ => self.ended(What::Token),
+            },
+            State::Ended(what) => self.follow(c, what, out),
+            State::After => self.after(c, out),
+            State::Text(_) | State::Over => Step::Over,
+        }
+    }
+
+    fn value(&mut self, c: char, out: &mut String) -> Step {
+        let c = self.narrow(c);
+        if c.is_whitespace() {
+            return Step::Next;
+        }
+        if let Some(frame) = self.frames.last()
+            && c == frame.close
+            && frame.members != Members::Value
+        {
+            return self.close(out);
+        }
+        if c == '\\' {
+            self.note(Repair::Escapes);
+            self.state = State::Blank { after: false };
+            return Step::Next;
+        }
+        if self.comma {
+            self.comma = false;
+            out.push_str(", ");
+        }
+        match c {
+            '{' | '[' | '(' => self.open(c, out),
+            '0'..='9' | '-' | '+' | '.' => {
+                self.state = State::Number;
+                self.collect(c)
+            }
+            'a'..='z' | 'A'..='Z' | '_' => {
+                self.state = State::Word;
+                self.collect(c)
+            }
+            _ => match Quote::opening(c) {
+                Some(quote) => self.text(quote, "", out),
+                None => Step::Bad,
+            },
+        }
+    }
+
+    fn open(&mut self, c: char, out: &mut String) -> Step {
+        // A container cannot be a member's name.
+        if self.frames.len() == DEPTH_MAX || self.frames.last().is_some_and(|f| f.members == Members::Key) {
+            return Step::Bad;
+        }
+        self.settle_set(out);
+        let (close, members) = match c {
+            '{' => ('}', Members::Unknown),
+            '[' => (']', Members::Items),
+            _ => {
+                self.note(Repair::Sequences);
+                (')', Members::Items)
+            }
+        };
+        self.frames.push(Frame { close, at: out.len(), members });
+        out.push(if c == '{' { '{' } else { '[' });
+        self.state = State::Value;
+        Step::Next
+    }
+
+    fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> Step {
+        if quote != Quote::Double || !prefix.is_empty() {
+            self.note(Repair::Quotes);
+        }
+        out.push('"');
+        self.state = State::Text(Text::new(quote, prefix));
+        Step::Next
+    }
+
+    fn word(&mut self, c: char, out: &mut String) -> Step {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.collect(c),
+            '"' | '\'' if strings::is_prefix(&self.token) => match Quote::opening(c) {
+                Some(quote) => {
+                    let prefix = std::mem::take(&mut self.token);
+                    self.text(quote, &prefix, out)
+                }
+                None => Step::Bad,
+            },
+            _ => self.ended(What::Token),
+        }
+    }
+
+    fn collect(&mut self, c: char) -> Step {
+        self.token.push(c);
+        Step::Next
+    }
+
+    fn ended(&mut self, what: What) -> Step {
+        self.state = State::Ended(what);
+        Step::Again
+    }
+
+    /// A string or token has ended: a colon makes it a name, anything else a value.
+    fn follow(&mut self, c: char, what: What, out: &mut String) -> Step {
+        let narrow = self.narrow(c);
+        if narrow.is_whitespace() {
+            return Step::Next;
+        }
+        if what == What::Text && self.joins && matches!(narrow, '"' | '\'') {
+            let quote = if narrow == '"' { Quote::Double } else { Quote::Single };
+            self.state = State::Text(Text::new(quote, ""));
+            return Step::Next;
+        }
+        let named =
+            matches!(self.frames.last(), Some(Frame { members: Members::Unknown | Members::Key, .. }));
+        let is_key = narrow == ':' && named;
+        if !self.write(what, is_key, out) {
+            return Step::Bad;
+        }
+        if is_key {
+            out.push_str(": ");
+            if let Some(frame) = self.frames.last_mut() {
+                frame.members = Members::Value;
+            }
+            self.state = State::Value;
+            return Step::Next;
+        }
+        if named {
+            if self.frames.last().is_some_and(|f| f.members == Members::Key) {
+                return Step::Bad;
+            }
+            self.settle_set(out);
+        }
+        self.state = State::After;
+        Step::Again
+    }
+
+    /// The first item of a brace has no name: it is a set, which JSON writes as an array.
+    fn settle_set(&mut self, out: &mut String) {
+        if let Some(frame) = self.frames.last_mut()
+            && frame.members == Members::Unknown
+        {
+            out.replace_range(frame.at..frame.at + 1, "[");
+            frame.members = Members::Items;
+            self.note(Repair::Sequences);
+        }
+    }
+
+    fn write(&mut self, what: What, is_key: bool, out: &mut String) -> bool {
+        if what == What::Text {
+            out.push('"');
+            return true;
+        }
+        let token = std::mem::take(&mut self.token);
+        let is_number = !token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if is_key {
+            self.note(Repair::Quotes);
+            out.push('"');
+            out.push_str(&token);
+            out.push('"');
+            return true;
+        }
+        if is_number {
+            return match number::json(&token) {
+                Some((text, changed)) => {
+                    if changed {
+                        self.note(Repair::Numbers);
+                    }
+                    out.push_str(&text);
+                    true
+                }
+                None => false,
+            };
+        }
+        let word = match token.as_str() {
+            "true" | "True" => "true",
+            "false" | "False" => "false",
+            "null" | "None" => "null",
+            _ => return false,
+        };
+        if word != token {
+            self.note(Repair::Words);
+        }
+        out.push_str(word);
+        true
+    }
+
+    fn after(&mut self, c: char, out: &mut String) -> Step {
+        let c = self.narrow(c);
+        if c.is_whitespace() && !self.frames.is_empty() {
+            return Step::Next;
+        }
+        let Some(frame) = self.frames.last_mut() else {
+            return Step::Over;
+        };
+        if c == frame.close {
+            return self.close(out);
+        }
+        match c {
+            ',' => {
+                if frame.members == Members::Value {
+                    frame.members = Members::Key;
+                }
+                self.comma = true;
+                self.state = State::Value;
+                Step::Next
+            }
+            '\\' => {
+                self.note(Repair::Escapes);
+                self.state = State::Blank { after: true };
+                Step::Next
+            }
+            _ => Step::Bad,
+        }
+    }
+
+    fn close(&mut self, out: &mut String) -> Step {
+        if self.comma {
+            self.comma = false;
+            self.note(Repair::Commas);
+        }
+        let Some(frame) = self.frames.pop() else {
+            return Step::Bad;
+        };
+        out.push(if frame.members == Members::Items { ']' } else { '}' });
+        self.state = if self.frames.is_empty() { State::Over } else { State::After };
+        Step::Next
+    }
+
+    /// Full-width punctuation, read as what it stands for.
+    fn narrow(&mut self, c: char) -> char {
+        let narrow = match c {
+            '，' => ',',
+            '：' => ':',
+            '｛' => '{',
+            '｝' => '}',
+            '［' => '[',
+            '］' => ']',
+            '（' => '(',
+            '）' => ')',
+            _ => return c,
+        };
+        self.note(Repair::FullWidth);
+        narrow
+    }
+
+    fn note(&mut self, change: Repair) {
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+}
+
+enum Step {
+    Next,
+    /// The state changed; the same character is judged again.
+    Again,
+    /// The character does not belong to the value, which is over.
+    Over,
+    Bad,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Search for any of a set of markers, carried over from chunk to chunk.
+//!
+//! An Aho–Corasick automaton over bytes, built once per set. A node stands for the longest suffix of the text that
+//! may still become a marker, so its depth is exactly what must be held back. What is held back needs no buffer:
+//! it is a prefix of a marker, and the marker is known. Knows nothing of what a marker means.
+
+use std::collections::VecDeque;
+
+/// A place in the automaton; `ROOT` when nothing is held back.
+pub(crate) type Node = u16;
+
+pub(crate) const ROOT: Node = 0;
+
+const NO_HIT: u16 = u16::MAX;
+
+pub(crate) struct Markers {
+    texts: Vec<&'static str>,
+    /// Bytes that occur in no marker share class 0, which always leads back to the root.
+    class: [u8; 256],
+    classes: usize,
+    next: Vec<Node>,
+    nodes: Vec<Inner>,
+}
+
+#[derive(Clone, Copy)]
+struct Inner {
+    depth: u16,
+    /// The marker whose prefix this node is.
+    of: u16,
+    hit: u16,
+}
+
+impl Markers {
+    /// Where one marker is a prefix of another, the shorter one wins; the registry's test forbids it.
+    pub(crate) fn new(texts: Vec<&'static str>) -> Self {
+        let mut class = [0; 256];
+        let mut classes = 1;
+        for byte in texts.iter().flat_map(|text| text.bytes()) {
+            if class[byte as usize] == 0 {
+                class[byte as usize] = classes as u8;
+                classes += 1;
+            }
+        }
+        let root = Inner { depth: 0, of: 0, hit: NO_HIT };
+        let mut markers = Self { texts, class, classes, next: vec![ROOT; classes], nodes: vec![root] };
+        markers.plant();
+        markers.link();
+        markers
+    }
+
+    fn plant(&mut self) {
+        for of in 0..self.texts.len() {
+            let mut node = ROOT;
+            for (depth, byte) in self.texts[of].bytes().enumerate() {
+                let slot = self.slot(node, byte);
+                if self.next[slot] == ROOT {
+                    self.next[slot] = self.nodes.len() as Node;
+                    self.next.resize(self.next.len() + self.classes, ROOT);
+                    self.nodes.push(Inner { depth: depth as u16 + 1, of: of as u16, hit: NO_HIT });
+                }
+                node = self.next[slot];
+            }
+            self.nodes[node as usize].hit = of as u16;
+        }
+    }
+
+    /// Turns the trie into an automaton: a step that leaves the trie goes where the longest live suffix goes.
+    fn link(&mut self) {
+        let mut queue: VecDeque<(Node, Node)> = VecDeque::new();
+        queue.push_back((ROOT, ROOT));
+        while let Some((node, suffix)) = queue.pop_front() {
+            if self.nodes[node as usize].hit == NO_HIT {
+                self.nodes[node as usize].hit = self.nodes[suffix as usize].hit;
+            }
+            for class in 1..self.classes {
+                let slot = node as usize * self.classes + class;
+                let over = self.next[suffix as usize * self.classes + class];
+                match self.next[slot] {
+                    ROOT => self.next[slot] = if node == ROOT { ROOT } else { over },
+                    child => queue.push_back((child, if node == ROOT { ROOT } else { over })),
+                }
+            }
+        }
+    }
+
+    fn slot(&self, node: Node, byte: u8) -> usize {
+        node as usize * self.classes + self.class[byte as usize] as usize
+    }
+
+    #[inline]
+    pub(crate) fn step(&self, node: Node, byte: u8) -> Node {
+        self.next[self.slot(node, byte)]
+    }
+
+    /// How many bytes before this point may belong to a marker.
+    #[inline]
+    pub(crate) fn depth(&self, node: Node) -> usize {
+        self.nodes[node as usize].depth as usize
+    }
+
+    /// The bytes held back at this node.
+    pub(crate) fn prefix(&self, node: Node) -> &'static str {
+        let inner = self.nodes[node as usize];
+        // A prefix of a marker can end inside a character only while a chunk is being read, never between two.
+        self.texts.get(inner.of as usize).and_then(|text| text.get(..inner.depth as usize)).unwrap_or("")
+    }
+
+    /// The first bytes of what is held back.
+    pub(crate) fn beginning(&self, node: Node, len: usize) -> &'static str {
+        let of = self.nodes[node as usize].of;
+        self.texts.get(of as usize).and_then(|text| text.get(..len)).unwrap_or("")
+    }
+
+    /// The marker that ends here.
+    #[inline]
+    pub(crate) fn hit(&self, node: Node) -> Option<usize> {
+        match self.nodes[node as usize].hit {
+            NO_HIT => None,
+            hit => Some(hit as usize),
+        }
+    }
+
+    pub(crate) fn text(&self, marker: usize) -> &'static str {
+        self.texts[marker]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn texts(&self) -> &[&'static str] {
+        &self.texts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hits(markers: &Markers, text: &str) -> Vec<(usize, &'static str)> {
+        let mut node = ROOT;
+        let mut found = vec![];
+        for (i, byte) in text.bytes().enumerate() {
+            node = markers.step(node, byte);
+            if let Some(hit) = markers.hit(node) {
+                found.push((i + 1, markers.text(hit)));
+                node = ROOT;
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn markers_are_found_inside_the_beginnings_of_others() {
+        let markers = Markers::new(vec!["<tool_call>", "]<]x[>[", "<think>", "[TOOL]"]);
+        assert_eq!(hits(&markers, "<<tool_call>"), [(12, "<tool_call>")]);
+        assert_eq!(hits(&markers, "<tool_<think>"), [(13, "<think>")]);
+        assert_eq!(hits(&markers, "]<]<]x[>[[TOOL]"), [(9, "]<]x[>["), (15, "[TOOL]")]);
+        assert_eq!(hits(&markers, "<tool call>"), []);
+    }
+
+    #[test]
+    fn what_is_held_back_is_the_longest_beginning_of_a_marker() {
+        let markers = Markers::new(vec!["<tool_call>", "<think>"]);
+        let node = "a <tool_<th".bytes().fold(ROOT, |node, byte| markers.step(node, byte));
+        assert_eq!(markers.prefix(node), "<th");
+        assert_eq!(markers.depth(node), 3);
+    }
+}

@@ -1,0 +1,276 @@
+//! The push automaton: a model's message in, in pieces of any size; text, reasoning and calls out.
+//!
+//! Bytes pass through one of five places: prose, a run of backticks, the head of a fence, the look-ahead behind a
+//! mark, the inside of a call. Every byte is looked at once; nothing depends on how the text was cut. Prose goes out
+//! as spans of what came in, and only what may still turn out to be markup is held back.
+//!
+//! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
+//! settled. Knows no dialect; what to look for and how to read it comes from the registry.
+
+mod code;
+pub(crate) mod opening;
+mod prose;
+mod speech;
+mod trial;
+
+use crate::body::{Body, Ending, Standing, Step};
+use crate::calls::{Calls, Out, Report};
+use crate::marker::{Node, ROOT};
+use crate::registry::{Live, Role};
+use crate::{Dropped, End, Finding, Piece, Reading, Tools};
+use code::{Code, FenceHead, Line};
+use opening::Opening;
+use speech::Speech;
+use trial::Trial;
+
+/// Reads one message. `feed` it the text as it comes, then `finish`.
+pub struct Parser {
+    live: &'static Live,
+    tools: Tools,
+    given: Option<&'static str>,
+    place: Place,
+    /// The beginning of a marker, and how much of it came in earlier chunks.
+    node: Node,
+    carried: usize,
+    line: Line,
+    code: Code,
+    speech: Speech,
+    /// What was read since the mark of a call that is not settled.
+    held: String,
+    /// Where the present section begins in it.
+    section_at: usize,
+    body: Option<Body>,
+    trial: Option<Trial>,
+    calls: Calls,
+    /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
+    trusting: bool,
+}
+
+enum Place {
+    Prose,
+    Ticks(usize),
+    Fence(FenceHead),
+    Opening(Opening),
+    Section,
+}
+
+impl Parser {
+    pub fn new(reading: Reading) -> Self {
+        Self {
+            live: Live::of(reading.dialect),
+            tools: reading.tools,
+            given: reading.dialect.map(|dialect| dialect.name),
+            place: Place::Prose,
+            node: ROOT,
+            carried: 0,
+            line: Line::default(),
+            code: Code::None,
+            speech: Speech::new(reading.reasoning_open),
+            held: String::new(),
+            section_at: 0,
+            body: None,
+            trial: None,
+            calls: Calls::default(),
+            trusting: true,
+        }
+    }
+
+    /// Takes the next piece of text.
+    pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
+        self.advance(text, out);
+    }
+
+    /// The stream is over: settles every doubt. Nothing may be fed afterwards.
+    pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
+        self.wind_up(end, out);
+        self.speech.end(self.calls.found.is_some(), out);
+        Finding { dialect: self.given.or(self.calls.found), complete: end == End::Normal && !self.calls.lost }
+    }
+
+    fn advance(&mut self, text: &str, out: &mut Out<'_>) {
+        let mut pos = 0;
+        while pos < text.len() {
+            let from = pos;
+            pos = match self.place {
+                Place::Prose => self.prose(text, pos, out),
+                Place::Ticks(_) => self.ticks(text, pos, out),
+                Place::Fence(_) => self.fence_head(text, pos, out),
+                Place::Opening(_) => self.opening(text, pos, out),
+                Place::Section => self.section(text, pos, out),
+            };
+            self.calls.steps += (pos - from) as u64;
+        }
+    }
+
+    /// A marker stands in the text, and it means something here.
+    fn mark(&mut self, marker: usize, out: &mut Out<'_>) {
+        let live = self.live;
+        let text = live.markers.text(marker);
+        match &live.roles[marker] {
+            Role::Call(_) => self.open(Opening::tag(marker), text),
+            Role::Think(marks) if !self.speech.in_reasoning() => {
+                self.reject(out);
+                self.speech.open_reasoning(marks.close, out);
+                self.fresh_start();
+            }
+            Role::Unthink if self.speech.in_reasoning() => {
+                self.reject(out);
+                self.speech.close_reasoning();
+                self.fresh_start();
+            }
+            Role::Unthink => {
+                self.hold_markup(text);
+                self.speech.stray_close();
+            }
+            Role::Think(_) | Role::Silent => self.hold_markup(text),
+        }
+    }
+
+    /// Whether a marker means anything where it stands. In code it is a quotation, and in a quoted line; only the
+    /// end of reasoning counts everywhere, since code in reasoning is often left open.
+    fn hears(&self, marker: usize) -> bool {
+        let reasoning = self.speech.in_reasoning();
+        match &self.live.roles[marker] {
+            Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
+            Role::Call(_) if reasoning => self.code == Code::None && self.trusting,
+            Role::Call(_) => match self.code {
+                Code::None => !self.line.is_quoted(),
+                Code::Inline(_) => matches!(self.trial, None | Some(Trial::Inline(_))),
+                Code::Fence { headed, .. } => headed || matches!(self.trial, Some(Trial::Fence { .. })),
+            },
+            _ => self.code == Code::None,
+        }
+    }
+
+    /// Markup that means nothing to the reader, kept in case the trial around it turns out to be a quotation.
+    fn hold_markup(&mut self, text: &str) {
+        if self.trial.is_some() {
+            self.held.push_str(text);
+        }
+    }
+
+    fn is_headed(&self) -> bool {
+        matches!(self.code, Code::Fence { headed: true, .. })
+    }
+
+    fn fresh_start(&mut self) {
+        self.line = Line::default();
+        self.code = Code::None;
+    }
+
+    fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        let Some(body) = &mut self.body else {
+            self.place = Place::Prose;
+            return pos;
+        };
+        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
+        let step = body.feed(text, pos, &mut report);
+        let (Step::Done(rest) | Step::NotACall(rest)) = step else {
+            return text.len();
+        };
+        self.held.truncate(self.held.len() - rest.back.len());
+        match step {
+            Step::NotACall(_) => self.not_a_call(out),
+            _ => self.section_over(),
+        }
+        self.advance(rest.back, out);
+        rest.pos
+    }
+
+    fn section_over(&mut self) {
+        self.place = Place::Prose;
+        self.body = None;
+        self.line = Line::default();
+        if self.trial.is_none() {
+            self.held.clear();
+            self.speech.after_call();
+        }
+    }
+
+    /// What was held since the mark is text after all.
+    fn not_a_call(&mut self, out: &mut Out<'_>) {
+        self.place = Place::Prose;
+        self.body = None;
+        self.calls.give_up(Dropped::Quoted, "", false, out);
+        match self.trial {
+            Some(Trial::Inline(_) | Trial::Reasoning) if self.calls.any_waits() => {
+                let text = self.held.split_off(self.section_at);
+                self.line.see_lines(&text);
+                self.say(&text, out);
+            }
+            _ => {
+                self.line.see_lines(&self.held);
+                match self.trial {
+                    Some(_) => self.reject(out),
+                    None => self.release_held(out),
+                }
+            }
+        }
+    }
+
+    /// Ends whatever is under way.
+    fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
+        match std::mem::replace(&mut self.place, Place::Prose) {
+            Place::Prose => {
+                let beginning = self.live.markers.prefix(self.node);
+                self.node = ROOT;
+                self.carried = 0;
+                self.say(beginning, out);
+            }
+            Place::Ticks(count) => self.ticks_over(count, out),
+            Place::Fence(head) => self.no_fence(head, out),
+            Place::Opening(opening) => self.unopened(opening, out),
+            Place::Section => self.section_cut(end, out),
+        }
+        self.let_head_go(out);
+        self.settle(end, out);
+    }
+
+    fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
+        let Some(mut body) = self.body.take() else { return };
+        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
+        match body.finish(end, &mut report) {
+            Ending::Done => self.section_over(),
+            Ending::NotACall => self.not_a_call(out),
+            Ending::Cut => match self.trial {
+                Some(Trial::Inline(_)) => self.reject(out),
+                Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(end, out),
+                _ => {
+                    self.calls.give_up(Dropped::Cut, &self.held, true, out);
+                    self.section_over();
+                }
+            },
+        }
+    }
+
+    /// Whether the unfinished call, taken for data, holds the end of the reasoning it stands in.
+    fn reasoning_ends_in_section(&self) -> bool {
+        let section = &self.held[self.section_at..];
+        self.live.roles.iter().enumerate().any(|(marker, role)| {
+            let text = self.live.markers.text(marker);
+            matches!(role, Role::Unthink) && self.speech.ends_with(text) && section.contains(text)
+        })
+    }
+
+    /// The call was a quotation that swallowed the end of the reasoning: reads the held text once more, this time
+    /// believing no call inside reasoning. Happens at most once, so the whole stays linear.
+    fn read_again(&mut self, end: End, out: &mut Out<'_>) {
+        self.trusting = false;
+        self.trial = None;
+        self.drop_waiting(out);
+        let held = std::mem::take(&mut self.held);
+        self.place = Place::Prose;
+        self.advance(&held, out);
+        self.wind_up(end, out);
+    }
+
+    /// How many bytes were looked at, second looks counted again: the measure of linearity.
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> u64 {
+        self.calls.steps
+    }
+
+    fn standing(opening: &Opening) -> Standing {
+        if opening.is_tag() { Standing::Marked } else { Standing::Alone }
+    }
+}

@@ -1,0 +1,228 @@
+//! Code in prose: lines, backticks, and fences that may hold a call.
+
+use super::{Opening, Parser, Place};
+use crate::calls::Out;
+use crate::dialect::is_blank;
+use crate::marker::ROOT;
+use crate::parser::trial::Trial;
+
+/// What the present line began with, blanks aside.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Line {
+    first: Option<u8>,
+}
+
+impl Line {
+    /// Nothing but blanks so far.
+    pub(super) fn is_fresh(self) -> bool {
+        self.first.is_none()
+    }
+
+    /// A line that quotes someone, in Markdown.
+    pub(super) fn is_quoted(self) -> bool {
+        self.first == Some(b'>')
+    }
+
+    /// Takes more of the same line.
+    #[inline]
+    pub(super) fn see(&mut self, bytes: &[u8]) {
+        if self.first.is_none() {
+            self.first = bytes.iter().copied().find(|b| !is_blank(*b as char));
+        }
+    }
+
+    /// Takes text that may hold several lines.
+    pub(super) fn see_lines(&mut self, text: &str) {
+        match text.rsplit_once('\n') {
+            Some((_, last)) => {
+                self.first = None;
+                self.see(last.as_bytes());
+            }
+            None => self.see(text.as_bytes()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    None,
+    /// Between runs of so many backticks on one line.
+    Inline(usize),
+    Fence {
+        ticks: usize,
+        /// Its first line is held back, because a call may be all it holds.
+        headed: bool,
+    },
+}
+
+/// The beginning of a fence: backticks, a word, a line break, blanks.
+#[derive(Default, Clone, Copy)]
+pub(super) struct FenceHead {
+    ticks: usize,
+    /// The word, once the line is over: which of those in the registry it is.
+    word: Option<&'static str>,
+    part: Part,
+    /// Where it begins in the held text.
+    at: usize,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Part {
+    #[default]
+    Ticks,
+    Word {
+        at: usize,
+    },
+    Blanks,
+}
+
+/// No word that names a notation is longer.
+const WORD_MAX: usize = 24;
+
+const TICKS: &str = "````````````````";
+
+impl Parser {
+    /// A backtick at the position; `line` is up to date.
+    pub(super) fn begin_ticks(&mut self) {
+        self.node = ROOT;
+        self.carried = 0;
+        let elsewhere = match self.trial {
+            None => true,
+            Some(Trial::Fence { closed, .. }) => closed,
+            Some(_) => false,
+        };
+        let may_be_fence =
+            self.line.is_fresh() && self.code == Code::None && elsewhere && !self.speech.in_reasoning();
+        if !may_be_fence {
+            self.place = Place::Ticks(0);
+            return;
+        }
+        if self.trial.is_none() {
+            self.held.clear();
+        }
+        self.place = Place::Fence(FenceHead { at: self.held.len(), ..FenceHead::default() });
+    }
+
+    pub(super) fn ticks(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        let run = text.as_bytes()[pos..].iter().take_while(|b| **b == b'`').count();
+        if let Place::Ticks(count) = &mut self.place {
+            *count += run;
+            let count = *count;
+            if pos + run < text.len() {
+                self.place = Place::Prose;
+                self.ticks_over(count, out);
+            }
+        }
+        pos + run
+    }
+
+    pub(super) fn ticks_over(&mut self, count: usize, out: &mut Out<'_>) {
+        let fresh = self.line.is_fresh();
+        self.let_head_go(out);
+        self.line.see(b"`");
+        if let Some(Trial::Fence { ticks, closed }) = &mut self.trial
+            && !*closed
+            && count >= *ticks
+        {
+            *closed = true;
+            self.code = Code::None;
+            self.hold_ticks(count);
+            return;
+        }
+        if self.trial == Some(Trial::Inline(count)) {
+            self.reject(out);
+        }
+        self.code = match self.code {
+            Code::None if fresh && count >= 3 => Code::Fence { ticks: count, headed: false },
+            Code::None => Code::Inline(count),
+            Code::Inline(open) if open == count => Code::None,
+            Code::Fence { ticks, .. } if fresh && count >= ticks => Code::None,
+            code => code,
+        };
+        let mut left = count;
+        while left > 0 {
+            let run = left.min(TICKS.len());
+            self.say(&TICKS[..run], out);
+            left -= run;
+        }
+    }
+
+    fn hold_ticks(&mut self, count: usize) {
+        self.held.extend(std::iter::repeat_n('`', count));
+    }
+
+    pub(super) fn fence_head(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        let Place::Fence(mut head) = self.place else { return pos };
+        let mut at = pos;
+        while let Some(c) = text[at..].chars().next() {
+            match head.part {
+                Part::Ticks if c == '`' => head.ticks += 1,
+                Part::Ticks if head.ticks < 3 => {
+                    self.no_fence(head, out);
+                    return at;
+                }
+                Part::Ticks => {
+                    head.part = Part::Word { at: self.held.len() };
+                    continue;
+                }
+                Part::Word { at: word } if c == '\n' => {
+                    head.word = self.live.fence_word(self.held[word..].trim());
+                    head.part = Part::Blanks;
+                }
+                Part::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {
+                    self.no_fence(head, out);
+                    return at;
+                }
+                Part::Blanks if !is_blank(c) => {
+                    self.code = Code::Fence { ticks: head.ticks, headed: true };
+                    self.speech.replan(true);
+                    self.section_at = self.held.len();
+                    self.line = Line::default();
+                    self.place = match head.word {
+                        Some(word) => Place::Opening(Opening::fence(word, self.held.len())),
+                        None => Place::Prose,
+                    };
+                    return at;
+                }
+                Part::Word { .. } | Part::Blanks => {}
+            }
+            self.held.push(c);
+            at += c.len_utf8();
+        }
+        self.place = Place::Fence(head);
+        at
+    }
+
+    /// Not the beginning of a fence that could hold a call.
+    pub(super) fn no_fence(&mut self, head: FenceHead, out: &mut Out<'_>) {
+        self.place = Place::Prose;
+        self.line.see(b"`");
+        self.code = match head.ticks {
+            0..3 => Code::Inline(head.ticks),
+            ticks => Code::Fence { ticks, headed: false },
+        };
+        let text = self.held.split_off(head.at);
+        self.line.see_lines(&text);
+        self.say(&text, out);
+    }
+
+    /// The fence holds something else: its first line is text.
+    pub(super) fn let_head_go(&mut self, out: &mut Out<'_>) {
+        if let Code::Fence { ticks, headed: true } = self.code {
+            self.code = Code::Fence { ticks, headed: false };
+            if self.trial.is_none() {
+                self.release_held(out);
+            }
+        }
+    }
+
+    /// A line is over: code inside a line ends with it, and so does the doubt about a call beside it.
+    pub(super) fn line_over(&mut self, out: &mut Out<'_>) {
+        if let Code::Inline(_) = self.code {
+            self.code = Code::None;
+            if let Some(Trial::Inline(_)) = self.trial {
+                self.accept(out);
+            }
+        }
+    }
+}

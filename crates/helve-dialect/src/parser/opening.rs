@@ -1,0 +1,150 @@
+//! The look-ahead behind a mark: is it one, and of which dialect?
+
+use super::{Code, Parser, Place};
+use crate::Dropped;
+use crate::body::Body;
+use crate::calls::Out;
+use crate::dialect::{Fit, is_blank};
+use crate::parser::trial::Trial;
+use crate::registry::Choice;
+
+/// A mark whose meaning hangs on what follows.
+#[derive(Clone, Copy)]
+pub(super) struct Opening {
+    mark: Mark,
+    /// Where the text behind the mark begins in the held text, blanks aside.
+    ahead_at: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mark {
+    Tag(usize),
+    Fence(&'static str),
+    Alone,
+}
+
+impl Opening {
+    pub(super) fn tag(marker: usize) -> Self {
+        Self { mark: Mark::Tag(marker), ahead_at: 0 }
+    }
+
+    pub(super) fn alone() -> Self {
+        Self { mark: Mark::Alone, ahead_at: 0 }
+    }
+
+    pub(super) fn fence(word: &'static str, ahead_at: usize) -> Self {
+        Self { mark: Mark::Fence(word), ahead_at }
+    }
+
+    pub(super) fn is_tag(&self) -> bool {
+        matches!(self.mark, Mark::Tag(_))
+    }
+}
+
+impl Parser {
+    /// Begins the look-ahead behind a mark in prose.
+    pub(super) fn open(&mut self, mut opening: Opening, mark: &str) {
+        if self.trial.is_none() && !self.is_headed() {
+            self.held.clear();
+        }
+        self.section_at = self.held.len();
+        self.held.push_str(mark);
+        opening.ahead_at = self.held.len();
+        self.place = Place::Opening(opening);
+    }
+
+    pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        let Place::Opening(mut opening) = self.place else { return pos };
+        let mut at = pos;
+        while let Some(c) = text[at..].chars().next() {
+            self.held.push(c);
+            // A blank never settles anything, and a long run of them must not be looked at again and again.
+            if is_blank(c) {
+                if opening.ahead_at + 1 == self.held.len() {
+                    opening.ahead_at = self.held.len();
+                }
+                at += 1;
+                continue;
+            }
+            match self.fit(opening) {
+                Ok(choice) => {
+                    // The body reads what was looked at.
+                    let ahead = self.held.split_off(opening.ahead_at);
+                    self.enter(opening, choice);
+                    self.advance(&ahead, out);
+                    return at + c.len_utf8();
+                }
+                Err(Fit::Unsure) => at += c.len_utf8(),
+                Err(_) => {
+                    self.held.pop();
+                    self.not_opened(opening, out);
+                    return at;
+                }
+            }
+        }
+        self.place = Place::Opening(opening);
+        at
+    }
+
+    /// The first choice that fits what lies ahead, as long as none before it is unsure.
+    fn fit(&self, opening: Opening) -> Result<Choice, Fit> {
+        let ahead = &self.held[opening.ahead_at..];
+        for choice in self.live.choices(opening.mark) {
+            match choice.then.fits(ahead) {
+                Fit::Yes => return Ok(*choice),
+                Fit::Unsure => return Err(Fit::Unsure),
+                Fit::No => {}
+            }
+        }
+        Err(Fit::No)
+    }
+
+    /// A call begins; where it may be a quotation, it is put on trial.
+    fn enter(&mut self, opening: Opening, choice: Choice) {
+        if self.trial.is_none() {
+            self.trial = match (opening.mark, self.code) {
+                (Mark::Alone, _) => Some(Trial::Alone),
+                (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
+                _ if self.speech.in_reasoning() => Some(Trial::Reasoning),
+                (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
+                (_, Code::None) => None,
+            };
+        }
+        if let Code::Fence { ticks, .. } = self.code {
+            self.code = Code::Fence { ticks, headed: false };
+            if let Some(Trial::Fence { closed, .. }) = &mut self.trial {
+                *closed = false;
+            }
+        }
+        if self.trial.is_some() {
+            self.calls.wait();
+        }
+        self.speech.replan(self.trial.is_some());
+        self.calls.speaking = choice.dialect.name;
+        self.body = Some(Body::new(choice.grammar, Self::standing(&opening)));
+        self.place = Place::Section;
+    }
+
+    /// What follows the mark does not make it one.
+    fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
+        self.place = Place::Prose;
+        if let Mark::Fence(_) = opening.mark {
+            // A tagged call may still be all the fence holds, so its first line stays held back.
+            return;
+        }
+        let text = self.held.split_off(self.section_at);
+        self.let_head_go(out);
+        self.line.see_lines(&text);
+        self.say(&text, out);
+    }
+
+    /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
+    pub(super) fn unopened(&mut self, opening: Opening, out: &mut Out<'_>) {
+        if opening.is_tag() {
+            let tag = self.held.split_off(self.section_at);
+            self.calls.give_up(Dropped::Cut, tag.trim_end(), true, out);
+            return;
+        }
+        self.not_opened(opening, out);
+    }
+}

@@ -1,0 +1,133 @@
+//! Prose: the search for anything that is not.
+
+use super::{Code, Opening, Parser};
+use crate::calls::Out;
+use crate::marker::ROOT;
+
+impl Parser {
+    /// Reads prose from `pos` up to the next thing of interest or the end of the chunk.
+    pub(super) fn prose(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        let live = self.live;
+        let markers = &live.markers;
+        let bytes = text.as_bytes();
+        let mut node = self.node;
+        let mut at = pos;
+        // What has not gone out yet begins here, and what the line has not seen yet.
+        let mut from = pos;
+        let mut line_from = pos;
+        loop {
+            if node == ROOT {
+                match bytes[at..].iter().position(|b| live.stops[*b as usize]) {
+                    Some(run) => at += run,
+                    None => at = bytes.len(),
+                }
+            }
+            let Some(&byte) = bytes.get(at) else { break };
+            let next = markers.step(node, byte);
+            if node != ROOT && markers.depth(next) != markers.depth(node) + 1 {
+                // What seemed to be a marker is none. A bracket that began it may begin an unmarked call.
+                let prefix = markers.prefix(node);
+                let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
+                let start = at - (prefix.len() - self.carried);
+                if prefix.starts_with('[') {
+                    self.line.see(&bytes[line_from..start]);
+                    self.say_before_judging(text, &mut from, start, out);
+                }
+                if prefix.starts_with('[') && self.may_stand_alone(b'[', Some(second)) {
+                    self.say(&text[from..start], out);
+                    self.stand_alone();
+                    self.advance(prefix, out);
+                    return at;
+                }
+                if self.carried > 0 {
+                    let gone = self.carried + (at + 1 - pos) - markers.depth(next);
+                    let gone = gone.min(self.carried);
+                    let released = markers.beginning(node, gone);
+                    self.line.see(released.as_bytes());
+                    self.say(released, out);
+                    self.carried -= gone;
+                }
+            }
+            node = next;
+            at += 1;
+            if let Some(marker) = markers.hit(node) {
+                let mark = markers.text(marker);
+                let start = at - (mark.len() - self.carried);
+                self.line.see(&bytes[line_from..start]);
+                self.say_before_judging(text, &mut from, start, out);
+                if self.hears(marker) {
+                    self.say(&text[from..start], out);
+                    self.node = ROOT;
+                    self.carried = 0;
+                    self.mark(marker, out);
+                    return at;
+                }
+                self.say(&mark[..self.carried], out);
+                self.carried = 0;
+                self.line.see(mark.as_bytes());
+                node = ROOT;
+            } else if node == ROOT {
+                match byte {
+                    b'\n' => {
+                        if self.code != Code::None {
+                            self.say(&text[from..at], out);
+                            from = at;
+                            self.line_over(out);
+                        }
+                        self.line = Default::default();
+                        line_from = at;
+                    }
+                    b'`' => {
+                        self.line.see(&bytes[line_from..at - 1]);
+                        self.say(&text[from..at - 1], out);
+                        self.begin_ticks();
+                        return at - 1;
+                    }
+                    b'{' | b'[' => {
+                        self.line.see(&bytes[line_from..at - 1]);
+                        self.say_before_judging(text, &mut from, at - 1, out);
+                        if self.may_stand_alone(byte, bytes.get(at).copied()) {
+                            self.say(&text[from..at - 1], out);
+                            self.stand_alone();
+                            return at - 1;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let depth = markers.depth(node);
+        let certain = at - (depth - self.carried);
+        self.node = node;
+        self.carried = depth;
+        self.line.see(&bytes[line_from..certain]);
+        self.say(&text[from..certain], out);
+        at
+    }
+
+    /// Text before a mark may settle a trial, and with it what the mark means; so it goes first.
+    fn say_before_judging(&mut self, text: &str, from: &mut usize, to: usize, out: &mut Out<'_>) {
+        if self.trial.is_some() || self.is_headed() {
+            self.say(&text[*from..to], out);
+            *from = to;
+        }
+    }
+
+    /// Whether an unmarked call may begin with these two bytes, here.
+    fn may_stand_alone(&self, first: u8, second: Option<u8>) -> bool {
+        self.code == Code::None
+            && !self.line.is_quoted()
+            && self.trial.is_none()
+            && !self.speech.in_reasoning()
+            && self.live.alone.iter().any(|choice| match second {
+                Some(second) => choice.then.may_begin(first, second),
+                None => true,
+            })
+    }
+
+    fn stand_alone(&mut self) {
+        self.node = ROOT;
+        self.carried = 0;
+        self.open(Opening::alone(), "");
+    }
+}

@@ -1,0 +1,190 @@
+//! Text on its way out: answer or reasoning, and which blanks are only framing.
+//!
+//! Blanks around reasoning, and blanks that stand alone between calls, belong to the markup. So a run of blanks is
+//! held back where it may be framing, and nowhere else.
+
+use super::{Parser, Trial};
+use crate::Piece;
+use crate::calls::Out;
+use crate::dialect::is_blank;
+
+pub(super) struct Speech {
+    channel: Channel,
+    gap: Gap,
+    /// Blanks that may be framing.
+    blanks: String,
+    /// Nothing needs care: text is answer and goes straight out.
+    plain: bool,
+}
+
+enum Channel {
+    Answer,
+    /// Up to this mark; where the prompt opened it, up to any.
+    Reasoning {
+        close: Option<&'static str>,
+    },
+}
+
+/// What the text follows, as long as only blanks have come since.
+#[derive(Clone, Copy, PartialEq)]
+enum Gap {
+    None,
+    Start,
+    Call,
+    /// The end of reasoning, or its beginning: blanks here are framing.
+    Reasoning,
+}
+
+impl Speech {
+    pub(super) fn new(reasoning_open: bool) -> Self {
+        Self {
+            channel: match reasoning_open {
+                true => Channel::Reasoning { close: None },
+                false => Channel::Answer,
+            },
+            gap: if reasoning_open { Gap::Reasoning } else { Gap::Start },
+            blanks: String::new(),
+            plain: false,
+        }
+    }
+
+    pub(super) fn in_reasoning(&self) -> bool {
+        matches!(self.channel, Channel::Reasoning { .. })
+    }
+
+    /// Whether this mark ends the reasoning that is open.
+    pub(super) fn ends_with(&self, mark: &str) -> bool {
+        matches!(self.channel, Channel::Reasoning { close } if close.is_none_or(|close| close == mark))
+    }
+
+    pub(super) fn open_reasoning(&mut self, close: &'static str, out: &mut Out<'_>) {
+        if self.gap == Gap::Call {
+            self.blanks.clear();
+        }
+        self.flush(out);
+        self.channel = Channel::Reasoning { close: Some(close) };
+        self.framed();
+    }
+
+    pub(super) fn close_reasoning(&mut self) {
+        self.channel = Channel::Answer;
+        self.framed();
+    }
+
+    /// A closing mark where nothing is open.
+    pub(super) fn stray_close(&mut self) {
+        self.framed();
+    }
+
+    fn framed(&mut self) {
+        self.blanks.clear();
+        self.gap = Gap::Reasoning;
+        self.plain = false;
+    }
+
+    pub(super) fn after_call(&mut self) {
+        self.blanks.clear();
+        self.gap = Gap::Call;
+        self.plain = false;
+    }
+
+    pub(super) fn replan(&mut self, careful: bool) {
+        self.plain = !careful && self.gap == Gap::None && !self.in_reasoning();
+    }
+
+    fn flush(&mut self, out: &mut Out<'_>) {
+        if !self.blanks.is_empty() {
+            self.give(&self.blanks, out);
+            self.blanks.clear();
+        }
+    }
+
+    fn give(&self, text: &str, out: &mut Out<'_>) {
+        if text.is_empty() {
+            return;
+        }
+        out(match self.channel {
+            Channel::Answer => Piece::Text(text),
+            Channel::Reasoning { .. } => Piece::Reasoning(text),
+        });
+    }
+
+    fn say(&mut self, text: &str, out: &mut Out<'_>) {
+        let mut text = text;
+        if self.gap != Gap::None {
+            let ink = text.trim_start_matches(is_blank);
+            if self.gap == Gap::Reasoning {
+                text = ink;
+            }
+            if ink.is_empty() {
+                self.blanks.push_str(text);
+                return;
+            }
+            self.gap = Gap::None;
+        }
+        if !self.in_reasoning() {
+            self.flush(out);
+            self.give(text, out);
+            self.plain = true;
+            return;
+        }
+        // Line breaks at the end of reasoning are framing; whether this is the end, the next text shows.
+        let ink = text.trim_end_matches(is_blank).len();
+        if ink > 0 {
+            self.flush(out);
+        }
+        let framing = match self.blanks.is_empty() {
+            true => text[ink..].find('\n').map_or(text.len(), |at| ink + at),
+            false => 0,
+        };
+        self.give(&text[..framing], out);
+        self.blanks.push_str(&text[framing..]);
+    }
+
+    /// The message is over. Blanks that were all of it are its text.
+    pub(super) fn end(&mut self, any_calls: bool, out: &mut Out<'_>) {
+        if self.gap == Gap::Start && !any_calls {
+            self.flush(out);
+        }
+        self.blanks.clear();
+    }
+}
+
+impl Parser {
+    /// Gives text out, or keeps it while a trial is on.
+    #[inline]
+    pub(super) fn say(&mut self, text: &str, out: &mut Out<'_>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.speech.plain {
+            out(Piece::Text(text));
+            return;
+        }
+        self.say_with_care(text, out);
+    }
+
+    fn say_with_care(&mut self, text: &str, out: &mut Out<'_>) {
+        self.let_head_go(out);
+        match self.trial {
+            None => {}
+            Some(Trial::Alone | Trial::Fence { .. }) => {
+                if text.chars().all(is_blank) {
+                    self.held.push_str(text);
+                    return;
+                }
+                self.reject(out);
+            }
+            Some(Trial::Inline(_) | Trial::Reasoning) => {
+                let from = self.held.len();
+                self.held.push_str(text);
+                self.calls.text_waits(from..self.held.len());
+                return;
+            }
+        }
+        self.speech.say(text, out);
+        if self.trial.is_some() || self.is_headed() {
+            self.speech.plain = false;
+        }
+    }
+}

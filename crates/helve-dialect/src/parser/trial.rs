@@ -1,0 +1,92 @@
+//! Calls on trial: meant or quoted?
+//!
+//! Until that is settled, everything read is held. Accepted, the calls and the text between them go out; rejected,
+//! the held text goes out as it was written, and nothing has happened.
+
+use super::{Code, Parser};
+use crate::calls::{Out, Waiting};
+use crate::{Dropped, End};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trial {
+    /// Unmarked: rejected by any text after it.
+    Alone,
+    /// In a fence: rejected by any text after it, inside the fence or behind.
+    Fence { ticks: usize, closed: bool },
+    /// Behind an odd run of backticks: rejected by another on the same line.
+    Inline(usize),
+    /// In open reasoning: rejected by the end of the reasoning.
+    Reasoning,
+}
+
+impl Parser {
+    /// Nothing on trial was a call.
+    pub(super) fn reject(&mut self, out: &mut Out<'_>) {
+        let Some(trial) = self.trial.take() else {
+            self.let_head_go(out);
+            return;
+        };
+        self.drop_waiting(out);
+        if let Trial::Fence { ticks, closed: false } = trial {
+            self.code = Code::Fence { ticks, headed: false };
+        }
+        self.release_held(out);
+    }
+
+    pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
+        for waiting in self.calls.settled() {
+            if let Waiting::Call(index, call) = waiting {
+                self.calls.dropped(index, Some(&call.name), Dropped::Quoted, "", out);
+            }
+        }
+        self.calls.give_up(Dropped::Quoted, "", false, out);
+    }
+
+    /// Everything on trial was meant.
+    pub(super) fn accept(&mut self, out: &mut Out<'_>) {
+        if self.trial.take() == Some(Trial::Reasoning) {
+            self.speech.close_reasoning();
+        }
+        let held = std::mem::take(&mut self.held);
+        for waiting in self.calls.settled() {
+            match waiting {
+                Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Call(index, call) => {
+                    self.calls.finished(index, call, out);
+                    self.speech.after_call();
+                }
+            }
+        }
+        self.speech.replan(false);
+    }
+
+    /// The stream is over, and with it every trial. Where it was cut, nobody knows what would have followed.
+    pub(super) fn settle(&mut self, end: End, out: &mut Out<'_>) {
+        if self.trial.is_none() {
+            return;
+        }
+        if end == End::Normal {
+            self.accept(out);
+            return;
+        }
+        self.trial = None;
+        let held = std::mem::take(&mut self.held);
+        for waiting in self.calls.settled() {
+            match waiting {
+                Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Call(index, call) => {
+                    self.calls.dropped(index, Some(&call.name), Dropped::Cut, &held, out);
+                }
+            }
+        }
+    }
+
+    /// Gives out the held text as text.
+    pub(super) fn release_held(&mut self, out: &mut Out<'_>) {
+        let mut held = std::mem::take(&mut self.held);
+        self.speech.replan(false);
+        self.say(&held, out);
+        held.clear();
+        self.held = held;
+    }
+}

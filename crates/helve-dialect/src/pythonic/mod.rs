@@ -1,0 +1,345 @@
+//! Calls written as Python: `f(a=1, b="x")`, one or many, in brackets or not.
+//!
+//! Arguments are turned into JSON as they stream. Only literals count: a name, a sum or a nested call as a value is
+//! a program, not a call. Arguments without names fill the tool's required parameters in their order.
+
+pub(crate) mod tool_code;
+
+use crate::body::{Closer, Ending, Rest, Standing, Step};
+use crate::calls::Report;
+use crate::coerce::quoted;
+use crate::dialect::is_blank;
+use crate::literal::{Literal, Taken};
+use crate::{Dropped, End};
+
+/// What encloses the calls, and what is left out of their names.
+pub(crate) struct PythonGrammar {
+    /// The closing tags; the section may end without one.
+    pub(crate) close: &'static [&'static str],
+    /// Modules that models put before the name.
+    pub(crate) prefixes: &'static [&'static str],
+}
+
+pub(crate) struct PythonBody {
+    grammar: &'static PythonGrammar,
+    standing: Standing,
+    state: State,
+    closer: Closer,
+    /// A name, as far as it was read.
+    token: String,
+    literal: Literal,
+    /// JSON of the value being read, and how much of it was reported.
+    value: String,
+    reported: usize,
+    arguments: usize,
+    unnamed: usize,
+    /// Brackets and `print(`s open around the call.
+    around: usize,
+    calls: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Between,
+    Comment,
+    Name,
+    AfterName,
+    Argument,
+    Key,
+    AfterKey,
+    Value,
+    AfterValue,
+    /// A call is whole and counts as soon as anything follows it.
+    Ready,
+    Closing,
+    /// What is read is no call, whatever it is; only the closing tag ends it.
+    Broken,
+}
+
+impl PythonBody {
+    pub(crate) fn new(grammar: &'static PythonGrammar, standing: Standing) -> Self {
+        Self {
+            grammar,
+            standing,
+            state: State::Between,
+            closer: Closer::default(),
+            token: String::new(),
+            literal: Literal::python(),
+            value: String::new(),
+            reported: 0,
+            arguments: 0,
+            unnamed: 0,
+            around: 0,
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut pos = from;
+        let step = loop {
+            let Some(c) = text[pos..].chars().next() else {
+                break Step::More;
+            };
+            if self.state == State::Value {
+                match self.value(text, &mut pos, report) {
+                    Some(step) => break step,
+                    None => continue,
+                }
+            }
+            match self.step(c, report) {
+                Next::Take => pos += c.len_utf8(),
+                Next::Again => {}
+                Next::Close => {
+                    report.held.push_str(&text[from..pos]);
+                    return self.close(text, pos, report);
+                }
+                Next::Refuse => break Step::NotACall(Rest::at(pos)),
+            }
+        };
+        let end = match step {
+            Step::NotACall(rest) => rest.pos,
+            _ => text.len(),
+        };
+        report.held.push_str(&text[from..end]);
+        step
+    }
+
+    fn step(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
+        match self.state {
+            State::Between => self.between(c),
+            State::Comment => {
+                if c == '\n' {
+                    self.state = State::Between;
+                }
+                Next::Take
+            }
+            State::Name => match c {
+                _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
+                _ => self.go(State::AfterName),
+            },
+            State::AfterName => match c {
+                '(' => self.open(report),
+                // `result = f(…)`: what the result is called does not matter.
+                '=' => self.go_taking(State::Between),
+                _ if is_blank(c) => Next::Take,
+                _ => self.broken(report),
+            },
+            State::Argument => match c {
+                ')' => self.end_call(report),
+                _ if is_blank(c) => Next::Take,
+                _ if c.is_alphabetic() || c == '_' => {
+                    self.token.clear();
+                    self.go(State::Key)
+                }
+                _ => self.unnamed(report),
+            },
+            State::Key => match c {
+                _ if is_name(c) => self.collect(c),
+                _ => self.go(State::AfterKey),
+            },
+            State::AfterKey => match c {
+                '=' => {
+                    let key = std::mem::take(&mut self.token);
+                    self.begin_value(&key, report);
+                    Next::Take
+                }
+                _ if is_blank(c) => Next::Take,
+                _ => self.unnamed(report),
+            },
+            State::AfterValue => match c {
+                ',' => self.go_taking(State::Argument),
+                ')' => self.end_call(report),
+                _ if is_blank(c) => Next::Take,
+                _ => self.broken(report),
+            },
+            State::Ready => match c {
+                _ if is_blank(c) => Next::Take,
+                _ => {
+                    self.calls += 1;
+                    report.finish();
+                    self.go(State::Between)
+                }
+            },
+            State::Value | State::Closing | State::Broken => Next::Close,
+        }
+    }
+
+    fn between(&mut self, c: char) -> Next {
+        match c {
+            '#' => self.go_taking(State::Comment),
+            '[' => {
+                self.around += 1;
+                Next::Take
+            }
+            ']' | ')' if self.around > 0 => {
+                self.around -= 1;
+                Next::Take
+            }
+            ',' | ';' if self.calls > 0 => Next::Take,
+            _ if is_blank(c) => Next::Take,
+            _ if c.is_alphabetic() || c == '_' => {
+                self.token.clear();
+                self.go(State::Name)
+            }
+            _ => Next::Close,
+        }
+    }
+
+    fn open(&mut self, report: &mut Report<'_, '_>) -> Next {
+        if self.token == "print" {
+            self.around += 1;
+            return self.go_taking(State::Between);
+        }
+        let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
+        let name = prefix.unwrap_or(&self.token);
+        if !self.standing.admits(name, report.tools) {
+            return Next::Refuse;
+        }
+        report.name(name);
+        self.arguments = 0;
+        self.unnamed = 0;
+        self.go_taking(State::Argument)
+    }
+
+    /// An argument without a name, or a word that began like one.
+    fn unnamed(&mut self, report: &mut Report<'_, '_>) -> Next {
+        let word = std::mem::take(&mut self.token);
+        let positions = report.named().map(|name| report.tools.positions(name));
+        let Some(key) = positions.and_then(|names| names.get(self.unnamed).cloned()) else {
+            return self.broken(report);
+        };
+        self.unnamed += 1;
+        self.begin_value(&key, report);
+        match self.literal.feed(&word, 0, &mut self.value) {
+            Taken::All => Next::Again,
+            _ => self.broken(report),
+        }
+    }
+
+    fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {
+        report.arguments(if self.arguments == 0 { "{" } else { ", " });
+        report.arguments(&quoted(key));
+        report.arguments(": ");
+        self.arguments += 1;
+        self.literal = Literal::python();
+        self.value.clear();
+        self.reported = 0;
+        self.state = State::Value;
+    }
+
+    fn value(&mut self, text: &str, pos: &mut usize, report: &mut Report<'_, '_>) -> Option<Step> {
+        let taken = self.literal.feed(text, *pos, &mut self.value);
+        let certain = match taken {
+            Taken::All => self.literal.certain(self.value.len()),
+            _ => self.value.len(),
+        };
+        report.arguments(&self.value[self.reported..certain]);
+        self.reported = certain;
+        match taken {
+            Taken::All => return Some(Step::More),
+            Taken::UpTo(at) => {
+                *pos = at;
+                self.state = State::AfterValue;
+            }
+            Taken::Bad(at) => {
+                *pos = at;
+                if self.broken(report) == Next::Refuse {
+                    return Some(Step::NotACall(Rest::at(at)));
+                }
+            }
+        }
+        None
+    }
+
+    fn end_call(&mut self, report: &mut Report<'_, '_>) -> Next {
+        report.arguments(if self.arguments == 0 { "{}" } else { "}" });
+        self.go_taking(State::Ready)
+    }
+
+    /// A closing tag, or else the end of the section before it.
+    fn close(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let carried = self.closer.seen();
+        for (at, byte) in text.bytes().enumerate().skip(from) {
+            let seen = self.closer.seen();
+            let prefix = self.closer.prefix(self.grammar.close);
+            if self.closer.step(self.grammar.close, byte).is_some() {
+                report.held.push_str(&text[from..at + 1]);
+                return self.over(at + 1, report);
+            }
+            if self.state == State::Broken || self.closer.seen() == seen + 1 {
+                continue;
+            }
+            let end = if carried > 0 { at } else { from };
+            report.held.push_str(&text[from..end]);
+            let rest = Rest { back: if carried > 0 { prefix } else { "" }, pos: end };
+            return match self.calls {
+                0 => Step::NotACall(rest),
+                _ => Step::Done(rest),
+            };
+        }
+        if self.state != State::Broken {
+            self.state = State::Closing;
+        }
+        report.held.push_str(&text[from..]);
+        Step::More
+    }
+
+    fn over(&mut self, pos: usize, report: &mut Report<'_, '_>) -> Step {
+        if self.state == State::Broken {
+            report.give_up(Dropped::Broken);
+        } else if self.calls == 0 {
+            return Step::NotACall(Rest::at(pos));
+        }
+        Step::Done(Rest::at(pos))
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        let started = report.calls.has_started() && !report.tools.is_unknown();
+        match self.state {
+            State::Ready if end == End::Normal => {
+                report.finish();
+                Ending::Done
+            }
+            State::Between | State::Comment | State::Closing if self.calls > 0 => Ending::Done,
+            _ if self.standing == Standing::Marked || started => Ending::Cut,
+            _ => Ending::NotACall,
+        }
+    }
+
+    fn collect(&mut self, c: char) -> Next {
+        self.token.push(c);
+        Next::Take
+    }
+
+    fn go(&mut self, state: State) -> Next {
+        self.state = state;
+        Next::Again
+    }
+
+    fn go_taking(&mut self, state: State) -> Next {
+        self.state = state;
+        Next::Take
+    }
+
+    /// Before a call has named its tool, what is no call is text.
+    fn broken(&mut self, report: &Report<'_, '_>) -> Next {
+        if self.standing == Standing::Alone || report.named().is_none() {
+            return Next::Refuse;
+        }
+        self.go(State::Broken)
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[derive(PartialEq)]
+enum Next {
+    Take,
+    /// The state changed; the same character is judged again.
+    Again,
+    /// Nothing but the closing tag can stand here.
+    Close,
+    Refuse,
+}

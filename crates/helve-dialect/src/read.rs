@@ -1,0 +1,98 @@
+//! Complete mode: a whole text at once, by the same automaton.
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+
+use crate::{Dropped, End, ParsedCall, Parser, Piece, Reading, json};
+
+/// A whole message, read. Serialised, it is what `helve parse` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadResult {
+    pub content: String,
+    pub reasoning: String,
+    pub calls: Vec<ParsedCall>,
+    /// What looked like a call and was none, except quotations.
+    pub dropped: Vec<DroppedCall>,
+    pub dialect: Option<&'static str>,
+    pub complete: bool,
+}
+
+/// A call that cannot be run, and what the model wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedCall {
+    pub name: Option<String>,
+    pub why: Dropped,
+    pub text: String,
+}
+
+/// Reads a whole text, in pieces of `chunk` characters if given; the result is the same either way.
+///
+/// ```
+/// use helve_dialect::{Reading, Tools, read};
+///
+/// let text = "Let me look.\n<tool_call>{\"name\": \"search\", \"arguments\": {\"q\": \"rust\"}}</tool_call>";
+/// let result = read(text, Reading::any(Tools::unknown()), Some(3));
+/// assert_eq!(result.content, "Let me look.\n");
+/// assert_eq!(result.calls[0].name, "search");
+/// assert_eq!(result.dialect, Some("hermes"));
+/// ```
+pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
+    let mut parser = Parser::new(reading);
+    let mut result = ReadResult::default();
+    let mut take = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => result.content.push_str(text),
+        Piece::Reasoning(text) => result.reasoning.push_str(text),
+        Piece::CallFinished { call, .. } => result.calls.push(call),
+        Piece::CallDropped { name, why, text, .. } if why != Dropped::Quoted => {
+            result.dropped.push(DroppedCall { name: name.map(str::to_owned), why, text: text.to_owned() })
+        }
+        Piece::CallStarted { .. } | Piece::CallArguments { .. } | Piece::CallDropped { .. } => {}
+    };
+    match chunk {
+        None => parser.feed(text, &mut take),
+        Some(chunk) => chunks(text, chunk).for_each(|piece| parser.feed(piece, &mut take)),
+    }
+    let finding = parser.finish(End::Normal, &mut take);
+    result.dialect = finding.dialect;
+    result.complete = finding.complete;
+    result
+}
+
+/// The text in pieces of so many characters.
+fn chunks(text: &str, chars: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.char_indices().nth(chars.max(1)).map_or(rest.len(), |(at, _)| at);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+impl Serialize for ReadResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut result = serializer.serialize_struct("ReadResult", 5)?;
+        result.serialize_field("content", &self.content)?;
+        result.serialize_field("reasoning", &self.reasoning)?;
+        result.serialize_field("calls", &self.calls)?;
+        result.serialize_field("dialect", &self.dialect)?;
+        result.serialize_field("complete", &self.complete)?;
+        result.end()
+    }
+}
+
+impl Serialize for ParsedCall {
+    /// Name and arguments; the arguments as JSON on one line, every digit kept.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let arguments =
+            RawValue::from_string(json::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
+        let mut call = serializer.serialize_struct("ParsedCall", 2)?;
+        call.serialize_field("name", &self.name)?;
+        call.serialize_field("arguments", &arguments)?;
+        call.end()
+    }
+}

@@ -1,0 +1,189 @@
+//! The tools a model may call, as far as reading its text needs them: names and parameter schemas.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::coerce;
+
+/// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
+/// untyped values are typed.
+#[derive(Debug, Clone, Default)]
+pub struct Tools(Option<Arc<Declared>>);
+
+#[derive(Debug)]
+struct Declared {
+    schemas: HashMap<String, Value>,
+    /// Names without case and separators.
+    folded: HashMap<String, Nearest>,
+    names: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Nearest {
+    One(String),
+    Several,
+}
+
+/// Why a list of declarations could not be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ToolsError {
+    #[error("tools must be a list of function declarations")]
+    NotAList,
+    #[error("tool {index} has no name")]
+    NoName { index: usize },
+}
+
+impl Tools {
+    /// Nothing is known about the tools: any name may be one, and shape alone decides.
+    pub fn unknown() -> Self {
+        Self(None)
+    }
+
+    /// Exactly these tools exist. With none at all, nothing unmarked is ever a call.
+    pub fn new(specs: impl IntoIterator<Item = (String, Value)>) -> Self {
+        let mut declared = Declared { schemas: HashMap::new(), folded: HashMap::new(), names: Vec::new() };
+        for (name, schema) in specs {
+            let nearest = match declared.folded.remove(&folded(&name)) {
+                Some(Nearest::One(other)) if other != name => Nearest::Several,
+                Some(Nearest::Several) => Nearest::Several,
+                _ => Nearest::One(name.clone()),
+            };
+            declared.folded.insert(folded(&name), nearest);
+            if declared.schemas.insert(name.clone(), schema).is_none() {
+                declared.names.push(name);
+            }
+        }
+        Self(Some(Arc::new(declared)))
+    }
+
+    /// Reads OpenAI function declarations, wrapped in `{"type": "function", "function": …}` or plain. `null` and
+    /// an empty list say nothing about the tools.
+    pub fn from_openai(declarations: &Value) -> Result<Self, ToolsError> {
+        let list = match declarations {
+            Value::Null => return Ok(Self::unknown()),
+            Value::Array(list) if list.is_empty() => return Ok(Self::unknown()),
+            Value::Array(list) => list,
+            _ => return Err(ToolsError::NotAList),
+        };
+        let mut specs = Vec::with_capacity(list.len());
+        for (index, declaration) in list.iter().enumerate() {
+            let function = declaration.get("function").unwrap_or(declaration);
+            let name = function.get("name").and_then(Value::as_str);
+            let name = name.ok_or(ToolsError::NoName { index })?;
+            let schema = function.get("parameters").or_else(|| function.get("input_schema"));
+            specs.push((name.to_owned(), schema.cloned().unwrap_or(Value::Null)));
+        }
+        Ok(Self::new(specs))
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The declared names, in the order given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|d| &d.names).map(String::as_str)
+    }
+
+    /// The declared tool that is meant: the same name, or the only one that differs in case and separators.
+    pub fn resolve(&self, name: &str) -> Option<&str> {
+        let declared = self.0.as_deref()?;
+        if let Some((name, _)) = declared.schemas.get_key_value(name) {
+            return Some(name);
+        }
+        match declared.folded.get(&folded(name)) {
+            Some(Nearest::One(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The JSON Schema of the tool's parameters.
+    pub fn schema(&self, name: &str) -> Option<&Value> {
+        self.0.as_deref()?.schemas.get(self.resolve(name)?)
+    }
+
+    /// Whether the tool declares a parameter of this name.
+    pub fn has_parameter(&self, tool: &str, parameter: &str) -> bool {
+        let properties = self.schema(tool).and_then(|s| s.get("properties"));
+        properties.is_some_and(|p| p.get(parameter).is_some())
+    }
+
+    /// The names that arguments without names fill, in their order: the required ones, or the only one.
+    pub(crate) fn positions(&self, tool: &str) -> Vec<String> {
+        let Some(schema) = self.schema(tool) else {
+            return Vec::new();
+        };
+        let required = schema.get("required").and_then(Value::as_array);
+        let required: Vec<String> =
+            required.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        if !required.is_empty() {
+            return required;
+        }
+        match schema.get("properties").and_then(Value::as_object) {
+            Some(properties) if properties.len() == 1 => properties.keys().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
+    /// type stays the string it is; where no schema is known, JSON is read as JSON.
+    pub fn typed(&self, tool: &str, parameter: &str, written: &str) -> String {
+        match self.schema(tool) {
+            Some(schema) => coerce::by_schema(written, coerce::parameter(schema, parameter), schema),
+            None => coerce::by_look(written),
+        }
+    }
+}
+
+/// Names that differ only in case and separators fold to the same text.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_resolved_when_only_case_and_separators_differ() {
+        let tools = Tools::new(["search_web", "get-time", "getTime"].map(|n| (n.to_owned(), json!({}))));
+        assert_eq!(tools.resolve("search_web"), Some("search_web"));
+        assert_eq!(tools.resolve("SearchWeb"), Some("search_web"));
+        assert_eq!(tools.resolve("search.web"), Some("search_web"));
+        assert_eq!(tools.resolve("search"), None);
+        assert_eq!(tools.resolve("get-time"), Some("get-time"));
+        assert_eq!(tools.resolve("get_time"), None);
+        assert_eq!(Tools::unknown().resolve("search_web"), None);
+    }
+
+    #[test]
+    fn declarations_are_read_wrapped_and_plain() {
+        let tools = Tools::from_openai(&json!([
+            {"type": "function", "function": {"name": "a", "parameters": {"properties": {"x": {}}}}},
+            {"name": "b", "input_schema": {}},
+        ]))
+        .expect("is a list of tools");
+        assert_eq!(tools.names().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(tools.has_parameter("a", "x"));
+        assert!(Tools::from_openai(&json!([])).expect("says nothing").is_unknown());
+        assert_eq!(Tools::from_openai(&json!({})).map(|_| ()), Err(ToolsError::NotAList));
+        assert_eq!(
+            Tools::from_openai(&json!([{"type": "function"}])).map(|_| ()),
+            Err(ToolsError::NoName { index: 0 })
+        );
+    }
+
+    #[test]
+    fn arguments_without_names_fill_the_required_parameters() {
+        let schema = json!({"properties": {"a": {}, "b": {}}, "required": ["b", "a"]});
+        let only = json!({"properties": {"q": {}}});
+        let tools = Tools::new([("f".to_owned(), schema), ("g".to_owned(), only)]);
+        assert_eq!(tools.positions("f"), ["b", "a"]);
+        assert_eq!(tools.positions("g"), ["q"]);
+        assert_eq!(tools.positions("h"), Vec::<String>::new());
+    }
+}
