@@ -63,10 +63,14 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    pub(crate) fn new(grammar: Grammar, standing: Standing) -> Self {
-        match grammar {
-            Grammar::Json(grammar) => Self::Json(JsonBody::new(grammar, standing)),
-            Grammar::Python(grammar) => Self::Python(PythonBody::new(grammar, standing)),
+    /// Begins a section, with the buffers of the last one if it was of the same family.
+    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Standing) {
+        match (grammar, slot) {
+            (Grammar::Json(grammar), Some(Self::Json(body))) => body.restart(grammar, standing),
+            (Grammar::Json(grammar), slot) => *slot = Some(Self::Json(JsonBody::new(grammar, standing))),
+            (Grammar::Python(grammar), slot) => {
+                *slot = Some(Self::Python(PythonBody::new(grammar, standing)))
+            }
         }
     }
 
@@ -97,6 +101,12 @@ impl Closer {
     /// Takes one more byte; gives the mark once it is whole.
     pub(crate) fn step(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
         let so_far = marks.get(self.of).map_or("", |mark| *mark).as_bytes();
+        if let Some(next) = so_far.get(self.at)
+            && *next == byte
+        {
+            self.at += 1;
+            return self.whole(marks);
+        }
         let fits = |mark: &&str| {
             mark.as_bytes().get(self.at) == Some(&byte) && mark.as_bytes()[..self.at] == so_far[..self.at]
         };
@@ -111,6 +121,10 @@ impl Closer {
             }
             None => {}
         }
+        self.whole(marks)
+    }
+
+    fn whole(&mut self, marks: &[&'static str]) -> Option<&'static str> {
         let whole = marks.get(self.of).filter(|mark| mark.len() == self.at).copied();
         if whole.is_some() {
             self.at = 0;

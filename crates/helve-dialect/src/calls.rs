@@ -22,6 +22,9 @@ pub(crate) struct Calls {
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
     pub(crate) lost: bool,
+    /// Bytes that are argument text and nothing else, as long as only such come, so that they need not pass the
+    /// body. Set by the body at the end of a chunk, for the next one.
+    pub(crate) flow: Option<&'static [bool; 256]>,
     /// Bytes looked at, a second look counted again.
     pub(crate) steps: u64,
 }
@@ -79,6 +82,16 @@ impl Calls {
     pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.speaking);
         out(Piece::CallFinished { index, call });
+    }
+
+    /// More of the argument text.
+    pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
+        self.draft.arguments.push_str(text);
+        if let Some(index) = self.draft.index
+            && !text.is_empty()
+        {
+            out(Piece::CallArguments { index, text });
+        }
     }
 
     /// Gives up the call being written, if there is one, and one that never started if there must be.
@@ -147,13 +160,7 @@ impl Report<'_, '_> {
 
     /// More of the argument text.
     pub(crate) fn arguments(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        self.calls.draft.arguments.push_str(text);
-        if let Some(index) = self.calls.draft.index {
-            (self.out)(Piece::CallArguments { index, text });
-        }
+        self.calls.flow(text, self.out);
     }
 
     pub(crate) fn arguments_so_far(&self) -> &str {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::envelope;
 use crate::json_tags::JsonGrammar;
 use crate::pythonic::PythonGrammar;
 use crate::reasoning;
@@ -59,7 +60,7 @@ pub(crate) enum Mark {
 pub(crate) enum Then {
     /// An object or an array of objects.
     Json,
-    /// The same with a quoted member's name: all that an unmarked call may begin with.
+    /// The same with the name of a call's member: all that an unmarked call may begin with.
     Object,
     /// A name, or a list or comment before it.
     Python,
@@ -75,35 +76,42 @@ pub(crate) enum Fit {
 }
 
 impl Then {
-    /// Judges the text behind the mark, which does not begin with a blank.
+    /// Judges the text behind the mark, blanks left out.
     pub(crate) fn fits(self, text: &str) -> Fit {
-        let mut chars = text.chars();
-        let Some(first) = chars.next() else {
+        let Some(first) = text.chars().next() else {
             return Fit::Unsure;
         };
-        let next = match (self, first) {
-            (Self::Json, '{') => return Fit::Yes,
-            (Self::Json | Self::Object, '[') => '{',
-            (Self::Object, '{') => '"',
-            (Self::Python, '_' | '[' | '#') => return Fit::Yes,
-            (Self::Python, c) if c.is_alphabetic() => return Fit::Yes,
-            _ => return Fit::No,
-        };
-        let fits = match chars.find(|c| !is_blank(*c)) {
-            None => return Fit::Unsure,
-            Some(c) => c == next,
-        };
-        if fits { Fit::Yes } else { Fit::No }
+        match self {
+            Self::Python if first.is_alphabetic() || matches!(first, '_' | '[' | '#') => Fit::Yes,
+            Self::Json if first == '{' => Fit::Yes,
+            Self::Json => follows(text, "[{").map_or_else(|fit| fit, |_| Fit::Yes),
+            Self::Object => {
+                let object = text.strip_prefix('[').unwrap_or(text);
+                follows(object, "{\"").map_or_else(|fit| fit, envelope::may_begin_with)
+            }
+            Self::Python => Fit::No,
+        }
     }
 
-    /// A cheap first look at the two bytes with which an unmarked call may begin.
-    pub(crate) fn may_begin(self, first: u8, second: u8) -> bool {
-        let blank = is_blank(second as char);
-        match (self, first) {
-            (Self::Object, b'{') => blank || second == b'"',
-            (Self::Object, b'[') => blank || second == b'{',
+    /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
+    pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
+        match (self, bytes) {
+            (Self::Object, [b'{', b'"', letter, ..]) => letter.is_ascii_lowercase(),
+            (Self::Object, [b'{', second, ..]) => *second == b'"' || is_blank(*second as char),
+            (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
+            (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
+            (Self::Object, _) => true,
             _ => false,
         }
+    }
+}
+
+/// What follows the beginning that must be there.
+fn follows<'t>(text: &'t str, beginning: &str) -> Result<&'t str, Fit> {
+    match text.strip_prefix(beginning) {
+        Some(rest) => Ok(rest),
+        None if beginning.starts_with(text) => Err(Fit::Unsure),
+        None => Err(Fit::No),
     }
 }
 
@@ -136,9 +144,12 @@ mod tests {
         assert_eq!(Then::Json.fits("[1"), Fit::No);
         assert_eq!(Then::Python.fits("f("), Fit::Yes);
         assert_eq!(Then::Object.fits("{"), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{ \n\""), Fit::Yes);
         assert_eq!(Then::Object.fits("{a"), Fit::No);
-        assert_eq!(Then::Object.fits("[{"), Fit::Yes);
+        assert_eq!(Then::Object.fits("[{"), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{\"na"), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{\"name\""), Fit::Yes);
+        assert_eq!(Then::Object.fits("{\"names\""), Fit::No);
+        assert_eq!(Then::Object.fits("{\"age"), Fit::No);
         assert_eq!(Then::Object.fits("[1"), Fit::No);
     }
 }

@@ -5,6 +5,7 @@
 //! one pass, in any order of members, while the text streams.
 
 use crate::calls::Report;
+use crate::dialect::Fit;
 use crate::json::{self, Event, Faults, Kind, Scan};
 use crate::repair;
 use crate::unescape::Unescape;
@@ -90,22 +91,55 @@ enum Field {
     Known,
 }
 
+/// Every member that envelopes are known to have, the most frequent first.
+const FIELDS: &[(&str, Field)] = &[
+    ("name", Field::Name),
+    ("arguments", Field::Arguments),
+    ("parameters", Field::Arguments),
+    ("id", Field::Id),
+    ("type", Field::Known),
+    ("function", Field::Function),
+    ("tool_calls", Field::Calls),
+    ("tool", Field::Tool),
+    ("tool_name", Field::Tool),
+    ("toolName", Field::Tool),
+    ("function_name", Field::Tool),
+    ("action", Field::Tool),
+    ("function_call", Field::Function),
+    ("tool_call", Field::Function),
+    ("args", Field::Arguments),
+    ("params", Field::Arguments),
+    ("input", Field::Arguments),
+    ("tool_input", Field::Arguments),
+    ("action_input", Field::Arguments),
+    ("function_calls", Field::Calls),
+    ("toolCalls", Field::Calls),
+    ("call_id", Field::Id),
+    ("tool_call_id", Field::Id),
+    ("toolCallId", Field::Id),
+    ("index", Field::Known),
+    ("role", Field::Known),
+    ("content", Field::Known),
+    ("thought", Field::Known),
+    ("thoughts", Field::Known),
+    ("reasoning", Field::Known),
+    ("description", Field::Known),
+];
+
 impl Field {
     fn of(key: &str) -> Self {
-        match key {
-            "name" => Self::Name,
-            "tool" | "tool_name" | "toolName" | "function_name" | "action" => Self::Tool,
-            "function" | "function_call" | "tool_call" => Self::Function,
-            "arguments" | "parameters" | "args" | "params" | "input" | "tool_input" | "action_input" => {
-                Self::Arguments
-            }
-            "tool_calls" | "function_calls" | "toolCalls" => Self::Calls,
-            "id" | "call_id" | "tool_call_id" | "toolCallId" => Self::Id,
-            "type" | "index" | "role" | "content" | "thought" | "thoughts" | "reasoning" | "description" => {
-                Self::Known
-            }
-            _ => Self::Other,
-        }
+        let known = FIELDS.iter().find(|(name, _)| *name == key);
+        known.map_or(Self::Other, |(_, field)| *field)
+    }
+}
+
+/// Whether an envelope may begin with a member whose name begins so; a quote ends the name.
+pub(crate) fn may_begin_with(key: &str) -> Fit {
+    match key.split_once('"') {
+        Some((key, _)) if Field::of(key) == Field::Other => Fit::No,
+        Some(_) => Fit::Yes,
+        None if FIELDS.iter().any(|(name, _)| name.starts_with(key)) => Fit::Unsure,
+        None => Fit::No,
     }
 }
 
@@ -141,6 +175,28 @@ impl Envelope {
             capture: String::new(),
             encoded: Unescape::default(),
         }
+    }
+
+    /// Begins anew, with the buffers it has.
+    pub(crate) fn restart(&mut self) {
+        self.scan = Scan::new(1);
+        self.base = 0;
+        self.inner = false;
+        self.wrapper = false;
+        self.recognised = false;
+        self.field = Field::Other;
+        self.into = Into::Nowhere;
+    }
+
+    /// Whether plain text from here on is nothing but argument text.
+    pub(crate) fn flows(&self) -> bool {
+        let through = match self.into {
+            Into::Arguments => true,
+            Into::Encoded => self.encoded.is_plain(),
+            Into::Member => self.call.form == Form::Flat,
+            _ => false,
+        };
+        through && self.scan.in_plain_text()
     }
 
     /// Whether it has shown itself to be meant as a call, well or badly written.
@@ -323,7 +379,7 @@ impl Envelope {
             Into::Name { strong } => self.name_read(strong, report),
             Into::Id => {
                 if let Some(id) = json::unquoted(&self.capture) {
-                    report.id(id);
+                    report.id(id.into_owned());
                 }
                 true
             }
@@ -353,15 +409,17 @@ impl Envelope {
         self.call.described |= key == "description";
         self.call.parameters |= key == "parameters";
         // Unmarked JSON whose members are no call's is an answer in JSON, and should not be held back.
-        let is_argument = match self.call.naming {
+        if !self.gated || self.field != Field::Other {
+            return true;
+        }
+        match self.call.naming {
             Naming::None => false,
             Naming::Strong => true,
             Naming::Weak => {
                 self.call.form == Form::Nested
                     || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
             }
-        };
-        !self.gated || self.field != Field::Other || is_argument
+        }
     }
 
     fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {

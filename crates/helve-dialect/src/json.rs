@@ -5,6 +5,8 @@
 //! faults inside strings are noted and passed over, because the text's structure survives them; any other fault
 //! stops it. Keeps no text.
 
+use std::borrow::Cow;
+
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -106,6 +108,11 @@ impl Scan {
 
     pub(crate) fn faults(&self) -> Faults {
         self.faults
+    }
+
+    /// Whether plain bytes change nothing: inside a string, between escapes.
+    pub(crate) fn in_plain_text(&self) -> bool {
+        self.state == State::Text && !self.surrogate
     }
 
     /// Reads on from `pos` to the next thing worth telling.
@@ -331,7 +338,7 @@ enum Step {
 }
 
 /// Bytes that mean nothing but themselves inside a string.
-static PLAIN: [bool; 256] = {
+pub(crate) static PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
     while byte < 0x20 {
@@ -349,10 +356,10 @@ pub(crate) fn is_object(text: &str) -> bool {
 }
 
 /// The text of a JSON string, without its quotes and escapes.
-pub(crate) fn unquoted(raw: &str) -> Option<String> {
+pub(crate) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if !inner.contains('\\') => Some(inner.to_owned()),
-        _ => serde_json::from_str(raw).ok(),
+        Some(inner) if !inner.contains('\\') => Some(Cow::Borrowed(inner)),
+        _ => serde_json::from_str(raw).ok().map(Cow::Owned),
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod body;
 mod calls;
+#[cfg(test)]
+mod cases;
 mod coerce;
 mod dialect;
 mod envelope;

@@ -5,7 +5,7 @@
 //! `strings` knows how the inside of a string is written, `number` how numbers are.
 
 mod number;
-mod strings;
+pub(crate) mod strings;
 
 use crate::Repair;
 pub(crate) use strings::Quote;
@@ -97,6 +97,11 @@ impl Literal {
 
     pub(crate) fn changes(self) -> Vec<Repair> {
         self.changes
+    }
+
+    /// Whether plain text from here on is nothing but the inside of a string.
+    pub(crate) fn flows(&self) -> bool {
+        matches!(&self.state, State::Text(text) if text.flows())
     }
 
     /// How much of what was written so far is certain: a brace may still turn out to be a set's.
@@ -341,16 +346,16 @@ impl Literal {
             return true;
         }
         if is_number {
-            return match number::json(&token) {
-                Some((text, changed)) => {
-                    if changed {
-                        self.note(Repair::Numbers);
-                    }
-                    out.push_str(&text);
-                    true
-                }
-                None => false,
+            if number::is_json(&token) {
+                out.push_str(&token);
+                return true;
+            }
+            let Some(text) = number::json(&token) else {
+                return false;
             };
+            self.note(Repair::Numbers);
+            out.push_str(&text);
+            return true;
         }
         let word = match token.as_str() {
             "true" | "True" => "true",

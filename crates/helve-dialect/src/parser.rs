@@ -39,6 +39,8 @@ pub struct Parser {
     held: String,
     /// Where the present section begins in it.
     section_at: usize,
+    /// What was read behind a mark, blanks left out.
+    ink: String,
     body: Option<Body>,
     trial: Option<Trial>,
     calls: Calls,
@@ -68,6 +70,7 @@ impl Parser {
             speech: Speech::new(reading.reasoning_open),
             held: String::new(),
             section_at: 0,
+            ink: String::new(),
             body: None,
             trial: None,
             calls: Calls::default(),
@@ -77,7 +80,34 @@ impl Parser {
 
     /// Takes the next piece of text.
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        self.advance(text, out);
+        if !self.flow_through(text, out) {
+            self.advance(text, out);
+        }
+    }
+
+    /// The short way for what most pieces are: the middle of a line, or of a long argument.
+    #[inline]
+    fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        let bytes = text.as_bytes();
+        let flows = match (&self.place, self.calls.flow) {
+            (Place::Section, Some(plain)) if bytes.iter().all(|b| plain[*b as usize]) => {
+                self.held.push_str(text);
+                self.calls.flow(text, out);
+                true
+            }
+            (Place::Prose, _) if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
+                let flows = bytes.iter().all(|b| !self.live.stops[*b as usize]);
+                if flows {
+                    self.speech.give(text, out);
+                }
+                flows
+            }
+            _ => false,
+        };
+        if flows {
+            self.calls.steps += text.len() as u64;
+        }
+        flows
     }
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
@@ -163,6 +193,7 @@ impl Parser {
             self.place = Place::Prose;
             return pos;
         };
+        self.calls.flow = None;
         let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
         let step = body.feed(text, pos, &mut report);
         let (Step::Done(rest) | Step::NotACall(rest)) = step else {
@@ -179,7 +210,6 @@ impl Parser {
 
     fn section_over(&mut self) {
         self.place = Place::Prose;
-        self.body = None;
         self.line = Line::default();
         if self.trial.is_none() {
             self.held.clear();
@@ -190,9 +220,9 @@ impl Parser {
     /// What was held since the mark is text after all.
     fn not_a_call(&mut self, out: &mut Out<'_>) {
         self.place = Place::Prose;
-        self.body = None;
         self.calls.give_up(Dropped::Quoted, "", false, out);
         match self.trial {
+            Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(out),
             Some(Trial::Inline(_) | Trial::Reasoning) if self.calls.any_waits() => {
                 let text = self.held.split_off(self.section_at);
                 self.line.see_lines(&text);
@@ -231,10 +261,16 @@ impl Parser {
         let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
         match body.finish(end, &mut report) {
             Ending::Done => self.section_over(),
-            Ending::NotACall => self.not_a_call(out),
+            Ending::NotACall => {
+                self.not_a_call(out);
+                self.wind_up(end, out);
+            }
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
-                Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(end, out),
+                Some(Trial::Reasoning) if self.reasoning_ends_in_section() => {
+                    self.read_again(out);
+                    self.wind_up(end, out);
+                }
                 _ => {
                     self.calls.give_up(Dropped::Cut, &self.held, true, out);
                     self.section_over();
@@ -243,7 +279,7 @@ impl Parser {
         }
     }
 
-    /// Whether the unfinished call, taken for data, holds the end of the reasoning it stands in.
+    /// Whether what was taken for the inside of a call holds the end of the reasoning around it.
     fn reasoning_ends_in_section(&self) -> bool {
         let section = &self.held[self.section_at..];
         self.live.roles.iter().enumerate().any(|(marker, role)| {
@@ -254,14 +290,13 @@ impl Parser {
 
     /// The call was a quotation that swallowed the end of the reasoning: reads the held text once more, this time
     /// believing no call inside reasoning. Happens at most once, so the whole stays linear.
-    fn read_again(&mut self, end: End, out: &mut Out<'_>) {
+    fn read_again(&mut self, out: &mut Out<'_>) {
         self.trusting = false;
         self.trial = None;
         self.drop_waiting(out);
         let held = std::mem::take(&mut self.held);
         self.place = Place::Prose;
         self.advance(&held, out);
-        self.wind_up(end, out);
     }
 
     /// How many bytes were looked at, second looks counted again: the measure of linearity.

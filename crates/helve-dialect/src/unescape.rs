@@ -19,6 +19,11 @@ enum State {
 }
 
 impl Unescape {
+    /// Whether plain text goes through unchanged.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.state, State::Plain) && self.high.is_none()
+    }
+
     pub(crate) fn feed(&mut self, text: &str, mut out: impl FnMut(&str)) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {

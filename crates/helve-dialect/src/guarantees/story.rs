@@ -187,7 +187,9 @@ proptest! {
     fn a_quoted_call_is_text(before in words(), call in any_call(), shape in 0usize..6, after in words()) {
         let call = format!("<tool_call>{}</tool_call>", call.json(shape));
         // A fence or a run of backticks inside the call would end the quotation early.
-        prop_assume!(!call.contains('`') && !call.contains("</think>"));
+        if call.contains('`') || call.contains("</think>") {
+            return Ok(());
+        }
         let quotations = [
             format!("{before} `{call}` {after}"),
             format!("{before}\n```\n{call}\n```\n{after}"),

@@ -16,3 +16,77 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     ..Dialect::PLAIN
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"Let me look.<tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_call>"#,
+                    r#"say Let me look. | call get_weather {"city": "Rome"}"#,
+                ),
+                ("<tool_call>\n{\"name\": \"time\"}\n</tool_call>\n", "call time {}"),
+                (r#"<tool_call>{"name": "time", "arguments": null}"#, "call time {}"),
+                (
+                    "<tool_call>\n{\"name\":\"a\",\"arguments\":{}}\n<tool_call>\n{\"name\":\"b\",\"arguments\":{}}\n</tool_call>",
+                    "call a {} | call b {}",
+                ),
+                (
+                    r#"<tool_call>[{"name":"a","parameters":{"x":[1,{}]}}, {"name":"b"}]</tool_call> ok"#,
+                    r#"call a {"x":[1,{}]} | call b {} | say  ok"#,
+                ),
+                (
+                    r#"<tool_call>{"name":"a"} {"name":"b"};{"name":"c"}</tool_call>"#,
+                    "call a {} | call b {} | call c {}",
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": "{\"a\": \"\\u00e9\"}"}</tool_call>"#,
+                    r#"call f {"a": "\u00e9"}"#,
+                ),
+                (
+                    r#"<tool_call>{"arguments": {"name": "x", "s": "</tool_call>"}, "name": "f"}</tool_call>"#,
+                    r#"call f {"name": "x", "s": "</tool_call>"}"#,
+                ),
+                (
+                    "<tool_call>{'name': 'f', 'arguments': {'ok': True, 'x': None,}}</tool_call>",
+                    r#"call f {"ok": true, "x": null} (Quotes, Words, Commas)"#,
+                ),
+                (
+                    "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"one\ntwo\"}}</tool_call>",
+                    r#"call f {"a": "one\ntwo"} (ControlCharacters)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": "say "hi" now"}}</tool_call>"#,
+                    r#"call f {"a": "say \"hi\" now"} (InnerQuotes)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": 1}</tool_call>"#,
+                    r#"call f {"a": 1} (Closers)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": 1}}}</tool_call>."#,
+                    r#"call f {"a": 1} | say ."#,
+                ),
+                ("<tool_call>{name: \"f\", args: {}}</tool_call>", "call f {} (Quotes)"),
+                (r#"<tool_call>{"name": "f", "arguments": {"a": "half"#, "cut f"),
+                (r#"<tool_call>{"foo": 1}</tool_call>"#, "broken"),
+                (r#"<tool_call>{"name": "f", "arguments": {oops}}</tool_call> so"#, "broken f | say  so"),
+                ("<tool_call>not json</tool_call>", "say <tool_call>not json</tool_call>"),
+                ("Use <tool_call>{ to start.", "say Use <tool_call>{ to start."),
+                (
+                    "A <tool_call> tag, `<tool_call>{\"name\":\"f\"}</tool_call>`.",
+                    "say A <tool_call> tag, `<tool_call>{\"name\":\"f\"}</tool_call>`.",
+                ),
+                ("<think>hm</think><tool_call>{\"name\":\"f\"}</tool_call>", "think hm | call f {}"),
+                ("<think>hm\n<tool_call>{\"name\":\"f\"}</tool_call>", "think hm | call f {}"),
+                ("Now:<tool_call>", "say Now: | cut"),
+            ],
+        );
+    }
+}

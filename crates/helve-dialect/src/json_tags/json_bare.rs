@@ -16,3 +16,60 @@ pub(crate) static DIALECT: Dialect = Dialect {
     silent: &["<|python_tag|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"],
     ..Dialect::PLAIN
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"{"tool": "search", "query": "rust", "limit": 3}"#,
+                    r#"call search {"query": "rust", "limit": 3}"#,
+                ),
+                (r#"{"name": "search", "arguments": {"query": "x"}}"#, r#"call search {"query": "x"}"#),
+                ("\n{\"tool_name\": \"search\", \"parameters\": {}} \n", "call search {}"),
+                (r#"{"tool": "search"}"#, "call search {}"),
+                (r#"{"name": "search", "query": "x"}"#, r#"call search {"query": "x"}"#),
+                (r#"{"tool": "search", "name": "x"}"#, "call search {}"),
+                (
+                    r#"{"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{\"query\": \"x\"}"}}, {"name": "time", "arguments": {}}]}"#,
+                    r#"call search#c1 {"query": "x"} | call time {}"#,
+                ),
+                (
+                    r#"[{"name": "search", "arguments": {}}, {"function": "time"}]"#,
+                    "call search {} | call time {}",
+                ),
+                (r#"{"name": "search"}; {"name": "time"}"#, "call search {} | call time {}"),
+                (r#"<|python_tag|>{"name": "search", "parameters": {}}<|eom_id|>"#, "call search {}"),
+                (
+                    r#"I will search. {"name": "Search", "arguments": {}}"#,
+                    "say I will search.  | call Search {}",
+                ),
+                ("```json\n{\"name\": \"time\", \"arguments\": {}}\n```", "call time {}"),
+                (
+                    r#"{"name": "search", "arguments": {'query': 'x'}}"#,
+                    r#"call search {"query": "x"} (Quotes)"#,
+                ),
+                (
+                    r#"{"name": "search", "arguments": {}} is how."#,
+                    r#"say {"name": "search", "arguments": {}} is how."#,
+                ),
+                (r#"{"name": "other", "arguments": {}}"#, r#"say {"name": "other", "arguments": {}}"#),
+                (r#"{"name": "search", "age": 30}"#, r#"say {"name": "search", "age": 30}"#),
+                (r#"{"result": 42}"#, r#"say {"result": 42}"#),
+                (r#"`{"name": "search"}`"#, r#"say `{"name": "search"}`"#),
+                (r#"{"name": "search", "arguments": {"query": "ha"#, "cut search"),
+                (
+                    r#"{"type": "function", "function": {"name": "search", "description": "Finds.", "parameters": {"type": "object"}}}"#,
+                    r#"say {"type": "function", "function": {"name": "search", "description": "Finds.", "parameters": {"type": "object"}}}"#,
+                ),
+                ("[1] and {a}", "say [1] and {a}"),
+            ],
+        );
+    }
+}

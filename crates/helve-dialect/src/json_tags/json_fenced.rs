@@ -13,3 +13,35 @@ pub(crate) const OPENER: Opener = Opener {
 };
 
 pub(crate) static DIALECT: Dialect = Dialect { name: "json_fenced", openers: &[OPENER], ..Dialect::PLAIN };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                ("```json\n{\"name\": \"time\", \"arguments\": {}}\n```", "call time {}"),
+                (
+                    "Sure:\n\n```\n{\"tool\": \"search\", \"query\": \"x\"}\n```\n",
+                    "say Sure:\n\n | call search {\"query\": \"x\"}",
+                ),
+                ("```json\n{\"name\": \"time\", \"arguments\": {}}", "call time {}"),
+                (
+                    "```json\n{\"name\": \"time\"}\n```\n```json\n{\"name\": \"search\"}\n```",
+                    "call time {} | call search {}",
+                ),
+                (
+                    "```json\n{\"name\": \"time\", \"arguments\": {}}\n```\nThat is the form.",
+                    "say ```json\n{\"name\": \"time\", \"arguments\": {}}\n```\nThat is the form.",
+                ),
+                ("```json\n{\"a\": 1}\n```", "say ```json\n{\"a\": 1}\n```"),
+                ("```rust\nfn main() {}\n```", "say ```rust\nfn main() {}\n```"),
+                ("```\n```", "say ```\n```"),
+            ],
+        );
+    }
+}

@@ -13,6 +13,7 @@ use crate::body::{Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::envelope::{Envelope, Flow};
+use crate::json::PLAIN;
 use crate::literal::Quote;
 use crate::repair::{self, Closing};
 use crate::{Dropped, End};
@@ -75,6 +76,19 @@ impl JsonBody {
         }
     }
 
+    /// Begins a new section, with the buffers it has.
+    pub(crate) fn restart(&mut self, grammar: &'static JsonGrammar, standing: Standing) {
+        if self.standing != standing {
+            *self = Self::new(grammar, standing);
+            return;
+        }
+        self.grammar = grammar;
+        self.state = State::Between;
+        self.closer = Closer::default();
+        self.lists = 0;
+        self.calls = 0;
+    }
+
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk { text, pos: from, kept: from };
         loop {
@@ -86,6 +100,9 @@ impl JsonBody {
             };
             if let Some(step) = step {
                 chunk.keep(report);
+                if self.state == State::Object && self.envelope.flows() {
+                    report.calls.flow = Some(&PLAIN);
+                }
                 return step;
             }
         }
@@ -165,7 +182,7 @@ impl JsonBody {
     fn begin(&mut self, at: usize) {
         self.object_at = at;
         self.of_object = 0;
-        self.envelope = Envelope::new(self.standing == Standing::Alone);
+        self.envelope.restart();
         self.state = State::Object;
     }
 

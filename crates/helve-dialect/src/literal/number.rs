@@ -1,7 +1,12 @@
 //! Numbers as Python writes them, as JSON writes them.
 
-/// The JSON text, and whether it differs from what was written. `None` where it is not one number.
-pub(super) fn json(token: &str) -> Option<(String, bool)> {
+/// Whether it is written as JSON would.
+pub(super) fn is_json(token: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(token).is_ok()
+}
+
+/// The JSON text. `None` where it is not one number.
+pub(super) fn json(token: &str) -> Option<String> {
     let (minus, digits) = match token.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", token.strip_prefix('+').unwrap_or(token)),
@@ -11,9 +16,7 @@ pub(super) fn json(token: &str) -> Option<(String, bool)> {
         Some((radix, rest)) => u128::from_str_radix(rest, radix).ok()?.to_string(),
         None => decimal(&digits)?,
     };
-    let text = format!("{minus}{plain}");
-    let changed = text != token;
-    Some((text, changed))
+    Some(format!("{minus}{plain}"))
 }
 
 fn radix(digits: &str) -> Option<(u32, &str)> {
@@ -86,7 +89,7 @@ mod tests {
             ("3j", None),
         ];
         for (written, read) in cases {
-            assert_eq!(json(written).map(|(text, _)| text), read.map(str::to_owned), "{written}");
+            assert_eq!(json(written).as_deref(), read, "{written}");
         }
     }
 }

@@ -84,6 +84,12 @@ impl Text {
         }
     }
 
+    /// Whether plain text goes through unchanged.
+    pub(super) fn flows(&self) -> bool {
+        let ascii = matches!(self.quote, Quote::Double | Quote::Single);
+        matches!(self.state, State::Plain { .. }) && ascii && !self.fields && self.high.is_none()
+    }
+
     /// Whether the string is whole where the text is over: only `""`, which could have become a long one.
     pub(super) fn may_be_over(&self) -> bool {
         matches!(self.state, State::Opening { seen: 2 })

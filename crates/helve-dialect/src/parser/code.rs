@@ -178,10 +178,10 @@ impl Parser {
                     self.speech.replan(true);
                     self.section_at = self.held.len();
                     self.line = Line::default();
-                    self.place = match head.word {
-                        Some(word) => Place::Opening(Opening::fence(word, self.held.len())),
-                        None => Place::Prose,
-                    };
+                    self.place = Place::Prose;
+                    if let Some(word) = head.word {
+                        self.look_ahead(Opening::fence(word, self.held.len()));
+                    }
                     return at;
                 }
                 Part::Word { .. } | Part::Blanks => {}

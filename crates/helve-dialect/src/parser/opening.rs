@@ -50,6 +50,11 @@ impl Parser {
         self.section_at = self.held.len();
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
+        self.look_ahead(opening);
+    }
+
+    pub(super) fn look_ahead(&mut self, opening: Opening) {
+        self.ink.clear();
         self.place = Place::Opening(opening);
     }
 
@@ -66,7 +71,13 @@ impl Parser {
                 at += 1;
                 continue;
             }
+            self.ink.push(c);
             match self.fit(opening) {
+                Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
+                    self.held.pop();
+                    self.enter(opening, choice);
+                    return at;
+                }
                 Ok(choice) => {
                     // The body reads what was looked at.
                     let ahead = self.held.split_off(opening.ahead_at);
@@ -88,9 +99,8 @@ impl Parser {
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening) -> Result<Choice, Fit> {
-        let ahead = &self.held[opening.ahead_at..];
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(ahead) {
+            match choice.then.fits(&self.ink) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}
@@ -121,7 +131,8 @@ impl Parser {
         }
         self.speech.replan(self.trial.is_some());
         self.calls.speaking = choice.dialect.name;
-        self.body = Some(Body::new(choice.grammar, Self::standing(&opening)));
+        let standing = Self::standing(&opening);
+        Body::begin(&mut self.body, choice.grammar, standing);
         self.place = Place::Section;
     }
 
@@ -132,9 +143,13 @@ impl Parser {
             // A tagged call may still be all the fence holds, so its first line stays held back.
             return;
         }
+        self.line.see_lines(&self.held[self.section_at..]);
+        if self.section_at == 0 && self.trial.is_none() {
+            self.release_held(out);
+            return;
+        }
         let text = self.held.split_off(self.section_at);
         self.let_head_go(out);
-        self.line.see_lines(&text);
         self.say(&text, out);
     }
 

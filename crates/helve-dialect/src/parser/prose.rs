@@ -33,7 +33,7 @@ impl Parser {
                     self.line.see(&bytes[line_from..start]);
                     self.say_before_judging(text, &mut from, start, out);
                 }
-                if prefix.starts_with('[') && self.may_stand_alone(b'[', Some(second)) {
+                if prefix.starts_with('[') && self.may_stand_alone(&[b'[', second]) {
                     self.say(&text[from..start], out);
                     self.stand_alone();
                     self.advance(prefix, out);
@@ -86,7 +86,7 @@ impl Parser {
                     b'{' | b'[' => {
                         self.line.see(&bytes[line_from..at - 1]);
                         self.say_before_judging(text, &mut from, at - 1, out);
-                        if self.may_stand_alone(byte, bytes.get(at).copied()) {
+                        if self.may_stand_alone(&bytes[at - 1..]) {
                             self.say(&text[from..at - 1], out);
                             self.stand_alone();
                             return at - 1;
@@ -113,16 +113,13 @@ impl Parser {
         }
     }
 
-    /// Whether an unmarked call may begin with these two bytes, here.
-    fn may_stand_alone(&self, first: u8, second: Option<u8>) -> bool {
+    /// Whether an unmarked call may begin here, with these bytes.
+    fn may_stand_alone(&self, bytes: &[u8]) -> bool {
         self.code == Code::None
             && !self.line.is_quoted()
             && self.trial.is_none()
             && !self.speech.in_reasoning()
-            && self.live.alone.iter().any(|choice| match second {
-                Some(second) => choice.then.may_begin(first, second),
-                None => true,
-            })
+            && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }
 
     fn stand_alone(&mut self) {

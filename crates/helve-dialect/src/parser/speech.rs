@@ -13,7 +13,7 @@ pub(super) struct Speech {
     gap: Gap,
     /// Blanks that may be framing.
     blanks: String,
-    /// Nothing needs care: text is answer and goes straight out.
+    /// Nothing needs care: text goes straight out, line breaks in reasoning aside.
     plain: bool,
 }
 
@@ -89,7 +89,13 @@ impl Speech {
     }
 
     pub(super) fn replan(&mut self, careful: bool) {
-        self.plain = !careful && self.gap == Gap::None && !self.in_reasoning();
+        self.plain = !careful && self.gap == Gap::None && self.blanks.is_empty();
+    }
+
+    /// Whether text without a line break goes straight out.
+    #[inline]
+    pub(super) fn flows(&self) -> bool {
+        self.plain
     }
 
     fn flush(&mut self, out: &mut Out<'_>) {
@@ -99,7 +105,7 @@ impl Speech {
         }
     }
 
-    fn give(&self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn give(&self, text: &str, out: &mut Out<'_>) {
         if text.is_empty() {
             return;
         }
@@ -125,7 +131,6 @@ impl Speech {
         if !self.in_reasoning() {
             self.flush(out);
             self.give(text, out);
-            self.plain = true;
             return;
         }
         // Line breaks at the end of reasoning are framing; whether this is the end, the next text shows.
@@ -157,7 +162,7 @@ impl Parser {
         if text.is_empty() {
             return;
         }
-        if self.speech.plain {
+        if self.speech.plain && !self.speech.in_reasoning() {
             out(Piece::Text(text));
             return;
         }
@@ -183,8 +188,6 @@ impl Parser {
             }
         }
         self.speech.say(text, out);
-        if self.trial.is_some() || self.is_headed() {
-            self.speech.plain = false;
-        }
+        self.speech.replan(self.trial.is_some() || self.is_headed());
     }
 }

@@ -7,9 +7,9 @@ pub(crate) mod tool_code;
 
 use crate::body::{Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::coerce::quoted;
 use crate::dialect::is_blank;
-use crate::literal::{Literal, Taken};
+use crate::json;
+use crate::literal::{Literal, Taken, strings};
 use crate::{Dropped, End};
 
 /// What encloses the calls, and what is left out of their names.
@@ -93,6 +93,11 @@ impl PythonBody {
                     report.held.push_str(&text[from..pos]);
                     return self.close(text, pos, report);
                 }
+                Next::Over => {
+                    pos += c.len_utf8();
+                    report.held.push_str(&text[from..pos]);
+                    return self.over(pos, report);
+                }
                 Next::Refuse => break Step::NotACall(Rest::at(pos)),
             }
         };
@@ -101,18 +106,16 @@ impl PythonBody {
             _ => text.len(),
         };
         report.held.push_str(&text[from..end]);
+        if self.state == State::Value && self.reported == self.value.len() && self.literal.flows() {
+            report.calls.flow = Some(&PLAIN);
+        }
         step
     }
 
     fn step(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
         match self.state {
             State::Between => self.between(c),
-            State::Comment => {
-                if c == '\n' {
-                    self.state = State::Between;
-                }
-                Next::Take
-            }
+            State::Comment => self.comment(c),
             State::Name => match c {
                 _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
                 _ => self.go(State::AfterName),
@@ -185,6 +188,21 @@ impl PythonBody {
         }
     }
 
+    /// Nothing ends a comment but its line and the closing tag.
+    fn comment(&mut self, c: char) -> Next {
+        let mut bytes = [0; 4];
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            if self.closer.step(self.grammar.close, byte).is_some() {
+                return Next::Over;
+            }
+        }
+        if c == '\n' {
+            self.closer = Closer::default();
+            self.state = State::Between;
+        }
+        Next::Take
+    }
+
     fn open(&mut self, report: &mut Report<'_, '_>) -> Next {
         if self.token == "print" {
             self.around += 1;
@@ -196,6 +214,7 @@ impl PythonBody {
             return Next::Refuse;
         }
         report.name(name);
+        self.token.clear();
         self.arguments = 0;
         self.unnamed = 0;
         self.go_taking(State::Argument)
@@ -217,13 +236,14 @@ impl PythonBody {
     }
 
     fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {
-        report.arguments(if self.arguments == 0 { "{" } else { ", " });
-        report.arguments(&quoted(key));
-        report.arguments(": ");
+        self.value.clear();
+        self.value.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
+        key.chars().for_each(|c| strings::push(c, &mut self.value));
+        self.value.push_str("\": ");
+        report.arguments(&self.value);
+        self.reported = self.value.len();
         self.arguments += 1;
         self.literal = Literal::python();
-        self.value.clear();
-        self.reported = 0;
         self.state = State::Value;
     }
 
@@ -294,14 +314,16 @@ impl PythonBody {
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
-        let started = report.calls.has_started() && !report.tools.is_unknown();
+        let started = report.calls.has_started();
         match self.state {
             State::Ready if end == End::Normal => {
                 report.finish();
                 Ending::Done
             }
             State::Between | State::Comment | State::Closing if self.calls > 0 => Ending::Done,
-            _ if self.standing == Standing::Marked || started => Ending::Cut,
+            // A word behind the tag is prose about the tag, unless the stream was cut there.
+            _ if self.standing == Standing::Marked && (started || end == End::Cut) => Ending::Cut,
+            _ if started && !report.tools.is_unknown() => Ending::Cut,
             _ => Ending::NotACall,
         }
     }
@@ -330,6 +352,13 @@ impl PythonBody {
     }
 }
 
+/// Bytes that mean nothing but themselves in a string of either quote, in Python and in JSON.
+static PLAIN: [bool; 256] = {
+    let mut plain = json::PLAIN;
+    plain[b'\'' as usize] = false;
+    plain
+};
+
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -341,5 +370,7 @@ enum Next {
     Again,
     /// Nothing but the closing tag can stand here.
     Close,
+    /// The closing tag ends with this character.
+    Over,
     Refuse,
 }

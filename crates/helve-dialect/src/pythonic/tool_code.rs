@@ -23,3 +23,48 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ],
     ..Dialect::PLAIN
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"<tool_code>search(query="x", limit=1)</tool_code>"#,
+                    r#"call search {"query": "x", "limit": 1}"#,
+                ),
+                (r#"<tool_code>{"name": "f", "arguments": {"a": 1}}</tool_code>"#, r#"call f {"a": 1}"#),
+                (
+                    "<tool_code>\nprint(default_api.search(query='x'))\n</tool_code>",
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
+                    "<tool_code>[time(), search(query='a')]</tool_code>",
+                    r#"call time {} | call search {"query": "a"}"#,
+                ),
+                (
+                    "<tool_code>r = time()\n# then\ntime()</tool_code> ok",
+                    "call time {} | call time {} | say  ok",
+                ),
+                ("```tool_code\nprint(search(query=\"x\"))\n```", r#"call search {"query": "x"}"#),
+                ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
+                (
+                    "<tool_code>f(a={'k': (1, True)}, b=None)</tool_code>",
+                    r#"call f {"a": {"k": [1, true]}, "b": null}"#,
+                ),
+                ("<tool_code>f(s='</tool_code>')</tool_code>", r#"call f {"s": "</tool_code>"}"#),
+                ("<tool_code>time()", "call time {}"),
+                ("<tool_code>search(query=x + 1)</tool_code> so", "broken search | say  so"),
+                ("<tool_code>search(query=\"ha", "cut search"),
+                ("<tool_code>import os</tool_code>", "say <tool_code>import os</tool_code>"),
+                ("```tool_code\nother()\n```", "say ```tool_code\nother()\n```"),
+                ("The <tool_code> tag.", "say The <tool_code> tag."),
+            ],
+        );
+    }
+}
