@@ -1,7 +1,8 @@
 //! How models write tool calls and reasoning as text: prompt profiles out, streaming parser in. Pure.
 //!
 //! A [`Parser`] takes a model's message as it streams and gives out text, reasoning and calls; which [`Dialect`] the
-//! model speaks it is told or finds out.
+//! model speaks it is told or finds out. A [`Profile`] puts tools, calls and results into words for models without native
+//! calling, and names the dialect in which they answer.
 
 mod body;
 mod calls;
@@ -18,6 +19,7 @@ mod literal;
 mod marker;
 mod parser;
 mod piece;
+mod profile;
 mod pythonic;
 mod read;
 mod reading;
@@ -30,6 +32,9 @@ mod unescape;
 pub use dialect::Dialect;
 pub use parser::Parser;
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
+pub use profile::{
+    CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
+};
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;
 pub use registry::{dialect, dialects};

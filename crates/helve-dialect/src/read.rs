@@ -96,3 +96,36 @@ impl Serialize for ParsedCall {
         call.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tools;
+
+    #[test]
+    fn a_result_is_one_line_of_json_with_every_digit() {
+        let text = "<think>hm</think>So:\n<tool_call>{\"name\": \"f\", \"arguments\": {\n \"n\": 12345678901234567890123\n}}</tool_call>";
+        let result = read(text, Reading::any(Tools::unknown()), Some(5));
+        let json = serde_json::to_string(&result).expect("is JSON");
+        let expected = r#"{"content":"So:\n","reasoning":"hm","calls":[{"name":"f","arguments":{"n":12345678901234567890123}}],"dialect":"hermes","complete":true}"#;
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn a_cut_call_is_kept_apart() {
+        let result = read("<tool_call>{\"name\": \"f\", ", Reading::any(Tools::unknown()), None);
+        assert!(!result.complete && result.calls.is_empty());
+        let dropped = DroppedCall {
+            name: Some("f".to_owned()),
+            why: Dropped::Cut,
+            text: "<tool_call>{\"name\": \"f\", ".to_owned(),
+        };
+        assert_eq!(result.dropped, [dropped]);
+    }
+
+    #[test]
+    fn a_parser_may_move_between_threads() {
+        fn is_send<T: Send>() {}
+        is_send::<Parser>();
+    }
+}

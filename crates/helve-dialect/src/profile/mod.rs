@@ -1,0 +1,228 @@
+//! Prompt profiles: how a model without native calling is told about tools, and what its history looks like.
+//!
+//! A profile is a file of templates, ours and a user's alike: introduction, tool definition, call, result. It names the
+//! dialect in which answers are read, and is refused unless that dialect reads back the calls it writes.
+
+mod check;
+mod examples;
+mod language;
+mod shipped;
+mod views;
+
+use helve_types::ToolSpec;
+use minijinja::value::{Serde, Value as Template};
+use minijinja::{Environment, UndefinedBehavior};
+use serde::{Deserialize, Serialize};
+
+pub use examples::{ExampleTurn, TurnRole};
+pub use language::{Language, language_of};
+pub use views::{CallView, ResultView};
+
+use crate::{Dialect, dialect};
+use views::{Call, Outcome, Tool};
+
+/// How tools are put into words for one kind of model.
+pub struct Profile {
+    name: String,
+    dialect: &'static Dialect,
+    templates: Environment<'static>,
+    constrained: bool,
+}
+
+/// The keys of a profile file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    dialect: String,
+    tool: String,
+    call: String,
+    constraint: Option<String>,
+    introduction: Texts,
+    result: Texts,
+}
+
+/// A template in the languages people and models read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Texts {
+    en: String,
+    /// English where it is missing.
+    zh: Option<String>,
+}
+
+/// Why a profile was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// Not TOML, or a key is missing, unknown or of the wrong type.
+    #[error("{0}")]
+    File(#[from] toml::de::Error),
+    #[error("`dialect`: there is no dialect `{0}`")]
+    NoDialect(String),
+    /// A template has a fault in it.
+    #[error("`{key}`: {fault}")]
+    Template { key: &'static str, fault: String },
+    /// What the profile asks for would not be understood.
+    #[error("`call`: the dialect `{dialect}` does not read back what it writes: {written}")]
+    NotReadBack { dialect: &'static str, written: String },
+}
+
+/// Enough for thousands of tools, and an end to a template that would run for ever.
+const FUEL: u64 = 50_000_000;
+
+impl Profile {
+    /// The profile of this name among those that come with Helve.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        shipped::profiles().iter().find(|profile| profile.name == name)
+    }
+
+    /// The names of the profiles that come with Helve; the first is the default.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        shipped::profiles().iter().map(|profile| profile.name.as_str())
+    }
+
+    /// Reads a profile file.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let file: File = toml::from_str(text)?;
+        let dialect = dialect(&file.dialect).ok_or(ProfileError::NoDialect(file.dialect))?;
+        let mut templates = Environment::new();
+        templates.set_undefined_behavior(UndefinedBehavior::Strict);
+        templates.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        templates.set_fuel(Some(FUEL));
+        templates.add_filter("json", |text: String| crate::coerce::quoted(&text));
+        let constrained = file.constraint.is_some();
+        let sources = [
+            ("tool", Some(file.tool)),
+            ("call", Some(file.call)),
+            ("constraint", file.constraint),
+            ("introduction.zh", file.introduction.zh.or_else(|| Some(file.introduction.en.clone()))),
+            ("introduction.en", Some(file.introduction.en)),
+            ("result.zh", file.result.zh.or_else(|| Some(file.result.en.clone()))),
+            ("result.en", Some(file.result.en)),
+        ];
+        for (key, source) in sources {
+            if let Some(source) = source {
+                let added = templates.add_template_owned(key, source.trim().to_owned());
+                added.map_err(|error| ProfileError::Template { key, fault: fault(&error) })?;
+            }
+        }
+        let profile = Self { name: file.name, dialect, templates, constrained };
+        profile.check()?;
+        Ok(profile)
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The dialect in which answers are read.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
+    /// What the model is told before anything else: how to call, how to read results, which tools there are.
+    pub fn introduction(&self, tools: &[ToolSpec], language: Language) -> String {
+        self.words(self.try_introduction(tools, language))
+    }
+
+    /// Worked examples as turns of the conversation, made from the tools at hand.
+    pub fn examples(&self, tools: &[ToolSpec], language: Language) -> Vec<ExampleTurn> {
+        examples::turns(self, tools, language)
+    }
+
+    /// What the model wrote, or should have written, to make these calls.
+    pub fn call(&self, calls: &[CallView<'_>]) -> String {
+        self.words(self.try_call(calls))
+    }
+
+    /// The message that brings the model its results.
+    pub fn result(&self, results: &[ResultView<'_>], language: Language) -> String {
+        self.words(self.try_result(results, language))
+    }
+
+    /// A JSON Schema of an answer that calls one of these tools, for servers that can constrain what a model
+    /// writes. `None` where the profile's calls are not JSON.
+    pub fn constraint(&self, tools: &[ToolSpec]) -> Option<serde_json::Value> {
+        serde_json::from_str(&self.try_constraint(tools)?.ok()?).ok()
+    }
+
+    fn try_introduction(&self, tools: &[ToolSpec], language: Language) -> Result<String, ProfileError> {
+        #[derive(Serialize)]
+        struct Context {
+            tools: Vec<String>,
+        }
+        let tools = tools.iter().map(|tool| self.tool(tool)).collect::<Result<_, _>>()?;
+        let key = match language {
+            Language::English => "introduction.en",
+            Language::Chinese => "introduction.zh",
+        };
+        self.render(key, Context { tools })
+    }
+
+    fn tool(&self, tool: &ToolSpec) -> Result<String, ProfileError> {
+        #[derive(Serialize)]
+        struct Context<'a> {
+            tool: Tool<'a>,
+        }
+        let examples = tool.examples.iter().map(|example| {
+            let arguments = example.arguments.to_string();
+            let call = CallView { id: "call_1", name: &tool.name, arguments: &arguments };
+            Ok((example, self.try_call(&[call])?))
+        });
+        let examples = examples.collect::<Result<Vec<_>, ProfileError>>()?;
+        self.render("tool", Context { tool: Tool::new(tool, examples) })
+    }
+
+    fn try_call(&self, calls: &[CallView<'_>]) -> Result<String, ProfileError> {
+        #[derive(Serialize)]
+        struct Context<'a> {
+            calls: Vec<Call<'a>>,
+        }
+        self.render("call", Context { calls: calls.iter().map(Call::new).collect() })
+    }
+
+    fn try_result(&self, results: &[ResultView<'_>], language: Language) -> Result<String, ProfileError> {
+        #[derive(Serialize)]
+        struct Context<'a> {
+            results: Vec<Outcome<'a>>,
+        }
+        let key = match language {
+            Language::English => "result.en",
+            Language::Chinese => "result.zh",
+        };
+        self.render(key, Context { results: results.iter().map(Outcome::new).collect() })
+    }
+
+    fn try_constraint(&self, tools: &[ToolSpec]) -> Option<Result<String, ProfileError>> {
+        #[derive(Serialize)]
+        struct Context<'a> {
+            tools: Vec<Tool<'a>>,
+        }
+        let tools = tools.iter().map(|tool| Tool::new(tool, Vec::new())).collect();
+        self.constrained.then(|| self.render("constraint", Context { tools }))
+    }
+
+    fn render(&self, key: &'static str, context: impl Serialize) -> Result<String, ProfileError> {
+        let rendered =
+            self.templates.get_template(key).and_then(|t| t.render(Template::from(Serde(context))));
+        rendered.map_err(|error| ProfileError::Template { key, fault: fault(&error) })
+    }
+
+    /// Parsing has tried every template, so only a template that ran out of fuel can fail here. It says so in its
+    /// place, where whoever wrote it will find it.
+    fn words(&self, rendered: Result<String, ProfileError>) -> String {
+        rendered.unwrap_or_else(|error| format!("(profile `{}` failed: {error})", self.name))
+    }
+}
+
+/// What is wrong in a template, and in which of its lines.
+fn fault(error: &minijinja::Error) -> String {
+    let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    match error.line() {
+        Some(line) => format!("line {line}: {what}"),
+        None => what,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! The profiles that come with Helve.
+
+use std::sync::LazyLock;
+
+use super::Profile;
+
+/// The default comes first.
+pub(super) const FILES: &[&str] = &[
+    include_str!("../../profiles/json_strict.toml"),
+    include_str!("../../profiles/xml_tag.toml"),
+    include_str!("../../profiles/hermes.toml"),
+];
+
+pub(super) fn profiles() -> &'static [Profile] {
+    static PROFILES: LazyLock<Vec<Profile>> =
+        LazyLock::new(|| FILES.iter().filter_map(|text| Profile::parse(text).ok()).collect());
+    &PROFILES
+}

@@ -1,0 +1,368 @@
+//! What models are shown, word for word, and that Helve reads what it asks for.
+
+use expect_test::{Expect, expect};
+use helve_types::{Effect, Example, OnUnknown};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Reading, Tools, read};
+
+fn weather() -> ToolSpec {
+    ToolSpec {
+        name: "get_weather".to_owned(),
+        title: None,
+        description: "Tells the weather in a city.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+        effect: Effect::Read,
+        tags: vec![],
+        examples: vec![Example {
+            question: "Is it raining in Rome?".to_owned(),
+            arguments: json!({"city": "Rome"}),
+            result: "Sunny, 24 °C".to_owned(),
+            answer: "No, it is sunny in Rome.".to_owned(),
+        }],
+        client: false,
+        on_unknown: OnUnknown::default(),
+        check_tool: None,
+    }
+}
+
+fn profile(name: &str) -> &'static Profile {
+    Profile::named(name).expect("is shipped")
+}
+
+fn conversation(profile: &Profile, language: Language) -> String {
+    let mut text = profile.introduction(&[weather()], language);
+    for turn in profile.examples(&[weather()], language) {
+        text += &format!("\n=== {:?}\n{}", turn.role, turn.text);
+    }
+    text
+}
+
+fn check(profile: &Profile, language: Language, expect: Expect) {
+    expect.assert_eq(&conversation(profile, language));
+}
+
+#[test]
+fn every_shipped_file_is_a_profile_and_the_default_is_first() {
+    for text in shipped::FILES {
+        Profile::parse(text).map(|_| ()).expect("is a profile");
+    }
+    assert_eq!(Profile::names().collect::<Vec<_>>(), ["json_strict", "xml_tag", "hermes"]);
+}
+
+#[test]
+fn json_strict_in_english() {
+    check(
+        profile("json_strict"),
+        Language::English,
+        expect![[r#"
+        You can use tools. To use a tool, answer with one JSON object and nothing else: no other text, no code fence.
+
+        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "NAME", "arguments": "{\"PARAMETER\": \"VALUE\"}"}}]}
+
+        - "name" is the name of a tool from the list below.
+        - "arguments" is a JSON object, written as a string.
+        - To use several tools at once, put several calls in the list, each with its own "id".
+        - If no tool is needed, answer in plain words.
+
+        Then you get the results, one line for each call:
+
+        {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
+
+        "toolCallId" is the "id" of your call. "error" in place of "result" means that the tool failed. Never write results yourself. When you have what you need, answer in plain words, based on the results.
+
+        The tools:
+        - get_weather: Tells the weather in a city.
+          parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
+          example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
+        === User
+        Is it raining in Rome?
+        === Assistant
+        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
+        === User
+        These are the results of your tool calls:
+        {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
+        Base your answer on these results.
+        === Assistant
+        No, it is sunny in Rome."#]],
+    );
+}
+
+#[test]
+fn json_strict_in_chinese() {
+    check(
+        profile("json_strict"),
+        Language::Chinese,
+        expect![[r#"
+        你可以使用工具。要使用工具时，只回复一个 JSON 对象，不要有其他文字，不要用代码块：
+
+        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "工具名", "arguments": "{\"参数\": \"值\"}"}}]}
+
+        - "name" 是下面列表中某个工具的名字。
+        - "arguments" 是写成字符串的 JSON 对象。
+        - 需要同时使用多个工具时，在列表里写多个调用，每个都有自己的 "id"。
+        - 不需要工具时，直接用文字回答。
+
+        之后你会收到结果，每个调用一行：
+
+        {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
+
+        "toolCallId" 就是你的调用的 "id"。如果是 "error" 而不是 "result"，说明工具失败了。绝不要自己编写结果。信息足够后，根据结果用文字回答。
+
+        工具：
+        - get_weather: Tells the weather in a city.
+          parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
+          example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
+        === User
+        Is it raining in Rome?
+        === Assistant
+        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
+        === User
+        以下是你调用工具得到的结果：
+        {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
+        请根据这些结果回答。
+        === Assistant
+        No, it is sunny in Rome."#]],
+    );
+}
+
+#[test]
+fn xml_tag_in_english() {
+    check(
+        profile("xml_tag"),
+        Language::English,
+        expect![[r#"
+            You can use tools. To use a tool, write its name and its arguments as JSON between these tags:
+
+            <tool_code>{"name": "NAME", "arguments": {"PARAMETER": "VALUE"}}</tool_code>
+
+            - "name" is the name of a tool from the list below.
+            - To use several tools at once, write several <tool_code> blocks, one after another.
+            - Stop after the last block and wait for the results.
+            - If no tool is needed, answer in plain words.
+
+            Then you get the results, in the order of your calls:
+
+            <tool_result><id>call_1</id><content>...</content></tool_result>
+
+            A result whose content begins with "Error:" means that the tool failed. Never write results yourself. When you have what you need, answer in plain words, based on the results.
+
+            The tools:
+            <tool>
+            {"name": "get_weather", "description": "Tells the weather in a city.", "parameters": {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}}
+            Example: "Is it raining in Rome?" -> <tool_code>{"name": "get_weather", "arguments": {"city":"Rome"}}</tool_code>
+            </tool>
+            === User
+            Is it raining in Rome?
+            === Assistant
+            <tool_code>{"name": "get_weather", "arguments": {"city":"Rome"}}</tool_code>
+            === User
+            These are the results of your tool calls:
+            <tool_result><id>call_1</id><content>Sunny, 24 °C</content></tool_result>
+            Base your answer on these results.
+            === Assistant
+            No, it is sunny in Rome."#]],
+    );
+}
+
+#[test]
+fn hermes_in_english() {
+    check(
+        profile("hermes"),
+        Language::English,
+        expect![[r#"
+            You can use tools. Their definitions are between these tags:
+
+            <tools>
+            {"type": "function", "function": {"name": "get_weather", "description": "Tells the weather in a city.", "parameters": {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}}}
+            </tools>
+
+            To use a tool, write its name and its arguments as JSON between <tool_call> tags:
+
+            <tool_call>
+            {"name": "NAME", "arguments": {"PARAMETER": "VALUE"}}
+            </tool_call>
+
+            - To use several tools at once, write several <tool_call> blocks, one after another.
+            - If no tool is needed, answer in plain words.
+
+            Then you get the results between <tool_response> tags, in the order of your calls. "error" in place of "content" means that the tool failed. Never write results yourself. When you have what you need, answer in plain words, based on the results.
+            === User
+            Is it raining in Rome?
+            === Assistant
+            <tool_call>
+            {"name": "get_weather", "arguments": {"city":"Rome"}}
+            </tool_call>
+            === User
+            <tool_response>
+            {"name": "get_weather", "content": "Sunny, 24 °C"}
+            </tool_response>
+            These are the results of your tool calls. Base your answer on them.
+            === Assistant
+            No, it is sunny in Rome."#]],
+    );
+}
+
+#[test]
+fn results_say_what_they_are_and_which_failed() {
+    let results = [
+        ResultView { id: "call_1", name: "f", text: "76127", is_error: false },
+        ResultView { id: "call_2", name: "g", text: "no \"such\" city", is_error: true },
+    ];
+    let text = profile("json_strict").result(&results, Language::English);
+    expect![[r#"
+        These are the results of your tool calls:
+        {"tool_call_result": {"toolCallId": "call_1", "result": 76127}}
+        {"tool_call_result": {"toolCallId": "call_2", "error": "no \"such\" city"}}
+        Base your answer on these results."#]]
+    .assert_eq(&text);
+    let text = profile("xml_tag").result(&results, Language::Chinese);
+    expect![[r#"
+        以下是你调用工具得到的结果：
+        <tool_result><id>call_1</id><content>76127</content></tool_result>
+        <tool_result><id>call_2</id><content>Error: no "such" city</content></tool_result>
+        请根据这些结果回答。"#]]
+    .assert_eq(&text);
+    let text = profile("hermes").result(&results, Language::Chinese);
+    expect![[r#"
+        <tool_response>
+        {"name": "f", "content": 76127}
+        </tool_response>
+        <tool_response>
+        {"name": "g", "error": "no \"such\" city"}
+        </tool_response>
+        以上是你调用工具得到的结果。请根据这些结果回答。"#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn examples_are_few_and_every_tool_has_its_turn_first() {
+    let many = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        examples: vec![weather().examples[0].clone(); 9],
+        ..weather()
+    };
+    let none = ToolSpec { examples: vec![], ..weather() };
+    let tools = [many("a"), none, many("b")];
+    let turns = profile("hermes").examples(&tools, Language::English);
+    assert_eq!(turns.len(), 6 * 4);
+    assert!(
+        turns[1].text.contains("\"a\"") && turns[5].text.contains("\"b\"") && turns[9].text.contains("\"a\"")
+    );
+    assert!(profile("hermes").examples(&tools[1..2], Language::English).is_empty());
+}
+
+#[test]
+fn a_constraint_is_a_schema_that_allows_the_profiles_calls_and_no_others() {
+    let schema = profile("json_strict").constraint(&[weather()]).expect("has a schema");
+    let call =
+        &schema["properties"]["tool_calls"]["items"]["anyOf"][0]["properties"]["function"]["properties"];
+    assert_eq!(call["name"], json!({"const": "get_weather"}));
+    assert_eq!(call["arguments"], weather().parameters);
+    assert_eq!(profile("hermes").constraint(&[weather()]), None);
+}
+
+#[test]
+fn a_fault_in_a_file_is_named() {
+    let good = shipped::FILES[2];
+    let refuse = |from: &str, to: &str, expect: Expect| {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good);
+        let error = Profile::parse(&text).map(|_| ()).expect_err("is refused");
+        expect.assert_eq(&error.to_string());
+    };
+    refuse(
+        "dialect = \"hermes\"",
+        "dialect = \"klingon\"",
+        expect!["`dialect`: there is no dialect `klingon`"],
+    );
+    refuse(
+        "name = \"hermes\"",
+        "name = \"hermes\"\ncolour = \"red\"",
+        expect![[r#"
+        TOML parse error at line 3, column 1
+          |
+        3 | colour = "red"
+          | ^^^^^^
+        unknown field `colour`, expected one of `name`, `dialect`, `tool`, `call`, `constraint`, `introduction`, `result`
+    "#]],
+    );
+    refuse(
+        "{{ call.arguments }}",
+        "{{ call.arguments",
+        expect!["`call`: line 3: unexpected `}`, expected end of variable block"],
+    );
+    refuse("{{ call.arguments }}", "{{ call.argument }}", expect!["`call`: line 3: undefined value"]);
+    refuse(
+        "<tool_call>\n{\"name\": {{ call",
+        "<call>\n{\"name\": {{ call",
+        expect![[r#"
+        `call`: the dialect `hermes` does not read back what it writes: <call>
+        {"name": "sample", "arguments": {"n":[1,null],"text":"a \"b\" </c>\n"}}
+        </tool_call>
+        <call>
+        {"name": "sample", "arguments": {"n":[1,null],"text":"a \"b\" </c>\n"}}
+        </tool_call>"#]],
+    );
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let nasty = prop::sample::select(vec![
+        "</tool_call>",
+        "</tool_code>",
+        "<tool_code>f()</tool_code>",
+        "</think>",
+        "```",
+        "it's",
+        "\"q\"",
+        "\\",
+        "\n",
+        "{{ x }}",
+    ]);
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+        nasty.prop_map(Value::from),
+        ".{0,16}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(".{1,6}", inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_a_profile_writes_its_dialect_reads_back(
+        arguments in proptest::collection::vec(proptest::collection::btree_map(".{1,6}", any_value(), 0..4), 1..4),
+        pretty in any::<bool>(), prose in prop::sample::select(vec!["", "Let me look.\n"]),
+    ) {
+        let arguments: Vec<String> = arguments
+            .into_iter()
+            .map(|members| Value::Object(members.into_iter().collect()))
+            .map(|value| if pretty { format!("{value:#}") } else { value.to_string() })
+            .collect();
+        let calls: Vec<CallView<'_>> =
+            arguments.iter().map(|arguments| CallView { id: "call_7", name: "get_weather", arguments }).collect();
+        let tools = Tools::new([("get_weather".to_owned(), weather().parameters)]);
+        for name in Profile::names() {
+            let profile = profile(name);
+            let text = format!("{prose}{}", profile.call(&calls));
+            for reading in [Reading::of(profile.dialect(), tools.clone()), Reading::any(tools.clone())] {
+                let result = read(&text, reading, None);
+                let back: Vec<(&str, &str)> = result.calls.iter().map(|c| (c.name.as_str(), c.arguments.as_str())).collect();
+                let written: Vec<(&str, &str)> = calls.iter().map(|c| (c.name, c.arguments)).collect();
+                prop_assert_eq!(back, written, "{}", text);
+                prop_assert_eq!(result.content, prose);
+                prop_assert!(result.calls.iter().all(|call| call.repairs.is_empty()));
+            }
+        }
+    }
+}

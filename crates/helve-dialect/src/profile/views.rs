@@ -1,0 +1,105 @@
+//! What templates see of tools, calls and results. JSON comes as text, ready to be put in place.
+
+use helve_types::{Example, ToolSpec};
+use serde::Serialize;
+
+use crate::coerce::quoted;
+
+/// A call to be rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallView<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+    /// JSON text.
+    pub arguments: &'a str,
+}
+
+/// A result to be rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultView<'a> {
+    /// The id of the call it answers.
+    pub id: &'a str,
+    pub name: &'a str,
+    pub text: &'a str,
+    pub is_error: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    /// The schema.
+    parameters: String,
+    /// Name, description and schema in one object.
+    json: String,
+    examples: Vec<Worked<'a>>,
+}
+
+#[derive(Serialize)]
+struct Worked<'a> {
+    question: &'a str,
+    /// The call as this profile writes it.
+    call: String,
+    result: &'a str,
+    answer: &'a str,
+}
+
+impl<'a> Tool<'a> {
+    pub(super) fn new(tool: &'a ToolSpec, examples: Vec<(&'a Example, String)>) -> Self {
+        let (name, description) = (quoted(&tool.name), quoted(tool.description.trim()));
+        let parameters = tool.parameters.to_string();
+        // By hand, because models expect the name first.
+        let json = format!(r#"{{"name": {name}, "description": {description}, "parameters": {parameters}}}"#);
+        let examples = examples.into_iter().map(|(example, call)| Worked {
+            question: &example.question,
+            call,
+            result: &example.result,
+            answer: &example.answer,
+        });
+        Self {
+            name: &tool.name,
+            description: tool.description.trim(),
+            parameters,
+            json,
+            examples: examples.collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'a> {
+    id: &'a str,
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(call: &CallView<'a>) -> Self {
+        let arguments = if call.arguments.trim().is_empty() { "{}" } else { call.arguments };
+        Self { id: call.id, name: call.name, arguments }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Outcome<'a> {
+    id: &'a str,
+    name: &'a str,
+    text: &'a str,
+    /// The text itself where it is JSON, and as a JSON string where not.
+    json: String,
+    is_error: bool,
+}
+
+impl<'a> Outcome<'a> {
+    pub(super) fn new(result: &ResultView<'a>) -> Self {
+        let text = result.text.trim();
+        let is_json = !text.contains('\n') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+        Self {
+            id: result.id,
+            name: result.name,
+            text: result.text,
+            json: if is_json { text.to_owned() } else { quoted(result.text) },
+            is_error: result.is_error,
+        }
+    }
+}
