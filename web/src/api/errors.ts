@@ -1,0 +1,39 @@
+/** What the server says when it refuses, in the form of RFC 9457. */
+export interface Problem {
+  title?: string;
+  status?: number;
+  detail?: string;
+  /** A word for programs. */
+  code?: string;
+  /** On `conversation_busy`: the run that is not over. */
+  run?: string;
+}
+
+/** The server answered, and the answer is no. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+  ) {
+    super(problem.detail ?? problem.title ?? `HTTP ${status}`);
+  }
+
+  get code(): string {
+    return this.problem.code ?? '';
+  }
+}
+
+/** Nobody answered: the server is down, or the way to it is. */
+export class Unreachable extends Error {
+  override name = 'Unreachable';
+
+  constructor(cause: unknown) {
+    super('the server cannot be reached', { cause });
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

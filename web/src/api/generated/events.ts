@@ -1,0 +1,446 @@
+// Made by `npm run generate` from fixtures/schema/events.schema.json; never edited.
+
+/**
+ * What is written to the journal and sent to readers; the sequence number travels beside it.
+ */
+export type EventBody = (
+  | (RunStarted & {
+      type: 'run.started';
+    })
+  | {
+      attempt: number;
+      because: string;
+      step: number;
+      type: 'step.restarted';
+    }
+  | {
+      part: PartId;
+      step: number;
+      text: string;
+      type: 'reasoning.finished';
+    }
+  | {
+      part: PartId;
+      step: number;
+      text: string;
+      type: 'text.finished';
+    }
+  | {
+      /**
+       * JSON text, exactly as the model wrote it.
+       */
+      arguments: string;
+      call: CallId;
+      /**
+       * The part that showed the call while it was being written.
+       */
+      part?: PartId | null;
+      provider_id?: string | null;
+      /**
+       * A person ordered this call in place of an earlier one.
+       */
+      replaces?: CallId | null;
+      step: number;
+      /**
+       * As the model wrote it; the tool that runs is named when it starts.
+       */
+      tool: string;
+      type: 'tool.requested';
+    }
+  | {
+      /**
+       * What is really sent, where a person edited it or a default was filled in.
+       */
+      arguments?: string | null;
+      attempt: number;
+      call: CallId;
+      effect: Effect;
+      tool: string;
+      type: 'tool.started';
+      version: string;
+    }
+  | {
+      call: CallId;
+      tool: string;
+      type: 'tool.delegated';
+    }
+  | {
+      call: CallId;
+      output: ToolOutput;
+      trail: Trail;
+      type: 'tool.finished';
+    }
+  | {
+      call: CallId;
+      failure: Failure;
+      trail: Trail;
+      type: 'tool.failed';
+    }
+  | {
+      call: CallId;
+      failure: Failure;
+      trail: Trail;
+      type: 'tool.refused';
+    }
+  | {
+      because: string;
+      call: CallId;
+      /**
+       * What the tool's check tool said, if it has one.
+       */
+      checked?: string | null;
+      sent_at: Timestamp;
+      /**
+       * What the tool's definition wants done about it.
+       */
+      then?: 'fail_run' | 'ask_user' | 'tell_model';
+      type: 'tool.unknown';
+    }
+  | {
+      call: CallId;
+      output: ToolOutput;
+      type: 'tool.late';
+    }
+  | (Question & {
+      type: 'approval.asked';
+    })
+  | {
+      answer: Answer;
+      approval: ApprovalId;
+      by: string;
+      call: CallId;
+      type: 'approval.answered';
+    }
+  | {
+      attempt: number;
+      cost_micros?: number | null;
+      mode: Mode;
+      reason: StopReason;
+      step: number;
+      type: 'step.finished';
+      usage: Usage;
+    }
+  | {
+      state: RunState;
+      type: 'run.waiting';
+    }
+  | {
+      resume: number;
+      type: 'run.resumed';
+    }
+  | {
+      ending: Ending;
+      type: 'run.finished';
+    }
+  | {
+      code: string;
+      message: string;
+      type: 'run.failed';
+    }
+  | (Cancelled & {
+      type: 'run.cancelled';
+    })
+) & {
+  at: Timestamp;
+};
+/**
+ * A series of messages between a person and an agent.
+ */
+export type ConversationId = string;
+/**
+ * One message of a conversation.
+ */
+export type MessageId = string;
+/**
+ * A piece of a message while it is being written: `step.attempt.n`, or the id of a call for its progress.
+ *
+ * The attempt is in it, so that text of a failed attempt is never taken for text of the next.
+ */
+export type PartId = string;
+/**
+ * A tool call's place in its run: `run:step:index`. It is also the key under which its effect happens.
+ */
+export type CallId = string;
+/**
+ * What repeating a call would do to the world, and so what a crash allows.
+ */
+export type Effect = 'read' | 'idempotent' | 'non_idempotent';
+export type Stage =
+  | {
+      repaired_from?: string | null;
+      stage: 'resolve';
+      tool: string;
+    }
+  | {
+      problem?: string | null;
+      stage: 'check';
+    }
+  | {
+      rule?: string | null;
+      stage: 'judge';
+      verdict: string;
+    }
+  | {
+      /**
+       * `hit`, `miss`, or `shared` with an identical call in flight.
+       */
+      found: string;
+      stage: 'cache';
+    }
+  | {
+      refused?: string | null;
+      stage: 'limit';
+      waited_ms: number;
+    }
+  | {
+      stage: 'breaker';
+      state: string;
+    }
+  | {
+      attempt: number;
+      ms: number;
+      stage: 'run';
+    }
+  | {
+      kept_bytes: number;
+      stage: 'bound';
+      whole_bytes: number;
+    };
+/**
+ * What each stage of the pipeline decided, in order. A stage that was not reached is not in it.
+ */
+export type Trail = Stage[];
+export type FailureKind =
+  | ('unknown_tool' | 'bad_arguments' | 'timed_out' | 'cancelled')
+  | 'denied'
+  | 'unanswered'
+  | 'limited'
+  | 'unavailable'
+  | 'failed';
+/**
+ * Milliseconds since 1970.
+ */
+export type Timestamp = number;
+/**
+ * A question put to a person; random, so that it cannot be guessed.
+ */
+export type ApprovalId = string;
+export type ApprovalKind = 'permission' | 'outcome';
+/**
+ * How a question was settled.
+ */
+export type Answer =
+  | {
+      /**
+       * Edited arguments, as JSON text; the call runs with these instead.
+       */
+      arguments?: string | null;
+      decision: 'approve';
+    }
+  | {
+      decision: 'reject';
+      reason?: string;
+    }
+  | {
+      decision: 'respond';
+      text: string;
+    }
+  | {
+      answer: OutcomeAnswer;
+      decision: 'outcome';
+    }
+  | {
+      decision: 'expire';
+    };
+/**
+ * What a person says about a call whose outcome nobody recorded.
+ */
+export type OutcomeAnswer = 'happened' | 'did_not_happen' | 'run_again';
+/**
+ * How the model is asked to call tools: `native`, or `prompt:` and a profile.
+ */
+export type Mode = string;
+/**
+ * Why the model stopped writing.
+ */
+export type StopReason = ('stop' | 'tool_calls' | 'length' | 'content_filter' | 'other') | 'cancelled';
+export type RunState =
+  | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
+  | 'needs_attention';
+export type Ending = 'answered' | 'step_limit' | 'client_tools';
+export type Live =
+  | {
+      attempt: number;
+      step: number;
+      type: 'step.started';
+    }
+  | {
+      kind: PartKind;
+      part: PartId;
+      text: string;
+      /**
+       * The tool, where a call is being written or a tool reports progress.
+       */
+      tool?: string | null;
+      type: 'part.started';
+    }
+  | {
+      part: PartId;
+      text: string;
+      type: 'part.delta';
+    }
+  | {
+      type: 'server.draining';
+    };
+export type PartKind = ('text' | 'reasoning') | 'input' | 'progress';
+export type Part =
+  | {
+      step: number;
+      text: string;
+      type: 'text';
+    }
+  | {
+      step: number;
+      text: string;
+      type: 'reasoning';
+    }
+  | (ToolPart & {
+      type: 'tool';
+    })
+  | {
+      text: string;
+      type: 'notice';
+    };
+export type ToolState = ('pending' | 'running' | 'completed' | 'error' | 'unknown') | 'waiting';
+export type Role = 'user' | 'assistant';
+/**
+ * One execution of one agent on one input.
+ */
+export type RunId = string;
+
+/**
+ * All that can stand in a frame or in a list of messages.
+ */
+export interface Wire {
+  event: EventBody;
+  live: Live;
+  message: Message;
+}
+export interface RunStarted {
+  agent: string;
+  conversation?: ConversationId | null;
+  /**
+   * The user's message, where the server keeps the conversation.
+   */
+  message?: MessageId | null;
+  model: string;
+  /**
+   * One message of a conversation.
+   */
+  reply: string;
+  text: string;
+}
+/**
+ * What a tool gives back: one view for the model, one for the person, and the value itself.
+ */
+export interface ToolOutput {
+  attachments?: Attachment[];
+  /**
+   * The value, for programs and plans.
+   */
+  data?: unknown;
+  /**
+   * Further facts for the person's view.
+   */
+  metadata?: unknown;
+  /**
+   * What the model reads.
+   */
+  text: string;
+  /**
+   * One line for the person.
+   */
+  title?: string | null;
+  /**
+   * The size of the whole text where `text` is only its beginning; the whole is kept.
+   */
+  whole_bytes?: number | null;
+}
+export interface Attachment {
+  media_type: string;
+  name: string;
+  /**
+   * Where the bytes are kept, or a `data:` URL for small ones.
+   */
+  url: string;
+}
+/**
+ * Why a call gave no output.
+ */
+export interface Failure {
+  kind: FailureKind;
+  /**
+   * Says what is wrong and how to do better; the model reads it.
+   */
+  message: string;
+  retry_after_ms?: number | null;
+}
+/**
+ * What a person is asked, rendered by the server from the bytes that will be sent.
+ */
+export interface Question {
+  approval: ApprovalId;
+  /**
+   * Canonical JSON: what is approved is what is sent.
+   */
+  arguments: string;
+  /**
+   * Why a person is asked at all.
+   */
+  because: string;
+  /**
+   * A hash over tool, version, effect and arguments; checked again before the call starts.
+   */
+  binding: string;
+  call: CallId;
+  effect: Effect;
+  expires_at: Timestamp;
+  kind: ApprovalKind;
+  tool: string;
+}
+export interface Usage {
+  cached_tokens?: number;
+  input_tokens: number;
+  output_tokens: number;
+  reasoning_tokens?: number;
+}
+export interface Cancelled {
+  by: string;
+}
+export interface Message {
+  at: Timestamp;
+  id: MessageId;
+  /**
+   * The model that wrote it, by its configured name.
+   */
+  model?: string | null;
+  parts: Part[];
+  role: Role;
+  run?: RunId | null;
+}
+export interface ToolPart {
+  call: CallId;
+  ended_at?: Timestamp | null;
+  failure?: Failure | null;
+  /**
+   * JSON text as the model wrote it.
+   */
+  input: string;
+  output?: ToolOutput | null;
+  provider_id?: string | null;
+  requested_at: Timestamp;
+  started_at?: Timestamp | null;
+  state: ToolState;
+  step: number;
+  tool: string;
+}

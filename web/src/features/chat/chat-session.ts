@@ -1,0 +1,186 @@
+// One open conversation: loads it, sends messages, follows runs. The state is changed only by `changeChat`.
+
+import { type Conversation, getConversation, getMessages } from '@/api/conversations';
+import { ApiError } from '@/api/errors';
+import { followRun } from '@/api/follow-run';
+import { isLast } from '@/api/frames';
+import type { CallId, ConversationId, RunId } from '@/api/generated/events';
+import { type ClientResult, type NewRun, cancelRun, deliverResult, startRun } from '@/api/runs';
+import { FrameBatch } from '@/lib/frame-batch';
+import { randomId } from '@/lib/random-id';
+import { serverNow } from '@/lib/server-clock';
+import { type Action, type ChatState, activeRun, changeChat, newChat } from './chat-state';
+import { CLIENT_TOOLS } from './client-tools';
+
+/** What others may want to know. */
+export interface Listener {
+  /** The first message made a conversation. */
+  onCreated: (id: ConversationId) => void;
+  /** A run began or ended. */
+  onRun: () => void;
+  /** A question was asked or answered. */
+  onApproval: () => void;
+}
+
+export type Choice = Pick<NewRun, 'model' | 'agent'>;
+
+export class ChatSession {
+  conversation: ConversationId | null;
+  #state: ChatState;
+  #listener: Listener;
+  #subscribers = new Set<() => void>();
+  #batch = new FrameBatch(() => this.#notify());
+  #closed = new AbortController();
+  #following = new Set<RunId>();
+
+  constructor(conversation: ConversationId | null, listener: Listener) {
+    this.conversation = conversation;
+    this.#listener = listener;
+    this.#state = newChat(conversation === null);
+    if (conversation !== null) void this.load();
+  }
+
+  getState = (): ChatState => this.#state;
+
+  subscribe = (subscriber: () => void): (() => void) => {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  };
+
+  /** Runs go on without us. */
+  close(): void {
+    this.#closed.abort();
+    this.#batch.cancel();
+    this.#subscribers.clear();
+  }
+
+  /** Reads what is kept, then follows the run that is not over. */
+  async load(): Promise<void> {
+    const id = this.conversation;
+    if (id === null) return;
+    if (this.#state.history.status !== 'ready') this.#change({ type: 'history', history: { status: 'loading' } });
+    try {
+      // In this order: a run that ends in between is followed all the same, and its answer is not missed.
+      const { active_run } = await getConversation(id);
+      const messages = await getMessages(id);
+      this.#change({ type: 'history', history: { status: 'ready', messages } });
+      if (active_run) this.#follow(active_run);
+    } catch (error) {
+      if (this.#state.history.status === 'ready') return;
+      this.#change({ type: 'history', history: { status: 'failed', error: asError(error) } });
+    }
+  }
+
+  /** Another window may have gone on with the conversation. */
+  async refresh(): Promise<void> {
+    if (this.conversation === null || activeRun(this.#state) !== null) return;
+    let found: Conversation;
+    try {
+      found = await getConversation(this.conversation);
+    } catch {
+      // Whoever looks at it will be told by another request.
+      return;
+    }
+    if (this.#state.history.status !== 'ready') return void this.load();
+    const isKnown = this.#state.runs.some(({ run }) => run === found.active_run);
+    const shown = this.#state.history.messages.length + 2 * this.#state.runs.length;
+    if ((found.active_run && !isKnown) || found.messages > shown) await this.load();
+  }
+
+  async send(text: string, choice: Choice): Promise<void> {
+    this.#change({ type: 'send', key: randomId(), text, at: serverNow() });
+    await this.#post(choice);
+  }
+
+  /** Sends the message that was not sent; the key is the same, so it cannot arrive twice. */
+  async sendAgain(choice: Choice): Promise<void> {
+    const { sending } = this.#state;
+    if (sending === null) return;
+    this.#change({ type: 'send', key: sending.key, text: sending.text, at: serverNow() });
+    await this.#post(choice);
+  }
+
+  discard(): void {
+    this.#change({ type: 'discard' });
+  }
+
+  async #post(choice: Choice): Promise<void> {
+    const { sending } = this.#state;
+    if (sending === null) return;
+    const where = this.conversation === null ? {} : { conversation: this.conversation };
+    try {
+      const request = { message: sending.text, ...where, ...choice, tools: CLIENT_TOOLS };
+      const { run, conversation } = await startRun(request, sending.key);
+      this.#change({ type: 'sent', run });
+      if (this.conversation === null) {
+        this.conversation = conversation;
+        this.#listener.onCreated(conversation);
+      }
+      this.#follow(run);
+    } catch (error) {
+      this.#change({ type: 'not-sent', error: asError(error) });
+      if (error instanceof ApiError && error.code === 'conversation_busy' && error.problem.run) {
+        this.#follow(error.problem.run);
+      }
+    }
+  }
+
+  async cancel(): Promise<void> {
+    const run = activeRun(this.#state);
+    if (run !== null) await cancelRun(run.run);
+  }
+
+  async deliver(run: RunId, call: CallId, result: ClientResult): Promise<void> {
+    await deliverResult(run, call, result);
+  }
+
+  /** Tries once more to follow what could not be followed, from its beginning. */
+  retry(): void {
+    const run = activeRun(this.#state)?.run;
+    if (run === undefined) return;
+    this.#change({ type: 'forget', run });
+    this.#follow(run);
+  }
+
+  #follow(run: RunId): void {
+    this.#change({ type: 'follow', run });
+    if (this.#following.has(run)) return;
+    this.#following.add(run);
+    this.#listener.onRun();
+    const after = this.#state.runs.find((known) => known.run === run)?.lastEvent ?? 0;
+    const signal = this.#closed.signal;
+    followRun({
+      run,
+      after,
+      signal,
+      onLink: (link) => this.#change({ type: 'link', link }),
+      onFrame: (frame) => {
+        this.#change({ type: 'frame', run, frame });
+        if (isLast(frame)) this.#listener.onRun();
+        if (frame.kind === 'event' && frame.body.type.startsWith('approval.')) this.#listener.onApproval();
+      },
+    })
+      .catch((error: unknown) => this.#change({ type: 'trouble', error: asError(error) }))
+      .finally(() => {
+        this.#following.delete(run);
+        this.#change({ type: 'link', link: 'live' });
+      });
+  }
+
+  #change(action: Action): void {
+    if (this.#closed.signal.aborted) return;
+    this.#state = changeChat(this.#state, action);
+    // A run may say more than the screen can show; it is shown once for each frame that is drawn.
+    if (action.type === 'frame') this.#batch.request();
+    else this.#notify();
+  }
+
+  #notify(): void {
+    this.#batch.cancel();
+    for (const subscriber of this.#subscribers) subscriber();
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,60 @@
+// What is kept of an answer, in the form in which a run followed here is shown.
+
+import type { Message, ToolPart } from '@/api/generated/events';
+import type { Call, CallState, Item } from './run-state';
+
+export function keptItems(message: Message): Item[] {
+  return message.parts.flatMap((part, index): Item[] => {
+    const key = `${message.id}.${index}`;
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        return [{ kind: part.type, key, text: part.text, open: false }];
+      case 'tool':
+        return [keptCall(part)];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Why the answer ended otherwise than with an answer. */
+export function keptNotice(message: Message): string | null {
+  const notice = message.parts.findLast((part) => part.type === 'notice');
+  return notice?.type === 'notice' ? notice.text : null;
+}
+
+function keptCall(part: ToolPart): Call {
+  return {
+    kind: 'call',
+    key: part.call,
+    step: part.step,
+    call: part.call,
+    tool: part.tool,
+    input: part.input,
+    state: keptState(part),
+    progress: '',
+    output: part.output ?? null,
+    failure: part.failure ?? null,
+    trail: [],
+    approval: null,
+    startedAt: part.started_at ?? null,
+    endedAt: part.ended_at ?? null,
+  };
+}
+
+const REFUSALS = new Set(['unknown_tool', 'bad_arguments', 'denied', 'unanswered', 'limited', 'unavailable']);
+
+function keptState({ state, failure }: ToolPart): CallState {
+  switch (state) {
+    case 'completed':
+      return 'done';
+    case 'error':
+      return failure && REFUSALS.has(failure.kind) ? 'refused' : 'failed';
+    case 'pending':
+    case 'waiting':
+      return 'requested';
+    default:
+      return state;
+  }
+}

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest';
+import { FakeFeed, Reader } from './fake-feed';
+import { type Call, type RunState, applyFrame, itemsOf, newRun } from './run-state';
+
+const RUN = 'r1';
+const CALL = 'r1:1:0';
+const usage = { input_tokens: 1, output_tokens: 1 };
+const stepFinished = { type: 'step.finished', step: 1, attempt: 1, reason: 'stop', mode: 'native', usage } as const;
+
+/** Reads all there is over one connection. */
+function fold(feed: FakeFeed, state: RunState = newRun(RUN)): RunState {
+  return feed.read(new Reader(state.lastEvent)).reduce(applyFrame, state);
+}
+
+function start(feed: FakeFeed): void {
+  feed.record({ type: 'run.started', agent: 'helve', model: 'demo', reply: 'm2', message: 'm1', text: 'hi' });
+  feed.step(1, 1);
+}
+
+function request(feed: FakeFeed, call = CALL, part = '1.1.0', tool = 'calculator'): void {
+  feed.record({ type: 'tool.requested', step: 1, call, tool, arguments: '{}', part });
+}
+
+function callOf(state: RunState): Call {
+  const call = itemsOf(state).find((item) => item.kind === 'call');
+  if (call?.kind !== 'call') throw new Error('no call');
+  return call;
+}
+
+const question = {
+  approval: 'a1',
+  call: CALL,
+  kind: 'permission',
+  tool: 'save_note',
+  arguments: '{"text":"x"}',
+  effect: 'non_idempotent',
+  because: 'it writes',
+  binding: 'h',
+  expires_at: 9_000,
+} as const;
+
+describe('text', () => {
+  test('grows by what comes and ends as what was kept', () => {
+    const feed = new FakeFeed();
+    const reader = new Reader(0);
+    start(feed);
+    let state = feed.read(reader).reduce(applyFrame, newRun(RUN));
+    for (const word of ['Hel', 'lo ', 'you']) {
+      feed.write('1.1.0', 'text', word);
+      state = feed.read(reader).reduce(applyFrame, state);
+    }
+    expect(itemsOf(state)).toEqual([{ kind: 'text', key: '1.1.0', text: 'Hello you', open: true }]);
+    feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'Hello you' }, stepFinished);
+    state = feed.read(reader).reduce(applyFrame, state);
+    expect(itemsOf(state)).toEqual([{ kind: 'text', key: '1.1.0', text: 'Hello you', open: false }]);
+  });
+
+  test('of a part that begins anew replaces what was there', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.write('1.1.0', 'text', 'Hello');
+    const once = fold(feed);
+    const twice = fold(feed, once);
+    expect(itemsOf(twice)).toEqual(itemsOf(once));
+  });
+
+  test('of a step that begins again is void', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.write('1.1.0', 'text', 'wrong');
+    const before = fold(feed);
+    feed.record({ type: 'step.restarted', step: 1, attempt: 2, because: 'reset' });
+    feed.step(1, 2);
+    feed.write('1.2.0', 'text', 'right');
+    expect(itemsOf(fold(feed, before)).map((item) => 'text' in item && item.text)).toEqual(['right']);
+  });
+
+  test('of an attempt that the log does not mention is void once the next begins', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.write('1.1.0', 'text', 'wrong');
+    const before = fold(feed);
+    feed.step(1, 2);
+    expect(itemsOf(fold(feed, before))).toEqual([]);
+  });
+
+  test('a fact that comes twice counts once', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'once' });
+    const state = fold(feed);
+    expect(feed.read(new Reader(0)).filter((frame) => frame.kind === 'event').reduce(applyFrame, state)).toEqual(state);
+  });
+});
+
+describe('a call', () => {
+  test('keeps its key from the first character of its arguments to its result', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.write('1.1.0', 'input', '{"expr', 'calculator');
+    let state = fold(feed);
+    expect(callOf(state)).toMatchObject({ key: '1.1.0', tool: 'calculator', input: '{"expr', state: 'writing' });
+    request(feed);
+    feed.record(stepFinished);
+    state = fold(feed, state);
+    expect(callOf(state)).toMatchObject({ key: '1.1.0', call: CALL, state: 'requested' });
+    feed.record({ type: 'tool.started', call: CALL, tool: 'calculator', version: 'v', effect: 'read', attempt: 1 });
+    feed.write(CALL, 'progress', '10 %', 'calculator');
+    state = fold(feed, state);
+    expect(callOf(state)).toMatchObject({ state: 'running', progress: '10 %' });
+    const trail = [{ stage: 'cache', found: 'hit' } as const];
+    feed.record({ type: 'tool.finished', call: CALL, output: { text: '42' }, trail });
+    expect(callOf(fold(feed, state))).toMatchObject({ key: '1.1.0', state: 'done', progress: '', trail });
+  });
+
+  test('waits for a person and then goes on', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    request(feed);
+    feed.record(stepFinished, { type: 'approval.asked', ...question });
+    feed.record({ type: 'run.waiting', state: 'waiting_approval' });
+    let state = fold(feed);
+    expect(state.phase).toBe('waiting_approval');
+    expect(callOf(state)).toMatchObject({ state: 'asked', approval: { question, settled: null } });
+    const answer = { decision: 'approve' } as const;
+    feed.record({ type: 'approval.answered', approval: 'a1', call: CALL, answer, by: 'mei' });
+    state = fold(feed, state);
+    expect(state.phase).toBe('running');
+    expect(callOf(state)).toMatchObject({ state: 'requested', approval: { settled: { answer, by: 'mei' } } });
+  });
+
+  test('of unknown outcome stays unknown until a person has it run again in its place', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    request(feed);
+    feed.record(stepFinished, { type: 'tool.unknown', call: CALL, sent_at: 5, because: 'the server stopped' });
+    feed.record({ type: 'approval.asked', ...question, kind: 'outcome' });
+    let state = fold(feed);
+    expect(callOf(state)).toMatchObject({ state: 'unknown', failure: { message: 'the server stopped' } });
+    feed.record({ type: 'tool.requested', step: 1, call: `${CALL}+`, tool: 'x', arguments: '{}', replaces: CALL });
+    state = fold(feed, state);
+    expect(itemsOf(state)).toHaveLength(1);
+    expect(callOf(state)).toMatchObject({ call: `${CALL}+`, state: 'requested', approval: null });
+  });
+
+  test('that is the page’s to run says so', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    request(feed, CALL, '1.1.0', 'browser_js_eval');
+    feed.record(stepFinished, { type: 'tool.delegated', call: CALL, tool: 'browser_js_eval' });
+    feed.record({ type: 'run.waiting', state: 'waiting_client' });
+    expect(callOf(fold(feed)).state).toBe('delegated');
+  });
+});
+
+describe('the end', () => {
+  test('leaves nothing open and takes nothing more', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.write('1.1.0', 'text', 'half');
+    const before = fold(feed);
+    feed.record({ type: 'run.cancelled', by: 'mei' });
+    const state = fold(feed, before);
+    expect(state).toMatchObject({ phase: 'cancelled', end: { how: 'cancelled', by: 'mei' }, items: [], open: [] });
+    const late = { type: 'part.started', part: '1.1.1', kind: 'text', text: 'ghost' } as const;
+    expect(applyFrame(state, { kind: 'live', body: late })).toBe(state);
+  });
+
+  test('a kind of fact that is not known yet changes nothing but the place in the log', () => {
+    const unknown = { type: 'moon.risen', at: 1 } as never;
+    const state = applyFrame(newRun(RUN), { kind: 'event', seq: 1, body: unknown });
+    expect(state).toEqual({ ...newRun(RUN), lastEvent: 1 });
+  });
+});
+
+describe('any schedule of cuts', () => {
+  test('ends in the state of a reader that was never cut', () => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      const random = randomness(seed);
+      const feed = new FakeFeed();
+      const steady = new Reader(0);
+      let cut = new Reader(0);
+      let whole = newRun(RUN);
+      let pieces = newRun(RUN);
+      for (const act of story(random)) {
+        act(feed);
+        whole = feed.read(steady).reduce(applyFrame, whole);
+        // The connection may have died long ago, or in the middle of what it brought.
+        if (random() < 0.3) continue;
+        const frames = feed.read(cut);
+        const kept = random() < 0.5 ? frames : frames.slice(0, Math.floor(random() * frames.length));
+        pieces = kept.reduce(applyFrame, pieces);
+        if (kept.length < frames.length || random() < 0.3) cut = new Reader(pieces.lastEvent);
+        else expect(pieces, `seed ${seed}`).toEqual(whole);
+      }
+      pieces = feed.read(new Reader(pieces.lastEvent)).reduce(applyFrame, pieces);
+      expect(pieces, `seed ${seed}`).toEqual(whole);
+      const logOnly = feed.read(new Reader(0)).filter((frame) => frame.kind === 'event');
+      expect(logOnly.reduce(applyFrame, newRun(RUN)), `seed ${seed}`).toEqual(whole);
+    }
+  });
+});
+
+type Act = (feed: FakeFeed) => void;
+
+/** A run with a random course: steps that break off, calls in parallel, questions, restarts of the server. */
+function story(random: () => number): Act[] {
+  const acts: Act[] = [start];
+  const chance = (odds: number) => random() < odds;
+  const words = (part: string, kind: 'text' | 'reasoning' | 'input', tool?: string): string => {
+    let all = '';
+    for (let n = 1 + Math.floor(random() * 5); n > 0; n -= 1) {
+      const word = `w${Math.floor(random() * 1_000)} `;
+      all += word;
+      acts.push((feed) => feed.write(part, kind, word, tool));
+    }
+    return all;
+  };
+  const steps = 1 + Math.floor(random() * 3);
+  for (let step = 1; step <= steps; step += 1) {
+    let attempt = 1;
+    acts.push((feed) => feed.step(step, attempt));
+    while (chance(0.3)) {
+      words(`${step}.${attempt}.0`, 'text');
+      const next = attempt + 1;
+      const resumed = chance(0.5);
+      acts.push((feed) => {
+        if (resumed) feed.record({ type: 'run.resumed', resume: 1 });
+        feed.record({ type: 'step.restarted', step, attempt: next, because: 'it broke off' });
+        feed.step(step, next);
+      });
+      attempt = next;
+    }
+    const thought = words(`${step}.${attempt}.0`, 'reasoning');
+    const text = words(`${step}.${attempt}.1`, 'text');
+    const calls = Array.from({ length: Math.floor(random() * 4) }, (_, index) => {
+      const part = `${step}.${attempt}.${2 + index}`;
+      return { call: `r1:${step}:${index}`, part, input: words(part, 'input', `tool${index}`), tool: `tool${index}` };
+    });
+    acts.push((feed) => {
+      feed.record(
+        { type: 'reasoning.finished', step, part: `${step}.${attempt}.0`, text: thought },
+        { type: 'text.finished', step, part: `${step}.${attempt}.1`, text },
+      );
+      for (const { call, part, input, tool } of calls) {
+        feed.record({ type: 'tool.requested', step, call, tool, arguments: input, part });
+      }
+      feed.record({ ...stepFinished, step, attempt });
+    });
+    for (const { call, tool } of calls) {
+      if (chance(0.3)) {
+        const answer = { decision: 'approve' } as const;
+        acts.push((feed) => feed.record({ type: 'approval.asked', ...question, call }));
+        acts.push((feed) => feed.record({ type: 'run.waiting', state: 'waiting_approval' }));
+        acts.push((feed) => feed.record({ type: 'approval.answered', approval: 'a1', call, answer, by: 'mei' }));
+      }
+      acts.push((feed) => {
+        feed.record({ type: 'tool.started', call, tool, version: 'v', effect: 'read', attempt: 1 });
+      });
+    }
+    for (const { call, tool } of calls) {
+      if (chance(0.5)) acts.push((feed) => feed.write(call, 'progress', '10 % ', tool));
+      if (chance(0.5)) acts.push((feed) => feed.write(call, 'progress', '20 % ', tool));
+      acts.push((feed) => feed.record({ type: 'tool.finished', call, output: { text: 'ok' }, trail: [] }));
+    }
+  }
+  acts.push((feed) => feed.record({ type: 'run.finished', ending: 'answered' }));
+  return acts;
+}
+
+/** Numbers that look random and are the same in every run of the test. */
+function randomness(seed: number): () => number {
+  let state = seed * 2_654_435_761;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

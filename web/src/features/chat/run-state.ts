@@ -1,0 +1,289 @@
+// A run as the page knows it: a pure fold over what the run says.
+//
+// Facts carry numbers and say what is finished; live frames show what is being written and are made up for by
+// later facts. So however often the connection breaks, the same run ends in the same state.
+
+import type { Frame } from '@/api/frames';
+import type {
+  Answer,
+  CallId,
+  Ending,
+  EventBody,
+  Failure,
+  Live,
+  MessageId,
+  PartId,
+  Question,
+  RunId,
+  RunState as Phase,
+  Timestamp,
+  ToolOutput,
+  Trail,
+} from '@/api/generated/events';
+
+export interface RunState {
+  run: RunId;
+  /** The number of the last fact; the next connection asks for what comes after. */
+  lastEvent: number;
+  phase: Phase;
+  asked: Asked | null;
+  /** What is finished, in the order of the log. */
+  items: Item[];
+  /** What is being written. */
+  open: OpenPart[];
+  end: End | null;
+}
+
+/** What the run was started with. */
+export interface Asked {
+  at: Timestamp;
+  /** The person's message, where the server keeps the conversation. */
+  message: MessageId | null;
+  reply: MessageId;
+  text: string;
+  model: string;
+}
+
+export type End =
+  | { how: 'finished'; ending: Ending }
+  | { how: 'failed'; code: string; message: string }
+  | { how: 'cancelled'; by: string };
+
+export type Item = Said | Call;
+
+export interface Said {
+  kind: 'text' | 'reasoning';
+  key: string;
+  text: string;
+  /** Whether more of it may come. */
+  open: boolean;
+}
+
+export interface Call {
+  kind: 'call';
+  /** The same while the call is written and after. */
+  key: string;
+  step: number;
+  /** None while the model is still writing it. */
+  call: CallId | null;
+  tool: string;
+  /** JSON text. */
+  input: string;
+  state: CallState;
+  /** What it reports while it runs. */
+  progress: string;
+  output: ToolOutput | null;
+  failure: Failure | null;
+  trail: Trail;
+  approval: Approval | null;
+  startedAt: Timestamp | null;
+  endedAt: Timestamp | null;
+}
+
+export type CallState =
+  | 'writing'
+  | 'requested'
+  /** A person has to allow it, or say what became of it. */
+  | 'asked'
+  /** The page has to run it. */
+  | 'delegated'
+  | 'running'
+  | 'done'
+  | 'failed'
+  | 'refused'
+  | 'unknown';
+
+/** The question put to a person about a call. */
+export interface Approval {
+  question: Question;
+  settled: { answer: Answer; by: string } | null;
+}
+
+interface OpenPart {
+  part: PartId;
+  kind: 'text' | 'reasoning' | 'input';
+  tool: string;
+  text: string;
+}
+
+export function newRun(run: RunId): RunState {
+  return { run, lastEvent: 0, phase: 'running', asked: null, items: [], open: [], end: null };
+}
+
+export function applyFrame(state: RunState, frame: Frame): RunState {
+  if (frame.kind === 'live') return state.end === null ? applyLive(state, frame.body) : state;
+  if (frame.seq <= state.lastEvent) return state;
+  return applyFact({ ...state, lastEvent: frame.seq }, frame.body);
+}
+
+/** Everything there is to show, finished or not, in order. */
+export function itemsOf(state: RunState): Item[] {
+  return state.open.length === 0 ? state.items : [...state.items, ...state.open.map(openItem)];
+}
+
+/** Whether nothing more will come. */
+export function isOver(state: RunState): boolean {
+  return state.end !== null;
+}
+
+/** Whether a call has not come to its end; once its run is over it never will. */
+export function isPending(call: Call): boolean {
+  return ['writing', 'requested', 'asked', 'delegated', 'running'].includes(call.state);
+}
+
+function openItem({ part, kind, tool, text }: OpenPart): Item {
+  if (kind !== 'input') return { kind, key: part, text, open: true };
+  return { ...newCall(part, stepOf(part), tool, text), state: 'writing' };
+}
+
+/** Part ids are `step.attempt.n`. */
+function stepOf(part: PartId): number {
+  return Number.parseInt(part, 10) || 0;
+}
+
+function newCall(key: string, step: number, tool: string, input: string): Call {
+  return {
+    kind: 'call',
+    key,
+    step,
+    call: null,
+    tool,
+    input,
+    state: 'requested',
+    progress: '',
+    output: null,
+    failure: null,
+    trail: [],
+    approval: null,
+    startedAt: null,
+    endedAt: null,
+  };
+}
+
+function applyLive(state: RunState, live: Live): RunState {
+  switch (live.type) {
+    case 'part.started':
+      if (live.kind === 'progress') return change(state, live.part, () => ({ progress: live.text }));
+      return { ...state, open: started(state.open, { ...live, kind: live.kind, tool: live.tool ?? '' }) };
+    case 'part.delta': {
+      const { part, text } = live;
+      if (!state.open.some((open) => open.part === part)) {
+        return change(state, part, (call) => ({ progress: call.progress + text }));
+      }
+      const open = state.open.map((one) => (one.part === part ? { ...one, text: one.text + text } : one));
+      return { ...state, open };
+    }
+    case 'step.started': {
+      // Parts of an attempt that left no trace in the log are void all the same.
+      const attempt = `${live.step}.${live.attempt}.`;
+      const open = state.open.filter(({ part }) => part.startsWith(attempt));
+      return open.length === state.open.length ? state : { ...state, open };
+    }
+    default:
+      return state;
+  }
+}
+
+function started(open: OpenPart[], { part, kind, tool, text }: OpenPart): OpenPart[] {
+  const fresh = { part, kind, tool, text };
+  const known = open.findIndex((one) => one.part === part);
+  return known < 0 ? [...open, fresh] : open.with(known, fresh);
+}
+
+function applyFact(state: RunState, fact: EventBody): RunState {
+  switch (fact.type) {
+    case 'run.started': {
+      const { at, message, reply, text, model } = fact;
+      return { ...state, asked: { at, message: message ?? null, reply, text, model } };
+    }
+    case 'reasoning.finished':
+    case 'text.finished': {
+      const kind = fact.type === 'text.finished' ? 'text' : 'reasoning';
+      return finish(state, fact.part, { kind, key: fact.part, text: fact.text, open: false });
+    }
+    case 'tool.requested': {
+      const { part, step, call, tool, arguments: input, replaces } = fact;
+      const item: Call = { ...newCall(part ?? call, step, tool, input), call };
+      const old = state.items.findIndex((known) => known.kind === 'call' && known.call === replaces);
+      if (replaces && old >= 0) return { ...state, phase: 'running', items: state.items.with(old, item) };
+      return finish(state, part ?? null, item);
+    }
+    case 'tool.started':
+      return change(state, fact.call, (call) => ({
+        tool: fact.tool,
+        input: fact.arguments ?? call.input,
+        state: 'running',
+        progress: '',
+        startedAt: fact.at,
+      }));
+    case 'tool.delegated':
+      return change(state, fact.call, () => ({ tool: fact.tool, state: 'delegated', startedAt: fact.at }));
+    case 'tool.finished':
+      return change(state, fact.call, () => ({ ...ended(fact), state: 'done', output: fact.output }));
+    case 'tool.failed':
+      return change(state, fact.call, () => ({ ...ended(fact), state: 'failed', failure: fact.failure }));
+    case 'tool.refused':
+      return change(state, fact.call, () => ({ ...ended(fact), state: 'refused', failure: fact.failure }));
+    case 'tool.unknown': {
+      const message = [fact.because, fact.checked].filter(Boolean).join('\n');
+      const failure: Failure = { kind: 'failed', message };
+      return change(state, fact.call, () => ({ ...ended({ ...fact, trail: [] }), state: 'unknown', failure }));
+    }
+    case 'approval.asked': {
+      const { type: _, at: __, ...question } = fact;
+      const waits = question.kind === 'permission';
+      return change(state, fact.call, (call) => ({
+        approval: { question, settled: null },
+        state: waits ? 'asked' : call.state,
+      }));
+    }
+    case 'approval.answered':
+      return change(state, fact.call, (call) => ({
+        approval: call.approval && { ...call.approval, settled: { answer: fact.answer, by: fact.by } },
+        state: call.state === 'asked' ? 'requested' : call.state,
+      }));
+    case 'step.finished':
+    case 'step.restarted':
+      return { ...state, phase: 'running', open: [] };
+    case 'run.waiting':
+      return { ...state, phase: fact.state };
+    case 'run.resumed':
+      return { ...state, phase: 'running', open: [], items: state.items.map(withoutProgress) };
+    case 'run.finished':
+      return over(state, 'completed', { how: 'finished', ending: fact.ending });
+    case 'run.failed':
+      return over(state, 'failed', { how: 'failed', code: fact.code, message: fact.message });
+    case 'run.cancelled':
+      return over(state, 'cancelled', { how: 'cancelled', by: fact.by });
+    case 'tool.late':
+      return state;
+    default:
+      // A newer server may say more than this page understands.
+      return state;
+  }
+}
+
+function finish(state: RunState, part: PartId | null, item: Item): RunState {
+  const open = state.open.filter((one) => one.part !== part);
+  return { ...state, phase: 'running', items: [...state.items, item], open };
+}
+
+function ended({ at, trail }: { at: Timestamp; trail: Trail }): Partial<Call> {
+  return { endedAt: at, trail, progress: '' };
+}
+
+/** Changes a call; whatever happens to one also says that the run goes on. */
+function change(state: RunState, id: string, to: (call: Call) => Partial<Call>): RunState {
+  const at = state.items.findIndex((item) => item.kind === 'call' && item.call === id);
+  const call = state.items[at];
+  if (call?.kind !== 'call') return state;
+  return { ...state, phase: 'running', items: state.items.with(at, { ...call, ...to(call) }) };
+}
+
+function withoutProgress(item: Item): Item {
+  return item.kind === 'call' && item.progress !== '' ? { ...item, progress: '' } : item;
+}
+
+function over(state: RunState, phase: Phase, end: End): RunState {
+  return { ...state, phase, end, open: [] };
+}
