@@ -4,11 +4,14 @@
 //! object in it, members beside the name, a `function` object within, a `tool_calls` array around. All are read in
 //! one pass, in any order of members, while the text streams.
 
+mod fields;
+
 use crate::calls::Report;
-use crate::dialect::Fit;
 use crate::json::{self, Event, Faults, Kind, Scan};
 use crate::repair;
 use crate::unescape::Unescape;
+use fields::Field;
+pub(crate) use fields::may_begin_with;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,71 +79,6 @@ enum Form {
     Nested,
     /// The arguments stand beside the name.
     Flat,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Field {
-    Name,
-    Tool,
-    Function,
-    Arguments,
-    Calls,
-    Id,
-    Other,
-    /// Seen in envelopes, and without meaning there.
-    Known,
-}
-
-/// Every member that envelopes are known to have, the most frequent first.
-const FIELDS: &[(&str, Field)] = &[
-    ("name", Field::Name),
-    ("arguments", Field::Arguments),
-    ("parameters", Field::Arguments),
-    ("id", Field::Id),
-    ("type", Field::Known),
-    ("function", Field::Function),
-    ("tool_calls", Field::Calls),
-    ("tool", Field::Tool),
-    ("tool_name", Field::Tool),
-    ("toolName", Field::Tool),
-    ("function_name", Field::Tool),
-    ("action", Field::Tool),
-    ("function_call", Field::Function),
-    ("tool_call", Field::Function),
-    ("args", Field::Arguments),
-    ("params", Field::Arguments),
-    ("input", Field::Arguments),
-    ("tool_input", Field::Arguments),
-    ("action_input", Field::Arguments),
-    ("function_calls", Field::Calls),
-    ("toolCalls", Field::Calls),
-    ("call_id", Field::Id),
-    ("tool_call_id", Field::Id),
-    ("toolCallId", Field::Id),
-    ("index", Field::Known),
-    ("role", Field::Known),
-    ("content", Field::Known),
-    ("thought", Field::Known),
-    ("thoughts", Field::Known),
-    ("reasoning", Field::Known),
-    ("description", Field::Known),
-];
-
-impl Field {
-    fn of(key: &str) -> Self {
-        let known = FIELDS.iter().find(|(name, _)| *name == key);
-        known.map_or(Self::Other, |(_, field)| *field)
-    }
-}
-
-/// Whether an envelope may begin with a member whose name begins so; a quote ends the name.
-pub(crate) fn may_begin_with(key: &str) -> Fit {
-    match key.split_once('"') {
-        Some((key, _)) if Field::of(key) == Field::Other => Fit::No,
-        Some(_) => Fit::Yes,
-        None if FIELDS.iter().any(|(name, _)| name.starts_with(key)) => Fit::Unsure,
-        None => Fit::No,
-    }
 }
 
 /// Where the bytes of the value being read go.

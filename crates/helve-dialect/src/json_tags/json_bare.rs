@@ -47,6 +47,10 @@ mod tests {
                 (r#"{"name": "search"}; {"name": "time"}"#, "call search {} | call time {}"),
                 (r#"<|python_tag|>{"name": "search", "parameters": {}}<|eom_id|>"#, "call search {}"),
                 (
+                    r#"<|python_tag|>{"name": "search", "parameters": {}}<|python_tag|>{"tool": "time"}"#,
+                    "call search {} | call time {}",
+                ),
+                (
                     r#"I will search. {"name": "Search", "arguments": {}}"#,
                     "say I will search.  | call Search {}",
                 ),

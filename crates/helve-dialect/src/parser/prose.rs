@@ -1,6 +1,6 @@
 //! Prose: the search for anything that is not.
 
-use super::{Code, Opening, Parser};
+use super::{Code, Opening, Parser, Trial};
 use crate::calls::Out;
 use crate::marker::ROOT;
 
@@ -117,7 +117,7 @@ impl Parser {
     fn may_stand_alone(&self, bytes: &[u8]) -> bool {
         self.code == Code::None
             && !self.line.is_quoted()
-            && self.trial.is_none()
+            && matches!(self.trial, None | Some(Trial::Alone))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }

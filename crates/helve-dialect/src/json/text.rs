@@ -1,0 +1,35 @@
+//! Small questions to whole JSON texts.
+
+use std::borrow::Cow;
+
+/// Whether the text is one JSON object and nothing else.
+pub(crate) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// The text of a JSON string, without its quotes and escapes.
+pub(crate) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) if !inner.contains('\\') => Some(Cow::Borrowed(inner)),
+        _ => serde_json::from_str(raw).ok().map(Cow::Owned),
+    }
+}
+
+/// The same JSON without blanks between its tokens; digits and duplicate members stay as written.
+pub(crate) fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_string = false;
+    let mut escaped = false;
+    for c in text.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else if matches!(c, ' ' | '\t' | '\n' | '\r') {
+            continue;
+        } else {
+            in_string = c == '"';
+        }
+        out.push(c);
+    }
+    out
+}
