@@ -1,0 +1,147 @@
+//! `calculator`: exact arithmetic, without an `eval`.
+//!
+//! Text → tokens (`read`) → a number (`solve`, over `number` and `functions`) → text (`show`). A number is an
+//! exact fraction as long as it can be one; what is irrational is a ball that knows its error. Everything is
+//! bounded before it begins: 1 KB of text, 64 levels, 4,096 bits.
+
+mod ball;
+mod fraction;
+mod functions;
+mod number;
+mod read;
+mod series;
+mod show;
+mod solve;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_tool::{CallContext, Guards, Request, Tool, ToolError, ToolFuture, schema_of};
+use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use self::show::{Shown, show};
+
+const EXPRESSION_BYTES_MAX: usize = 1_024;
+const TITLE_CHARS_MAX: usize = 120;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What to calculate, such as `12.5% of 3,480` or `sqrt(2) * (3 + 4)`; at most 1 KB.
+    #[schemars(length(min = 1, max = 1024))]
+    expression: String,
+}
+
+struct Calculator {
+    spec: ToolSpec,
+}
+
+pub(crate) fn tool() -> (Arc<dyn Tool>, Guards) {
+    (Arc::new(Calculator { spec: spec() }), guards())
+}
+
+impl Tool for Calculator {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let Arguments { expression } = request.parse()?;
+            calculate(&expression).map_err(ToolError::Declined)
+        })
+    }
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "calculator".into(),
+        title: Some("Calculator".into()),
+        description: include_str!("calculator.md").trim().into(),
+        parameters: schema_of::<Arguments>(),
+        effect: Effect::Read,
+        tags: vec!["math".into()],
+        examples: examples(),
+        client: false,
+        on_unknown: OnUnknown::TellModel,
+        check_tool: None,
+    }
+}
+
+fn examples() -> Vec<Example> {
+    vec![
+        Example {
+            question: "What is 12.5% of 3,480?".into(),
+            arguments: json!({"expression": "12.5% of 3,480"}),
+            result: "435".into(),
+            answer: "12.5% of 3,480 is **435**.".into(),
+        },
+        Example {
+            question: "I put 10,000 into an account at 3.75% a year. What is there after 12 years?".into(),
+            arguments: json!({"expression": "round(10000 * (1 + 3.75%)^12, 2)"}),
+            result: "15554.54".into(),
+            answer: "After 12 years there is **15,554.54** in the account.".into(),
+        },
+        Example {
+            question: "一件衣服原价 399 元，打八折后再满减 50 元，要付多少钱？".into(),
+            arguments: json!({"expression": "399 × 80% − 50"}),
+            result: "269.2".into(),
+            answer: "要付 **269.2 元**。".into(),
+        },
+    ]
+}
+
+/// It takes milliseconds and touches nothing.
+fn guards() -> Guards {
+    Guards { timeout: Duration::from_secs(5), attempts: 1, ..Guards::default() }
+}
+
+fn calculate(expression: &str) -> Result<ToolOutput, String> {
+    let bytes = expression.len();
+    if bytes > EXPRESSION_BYTES_MAX {
+        return Err(format!(
+            "the expression has {bytes} bytes and may have {EXPRESSION_BYTES_MAX}; calculate it in parts"
+        ));
+    }
+    let (shown, doubtful_commas) = evaluate(expression)
+        .map_err(|trouble| format!("at position {} of the expression: {}", trouble.at, trouble.what))?;
+    let Shown { digits, exact, fraction, doubt } = shown;
+    let mut text = if exact { digits.clone() } else { format!("≈ {digits}") };
+    let mut data = json!({"result": digits, "exact": exact});
+    if let Some(fraction) = fraction {
+        text.push_str(&format!("\nexactly {fraction}"));
+        data["fraction"] = fraction.into();
+    }
+    if let Some(doubt) = doubt {
+        text.push_str(&format!("\nnote: {doubt}"));
+    }
+    if doubtful_commas {
+        text.push_str("\nnote: the commas inside the function were read as separating its arguments");
+    }
+    Ok(ToolOutput::text(text).titled(title(expression, &digits, exact)).with_data(data))
+}
+
+fn evaluate(expression: &str) -> Result<(Shown, bool), read::Trouble> {
+    let tokens = read::read(expression)?;
+    let number = solve::solve(&tokens)?;
+    Ok((show(&number), tokens.doubtful_commas))
+}
+
+fn title(expression: &str, digits: &str, exact: bool) -> String {
+    let sign = if exact { '=' } else { '≈' };
+    let words: Vec<&str> = expression.split_whitespace().collect();
+    let words = words.join(" ");
+    format!("{} {sign} {}", cut(words.trim_end_matches(['=', '?', ' '])), cut(digits))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TITLE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,263 @@
+//! From tokens to a number: a Pratt parser that calculates as it reads.
+//!
+//! There is no tree: each rule gives its value, so that neither memory nor the stack grows with the length of
+//! the text, and nesting is counted.
+//!
+//! A percentage is a hundredth (`15%` is 0.15). Only where it is the whole right side of `+` or `-` and the left
+//! side is none, it is a part of the left side, as on a pocket calculator: `200 + 10%` is 220. Parentheses make
+//! it a plain number again.
+
+use super::functions::{self, FUNCTIONS};
+use super::number::{self, Number};
+use super::read::{Kind, Token, Tokens, Trouble};
+
+const DEPTH_MAX: usize = 64;
+const ARGUMENTS_MAX: usize = 256;
+
+/// How strongly the operators bind, from loose to tight.
+const SUM: u8 = 10;
+const PRODUCT: u8 = 20;
+const MINUS: u8 = 30;
+const POWER: u8 = 40;
+const ROOT: u8 = 45;
+
+pub(super) fn solve(tokens: &Tokens) -> Result<Number, Trouble> {
+    let mut solver = Solver { tokens: &tokens.tokens, next: 0, depth: 0 };
+    let value = solver.expression(0)?;
+    let rest = solver.peek();
+    match &rest.kind {
+        Kind::End => Ok(value.number),
+        Kind::Sign(')') => Err(trouble(rest, "there is no `(` for this `)`")),
+        Kind::Sign(',') => {
+            Err(trouble(rest, "arguments can only be separated inside a function, as in max(1, 2)"))
+        }
+        _ => Err(trouble(rest, format!("expected an operator, found `{}`", rest.text))),
+    }
+}
+
+/// A value on its way.
+struct Operand {
+    number: Number,
+    /// A bare percentage, which `+` and `-` take as a part of what stands before.
+    percent: bool,
+}
+
+impl From<Number> for Operand {
+    fn from(number: Number) -> Self {
+        Self { number, percent: false }
+    }
+}
+
+struct Solver<'a> {
+    tokens: &'a [Token],
+    next: usize,
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Infix {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Power,
+}
+
+impl<'a> Solver<'a> {
+    fn peek(&self) -> &'a Token {
+        self.ahead(0)
+    }
+
+    /// The last token is the end, and it stays the last.
+    fn ahead(&self, n: usize) -> &'a Token {
+        &self.tokens[(self.next + n).min(self.tokens.len() - 1)]
+    }
+
+    fn take(&mut self) -> &'a Token {
+        let token = self.peek();
+        self.next += 1;
+        token
+    }
+
+    fn expression(&mut self, least: u8) -> Result<Operand, Trouble> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            let what = format!("this is nested deeper than {DEPTH_MAX} levels; calculate it in parts");
+            return Err(trouble(self.peek(), what));
+        }
+        let mut left = self.prefix()?;
+        loop {
+            let token = self.peek();
+            if let Some(value) = self.postfix(&left.number, token) {
+                left = value?;
+                continue;
+            }
+            let Some((infix, strength, written)) = self.infix(token) else { break };
+            if strength <= least {
+                break;
+            }
+            self.next += usize::from(written);
+            // A power is calculated from its right end.
+            let right =
+                self.expression(if matches!(infix, Infix::Power) { strength - 1 } else { strength })?;
+            left = join(infix, left, right).map_err(|what| trouble(token, what))?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn prefix(&mut self) -> Result<Operand, Trouble> {
+        let token = self.take();
+        match &token.kind {
+            Kind::Number(number) => Ok(number.clone().into()),
+            Kind::Name(name) => self.named(name, token),
+            Kind::Sign('+') => self.expression(MINUS),
+            Kind::Sign('-') => {
+                let Operand { number, percent } = self.expression(MINUS)?;
+                Ok(Operand { number: number.neg(), percent })
+            }
+            Kind::Sign('√') => {
+                let number = self.expression(ROOT)?.number;
+                apply("sqrt", &[number], token)
+            }
+            Kind::Sign('(') => {
+                let number = self.expression(0)?.number;
+                self.close(token)?;
+                Ok(number.into())
+            }
+            _ => Err(trouble(token, format!("expected a number, `(` or a function, found {}", shown(token)))),
+        }
+    }
+
+    fn named(&mut self, name: &str, token: &Token) -> Result<Operand, Trouble> {
+        if let Some(value) = functions::constant(name) {
+            return value.map(Operand::from).map_err(|what| trouble(token, what));
+        }
+        if functions::named(name).is_none() {
+            let known: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();
+            let what = format!("`{}` is not known; there are pi, e, {}", token.text, known.join(", "));
+            return Err(trouble(token, what));
+        }
+        let open = self.take();
+        if !matches!(open.kind, Kind::Sign('(')) {
+            return Err(trouble(open, format!("expected `(` after `{name}`, found {}", shown(open))));
+        }
+        let mut arguments = vec![];
+        if !matches!(self.peek().kind, Kind::Sign(')')) {
+            loop {
+                arguments.push(self.expression(0)?.number);
+                if arguments.len() > ARGUMENTS_MAX {
+                    return Err(trouble(self.peek(), "these are too many arguments"));
+                }
+                if !matches!(self.peek().kind, Kind::Sign(',')) {
+                    break;
+                }
+                self.next += 1;
+            }
+        }
+        self.close(open)?;
+        apply(name, &arguments, token)
+    }
+
+    fn close(&mut self, open: &Token) -> Result<(), Trouble> {
+        let token = self.take();
+        match token.kind {
+            Kind::Sign(')') => Ok(()),
+            _ => Err(trouble(
+                token,
+                format!(
+                    "expected an operator or a `)` for the `(` at position {}, found {}",
+                    open.at,
+                    shown(token)
+                ),
+            )),
+        }
+    }
+
+    /// What follows a value and belongs to it: `5!`, `15%`, `30°`, `3万`.
+    fn postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, Trouble>> {
+        let plain = |number: number::Result| number.map(Operand::from);
+        let result = match token.kind {
+            Kind::Sign('!') => plain(functions::factorial(value)),
+            Kind::Sign('°') => plain(functions::radians(value)),
+            Kind::Sign('万') => plain(value.mul(&Number::whole(10_000))),
+            Kind::Sign('亿') => plain(value.mul(&Number::whole(100_000_000))),
+            Kind::Sign('%') if !self.begins_operand(self.ahead(1)) => {
+                value.div(&Number::whole(100)).map(|number| Operand { number, percent: true })
+            }
+            _ => return None,
+        };
+        self.next += 1;
+        Some(result.map_err(|what| trouble(token, what)))
+    }
+
+    /// The operator that stands here, how strongly it binds, and whether it is written at all.
+    fn infix(&self, token: &Token) -> Option<(Infix, u8, bool)> {
+        Some(match &token.kind {
+            Kind::Sign('+') => (Infix::Add, SUM, true),
+            Kind::Sign('-') => (Infix::Subtract, SUM, true),
+            Kind::Sign('*') => (Infix::Multiply, PRODUCT, true),
+            Kind::Sign('/') => (Infix::Divide, PRODUCT, true),
+            Kind::Sign('%') => (Infix::Modulo, PRODUCT, true),
+            Kind::Sign('^') => (Infix::Power, POWER, true),
+            Kind::Name(name) if name == "of" => (Infix::Multiply, PRODUCT, true),
+            Kind::Name(name) if name == "mod" => (Infix::Modulo, PRODUCT, true),
+            // `2(3 + 4)`, `2 pi`, but not `2 3`.
+            Kind::Name(_) | Kind::Sign('(' | '√') => (Infix::Multiply, PRODUCT, false),
+            _ => return None,
+        })
+    }
+
+    /// A sign is not taken for the beginning of one: `10% - 3` is a percentage less three.
+    fn begins_operand(&self, token: &Token) -> bool {
+        match &token.kind {
+            Kind::Number(_) | Kind::Sign('(' | '√') => true,
+            Kind::Name(name) => name != "of" && name != "mod",
+            Kind::Sign(_) | Kind::End => false,
+        }
+    }
+}
+
+fn join(infix: Infix, left: Operand, right: Operand) -> Result<Operand, String> {
+    let (a, b) = (&left.number, &right.number);
+    let number = match infix {
+        Infix::Add | Infix::Subtract => {
+            let part = right.percent && !left.percent;
+            let b = if part { &a.mul(b)? } else { b };
+            let number = if matches!(infix, Infix::Add) { a.add(b)? } else { a.sub(b)? };
+            return Ok(Operand { number, percent: left.percent && right.percent });
+        }
+        Infix::Multiply => a.mul(b)?,
+        Infix::Divide => a.div(b)?,
+        Infix::Modulo => a.modulo(b)?,
+        Infix::Power => a.pow(b)?,
+    };
+    Ok(number.into())
+}
+
+fn apply(name: &str, arguments: &[Number], token: &Token) -> Result<Operand, Trouble> {
+    let Some(function) = functions::named(name) else { unreachable!("only known functions are applied") };
+    let count = arguments.len();
+    if count < function.least || count > function.most {
+        let wanted = match (function.least, function.most) {
+            (1, 1) => "one argument".to_owned(),
+            (least, usize::MAX) => format!("at least {least} argument"),
+            (least, most) if least == most => format!("{least} arguments"),
+            (least, most) => format!("{least} to {most} arguments"),
+        };
+        return Err(trouble(token, format!("`{name}` takes {wanted} and got {count}")));
+    }
+    (function.apply)(arguments).map(Operand::from).map_err(|what| trouble(token, what))
+}
+
+fn shown(token: &Token) -> String {
+    match token.kind {
+        Kind::End => token.text.clone(),
+        _ => format!("`{}`", token.text),
+    }
+}
+
+fn trouble(token: &Token, what: impl Into<String>) -> Trouble {
+    Trouble { at: token.at, what: what.into() }
+}

@@ -1,0 +1,264 @@
+//! All tools together: what models are told, and how calls pass the pipeline.
+
+use expect_test::expect;
+use helve_policy::Rules;
+use helve_store::contract::Actor;
+use helve_store::{MemoryStore, RunJournal};
+use helve_tool::{CacheScope, CallContext, Outcome, Pipeline, Registry, Toolbox};
+use helve_types::{CallId, Effect, Fact, FailureKind, ToolCall, World};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Runs one call through the pipeline, as a run would.
+async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome {
+    let world = World::still();
+    let registry = Registry::new();
+    for (tool, guards) in builtin(settings) {
+        registry.register(tool, guards, &world).unwrap();
+    }
+    let store = Arc::new(MemoryStore::new());
+    let actor = Actor { world: world.clone(), ..Actor::new(store.clone(), "mei") };
+    let started = actor.start(actor.new_conversation(), "go").await;
+    let journal = RunJournal::new(store, world.clone(), started.run, started.epoch, 1, Arc::new(|_| {}));
+    let call = ToolCall {
+        id: CallId::new(started.run, 1, 0),
+        provider_id: None,
+        name: tool.into(),
+        arguments: arguments.to_string(),
+    };
+    journal.note(Fact::ToolRequested {
+        step: 1,
+        call: call.id.clone(),
+        provider_id: None,
+        tool: tool.into(),
+        arguments: call.arguments.clone(),
+        part: None,
+        replaces: None,
+    });
+    let toolbox = Arc::new(Toolbox::new(registry.all()));
+    let cx = CallContext {
+        run: started.run,
+        call: call.id.clone(),
+        toolbox,
+        journal,
+        world,
+        ..testing::context("mei")
+    };
+    Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap()
+}
+
+#[test]
+fn the_tools_are_these() {
+    let tools = builtin(&Settings::for_tests());
+    let names: Vec<_> =
+        tools.iter().map(|(tool, _)| (tool.spec().name.as_str(), tool.spec().effect)).collect();
+    let expected = [
+        ("calculator", Effect::Read),
+        ("time", Effect::Read),
+        ("search_web", Effect::Read),
+        ("save_note", Effect::NonIdempotent),
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn every_tool_is_told_in_full() {
+    for (tool, _) in builtin(&Settings::for_tests()) {
+        let spec = tool.spec();
+        assert!((2..=3).contains(&spec.examples.len()), "{}", spec.name);
+        assert!(spec.examples.iter().any(|example| !example.question.is_ascii()), "{} in Chinese", spec.name);
+        assert!(spec.description.len() < 2_000 && !spec.description.ends_with('\n'), "{}", spec.name);
+        assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
+        for (field, schema) in spec.parameters["properties"].as_object().unwrap() {
+            assert!(schema["description"].is_string(), "{}.{field}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn the_schemas_are_small_and_have_no_references() {
+    let tools = builtin(&Settings::for_tests());
+    let schemas: Vec<String> = tools
+        .iter()
+        .map(|(tool, _)| serde_json::to_string_pretty(&tool.spec().parameters).unwrap())
+        .collect();
+    expect![[r#"
+        {
+          "additionalProperties": false,
+          "properties": {
+            "expression": {
+              "description": "What to calculate, such as `12.5% of 3,480` or `sqrt(2) * (3 + 4)`; at most 1 KB.",
+              "maxLength": 1024,
+              "minLength": 1,
+              "type": "string"
+            }
+          },
+          "required": [
+            "expression"
+          ],
+          "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "at": {
+              "description": "`now`, or a moment in ISO 8601, such as `2026-03-29T15:30`; now if left out.",
+              "maxLength": 64,
+              "type": [
+                "string",
+                "null"
+              ]
+            },
+            "to": {
+              "description": "Zones to show the same moment in.",
+              "items": {
+                "type": "string"
+              },
+              "maxItems": 10,
+              "type": [
+                "array",
+                "null"
+              ]
+            },
+            "zone": {
+              "description": "IANA name, city, offset such as `UTC+8`, or `local`; the server's zone if left out.",
+              "maxLength": 64,
+              "type": [
+                "string",
+                "null"
+              ]
+            }
+          },
+          "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "include_answer": {
+              "description": "Whether to begin with a summary of the results; yes if left out.",
+              "type": [
+                "boolean",
+                "null"
+              ]
+            },
+            "max_results": {
+              "description": "How many results, 1 to 20; 10 if left out.",
+              "format": "uint8",
+              "maximum": 20,
+              "minimum": 1,
+              "type": [
+                "integer",
+                "null"
+              ]
+            },
+            "preset": {
+              "description": "Fills what is left out. `quick`: 3 results, basic, no summary. `deep`: 10 results and the summary.",
+              "enum": [
+                "quick",
+                "deep",
+                null
+              ],
+              "type": [
+                "string",
+                "null"
+              ]
+            },
+            "query": {
+              "description": "What to search for.",
+              "maxLength": 400,
+              "minLength": 1,
+              "type": "string"
+            },
+            "search_depth": {
+              "description": "`advanced` reads the pages, `basic` is faster; `advanced` if left out.",
+              "enum": [
+                "basic",
+                "advanced",
+                null
+              ],
+              "type": [
+                "string",
+                "null"
+              ]
+            }
+          },
+          "required": [
+            "query"
+          ],
+          "type": "object"
+        }
+        {
+          "additionalProperties": false,
+          "properties": {
+            "text": {
+              "description": "The note, in Markdown; at most 4,000 characters.",
+              "maxLength": 4000,
+              "minLength": 1,
+              "type": "string"
+            },
+            "title": {
+              "description": "A heading of a few words.",
+              "maxLength": 200,
+              "type": [
+                "string",
+                "null"
+              ]
+            }
+          },
+          "required": [
+            "text"
+          ],
+          "type": "object"
+        }"#]].assert_eq(&schemas.join("\n"));
+}
+
+#[test]
+fn search_is_guarded_as_a_shared_paid_service() {
+    let (_, guards) = search_web::tool(&Settings::for_tests());
+    let limit = guards.limits.tool.unwrap();
+    assert_eq!((limit.concurrent, limit.per_window), (Some(50), Some(100)));
+    assert_eq!((limit.window.as_secs(), limit.wait.as_secs()), (60, 5));
+    let cache = guards.cache.unwrap();
+    assert_eq!((cache.ttl.as_secs(), cache.scope), (300, CacheScope::Everyone));
+    assert_eq!(guards.breaker.unwrap().failures_in_row, 5);
+    assert_eq!(guards.timeout.as_secs(), 20);
+}
+
+#[tokio::test]
+async fn every_example_fits_its_schema() {
+    let settings = Settings::for_tests();
+    for (tool, _) in builtin(&settings) {
+        let spec = tool.spec();
+        for example in &spec.examples {
+            let outcome = execute(&settings, &spec.name, &example.arguments).await;
+            match (spec.name.as_str(), outcome) {
+                ("save_note", Outcome::Asked(_)) => {}
+                ("search_web", Outcome::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Failed),
+                (_, Outcome::Finished(output)) => assert_eq!(output.text, example.result),
+                (name, outcome) => panic!("{name}: {outcome:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_never_reach_a_tool() {
+    let settings = Settings::for_tests();
+    for (tool, arguments) in [
+        ("calculator", json!({})),
+        ("calculator", json!({"expression": ""})),
+        ("time", json!({"timezone": "UTC"})),
+        ("search_web", json!({"query": "q", "max_results": 21})),
+        ("search_web", json!({"query": "q", "search_depth": "deep"})),
+        ("save_note", json!({"text": "字".repeat(4_001)})),
+    ] {
+        let outcome = execute(&settings, tool, &arguments).await;
+        let Outcome::Refused(failure) = outcome else { panic!("{tool}: {outcome:?}") };
+        assert_eq!(failure.kind, FailureKind::BadArguments, "{tool}");
+    }
+    for arguments in [json!({"zone": null, "at": null, "to": null}), json!({"zone": "UTC"})] {
+        let outcome = execute(&settings, "time", &arguments).await;
+        assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    }
+}
