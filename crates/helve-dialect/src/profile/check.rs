@@ -8,7 +8,8 @@ use crate::{Reading, Tools, read};
 
 impl Profile {
     pub(super) fn check(&self) -> Result<(), ProfileError> {
-        let tools = [sample()];
+        let sample = sample();
+        let tools = [&sample];
         let results = [
             ResultView { id: "call_1", name: "sample", text: "42", is_error: false },
             ResultView { id: "call_2", name: "sample", text: "no such thing", is_error: true },

@@ -22,10 +22,10 @@ const EXAMPLES_MAX: usize = 6;
 
 /// Question, call, result, answer for each example. Every tool has its turn before any has a second one; a tool
 /// without examples is left out, since an invented one would teach the model something untrue.
-pub(super) fn turns(profile: &Profile, tools: &[ToolSpec], language: Language) -> Vec<ExampleTurn> {
+pub(super) fn turns(profile: &Profile, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
     let most = tools.iter().map(|tool| tool.examples.len()).max().unwrap_or(0);
     let rounds = (0..most).flat_map(|round| {
-        tools.iter().filter_map(move |tool| tool.examples.get(round).map(|example| (tool, example)))
+        tools.iter().filter_map(move |&tool| tool.examples.get(round).map(|example| (tool, example)))
     });
     let chosen: Vec<(&ToolSpec, &Example)> = rounds.take(EXAMPLES_MAX).collect();
     let mut turns = Vec::with_capacity(4 * chosen.len());

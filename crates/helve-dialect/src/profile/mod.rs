@@ -121,12 +121,12 @@ impl Profile {
     }
 
     /// What the model is told before anything else: how to call, how to read results, which tools there are.
-    pub fn introduction(&self, tools: &[ToolSpec], language: Language) -> String {
+    pub fn introduction(&self, tools: &[&ToolSpec], language: Language) -> String {
         self.words(self.try_introduction(tools, language))
     }
 
     /// Worked examples as turns of the conversation, made from the tools at hand.
-    pub fn examples(&self, tools: &[ToolSpec], language: Language) -> Vec<ExampleTurn> {
+    pub fn examples(&self, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
         examples::turns(self, tools, language)
     }
 
@@ -142,11 +142,11 @@ impl Profile {
 
     /// A JSON Schema of an answer that calls one of these tools, for servers that can constrain what a model
     /// writes. `None` where the profile's calls are not JSON.
-    pub fn constraint(&self, tools: &[ToolSpec]) -> Option<serde_json::Value> {
+    pub fn constraint(&self, tools: &[&ToolSpec]) -> Option<serde_json::Value> {
         serde_json::from_str(&self.try_constraint(tools)?.ok()?).ok()
     }
 
-    fn try_introduction(&self, tools: &[ToolSpec], language: Language) -> Result<String, ProfileError> {
+    fn try_introduction(&self, tools: &[&ToolSpec], language: Language) -> Result<String, ProfileError> {
         #[derive(Serialize)]
         struct Context {
             tools: Vec<String>,
@@ -193,7 +193,7 @@ impl Profile {
         self.render(key, Context { results: results.iter().map(Outcome::new).collect() })
     }
 
-    fn try_constraint(&self, tools: &[ToolSpec]) -> Option<Result<String, ProfileError>> {
+    fn try_constraint(&self, tools: &[&ToolSpec]) -> Option<Result<String, ProfileError>> {
         #[derive(Serialize)]
         struct Context<'a> {
             tools: Vec<Tool<'a>>,

@@ -33,8 +33,8 @@ fn profile(name: &str) -> &'static Profile {
 }
 
 fn conversation(profile: &Profile, language: Language) -> String {
-    let mut text = profile.introduction(&[weather()], language);
-    for turn in profile.examples(&[weather()], language) {
+    let mut text = profile.introduction(&[&weather()], language);
+    for turn in profile.examples(&[&weather()], language) {
         text += &format!("\n=== {:?}\n{}", turn.role, turn.text);
     }
     text
@@ -245,7 +245,8 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
         ..weather()
     };
     let none = ToolSpec { examples: vec![], ..weather() };
-    let tools = [many("a"), none, many("b")];
+    let (a, b) = (many("a"), many("b"));
+    let tools = [&a, &none, &b];
     let turns = profile("hermes").examples(&tools, Language::English);
     assert_eq!(turns.len(), 6 * 4);
     assert!(
@@ -256,12 +257,12 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
 
 #[test]
 fn a_constraint_is_a_schema_that_allows_the_profiles_calls_and_no_others() {
-    let schema = profile("json_strict").constraint(&[weather()]).expect("has a schema");
+    let schema = profile("json_strict").constraint(&[&weather()]).expect("has a schema");
     let call =
         &schema["properties"]["tool_calls"]["items"]["anyOf"][0]["properties"]["function"]["properties"];
     assert_eq!(call["name"], json!({"const": "get_weather"}));
     assert_eq!(call["arguments"], weather().parameters);
-    assert_eq!(profile("hermes").constraint(&[weather()]), None);
+    assert_eq!(profile("hermes").constraint(&[&weather()]), None);
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! Agents and models by name, and the tools each agent may use.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use helve_model::{Model, ToolMode};
+use helve_policy::{Access, Rule, Rules};
+use helve_tool::{Pipeline, Registered, Registry, Toolbox};
+use helve_types::{Mode, ModelParams, PinnedTool, ToolSpec, UserId};
+
+/// What an agent is, as the operator wrote it down.
+#[derive(Debug, Clone)]
+pub struct AgentSettings {
+    pub name: String,
+    /// The model it uses unless a request names another.
+    pub model: Option<String>,
+    pub system: String,
+    pub max_steps: u32,
+    /// The tools it may use; none given means all.
+    pub tools: Option<Vec<String>>,
+    pub params: ModelParams,
+    pub permissions: Vec<Rule>,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self {
+            name: "default".into(),
+            model: None,
+            system: String::new(),
+            max_steps: 10,
+            tools: None,
+            params: ModelParams::default(),
+            permissions: vec![],
+        }
+    }
+}
+
+/// An agent ready for use.
+pub(crate) struct Agent {
+    pub(crate) settings: AgentSettings,
+    pub(crate) pipeline: Arc<Pipeline>,
+    /// The tools of a run without extras, and the registry's generation they are from.
+    kit: Mutex<Option<(u64, Arc<Kit>)>>,
+}
+
+/// The tools of a run, in every form that is needed.
+pub(crate) struct Kit {
+    pub(crate) toolbox: Arc<Toolbox>,
+    /// As far as reading a model's text needs them.
+    pub(crate) words: helve_dialect::Tools,
+}
+
+impl Kit {
+    pub(crate) fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
+        let toolbox = Toolbox::new(tools);
+        let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
+        Self { words: helve_dialect::Tools::new(words), toolbox: Arc::new(toolbox) }
+    }
+
+    /// The server's tools of the kit, with their versions.
+    pub(crate) fn pinned(&self) -> Vec<PinnedTool> {
+        let servers = self.toolbox.tools().iter().filter(|tool| !tool.spec().client);
+        servers
+            .map(|tool| PinnedTool { name: tool.spec().name.clone(), version: tool.version().to_owned() })
+            .collect()
+    }
+}
+
+impl Agent {
+    pub(crate) fn new(settings: AgentSettings, operator: &[Rule]) -> Self {
+        let rules = Rules::new()
+            .with_layer("operator", operator.to_vec())
+            .with_layer("agent", settings.permissions.clone());
+        Self { settings, pipeline: Arc::new(Pipeline::new(rules)), kit: Mutex::default() }
+    }
+
+    /// All tools the agent may use for this user. What can never be allowed is not even shown to the model.
+    pub(crate) fn kit(&self, registry: &Registry, user: &UserId) -> Arc<Kit> {
+        let generation = registry.generation();
+        let mut cached = self.kit.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((from, kit)) = &*cached
+            && *from == generation
+        {
+            return kit.clone();
+        }
+        let all = registry.all();
+        let kit = Arc::new(Kit::new(all.into_iter().filter(|tool| self.may_use(tool.spec(), user))));
+        // Rules about single users make kits of single users.
+        if !self.pipeline.rules().mention_users() {
+            *cached = Some((generation, kit.clone()));
+        }
+        kit
+    }
+
+    fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
+        let listed = self.settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
+        listed
+            && !self.pipeline.rules().forbids(&Access {
+                tool: &spec.name,
+                tags: &spec.tags,
+                effect: spec.effect,
+                client: spec.client,
+                agent: &self.settings.name,
+                user: &user.0,
+            })
+    }
+}
+
+/// The models of this server, by name.
+#[derive(Default)]
+pub struct Models {
+    models: BTreeMap<String, Arc<dyn Model>>,
+    default: Option<String>,
+    /// Those whose server said that it cannot do native calls.
+    without_native_tools: Mutex<HashSet<String>>,
+}
+
+impl Models {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The first one added is the default until another is named.
+    pub fn add(&mut self, model: Arc<dyn Model>) {
+        let name = model.name().to_owned();
+        self.default.get_or_insert_with(|| name.clone());
+        self.models.insert(name, model);
+    }
+
+    pub fn set_default(&mut self, name: impl Into<String>) {
+        self.default = Some(name.into());
+    }
+
+    pub fn default_name(&self) -> &str {
+        self.default.as_deref().unwrap_or_default()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Model>> {
+        self.models.get(name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Model>> {
+        self.models.values()
+    }
+
+    /// How the model is asked to call tools now.
+    pub fn mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
+        match model.tool_mode() {
+            ToolMode::Fixed(mode) => mode,
+            ToolMode::Auto => {
+                let without = self.without_native_tools.lock().unwrap_or_else(PoisonError::into_inner);
+                if without.contains(model.name()) {
+                    Mode::Prompt(default_profile.into())
+                } else {
+                    Mode::Native
+                }
+            }
+        }
+    }
+
+    pub(crate) fn learn_no_native_tools(&self, name: &str) {
+        self.without_native_tools.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+}

@@ -1,0 +1,180 @@
+//! Gives a run its hands: asks the model, sees to the calls, listens to people.
+//!
+//! The machine decides (`run.next_step`), the driver acts, and whatever happens becomes a fact before it counts.
+//! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
+//! and another takes the run up from its log.
+
+mod calls;
+mod model;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::stream::FuturesUnordered;
+use helve_model::Model;
+use helve_store::{Entry, RunJournal, StoreError};
+use helve_tool::{Fault, Pipeline};
+use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, UserId};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::calls::SeenTo;
+use crate::agents::Kit;
+use crate::command::{Command, CommandError};
+use crate::feed::Feed;
+use crate::run::{Phase, Run, Step};
+use crate::runtime::Shared;
+
+/// Why a driver leaves its run.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Left {
+    Over,
+    /// Somebody has to act first.
+    Waiting,
+}
+
+/// Why a driver cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DriveError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+
+    /// The log says where to go on.
+    #[error("the server goes down")]
+    Halted,
+}
+
+impl From<Fault> for DriveError {
+    fn from(fault: Fault) -> Self {
+        let Fault::Journal(error) = fault;
+        Self::Store(error)
+    }
+}
+
+pub(crate) struct Driver {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) run: Run,
+    pub(crate) user: UserId,
+    pub(crate) conversation: Option<ConversationId>,
+    /// The conversation before the run.
+    pub(crate) history: Vec<Message>,
+    pub(crate) journal: RunJournal,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) kit: Arc<Kit>,
+    pub(crate) pipeline: Arc<Pipeline>,
+    /// None where the configuration no longer has the model.
+    pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) commands: mpsc::UnboundedReceiver<Command>,
+    /// Stops the model and the tools.
+    pub(crate) cancel: CancellationToken,
+    /// Who stopped the run.
+    pub(crate) cancelled_by: Option<String>,
+    pub(crate) in_flight: FuturesUnordered<SeenTo>,
+    pub(crate) in_flight_calls: HashSet<CallId>,
+}
+
+impl Driver {
+    pub(crate) async fn drive(&mut self) -> Result<Left, DriveError> {
+        loop {
+            self.absorb();
+            // What somebody has already said is heard before anything else is begun.
+            while let Ok(command) = self.commands.try_recv() {
+                self.obey(command).await?;
+            }
+            if let Some(by) = self.cancelled_by.clone() {
+                self.finish_in_flight().await?;
+                return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
+            }
+            match self.run.next_step() {
+                Step::AskModel { step, attempt, tools } => self.ask_model(step, attempt, tools).await?,
+                Step::CallTools(errands) => {
+                    self.begin(errands);
+                    self.await_something().await?;
+                }
+                Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                Step::Wait(state) => {
+                    self.journal
+                        .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })
+                        .await?;
+                    return Ok(Left::Waiting);
+                }
+                Step::Finish(ending) => return self.finish(ending).await,
+                Step::Fail { code, message } => {
+                    let failed = Fact::RunFailed { code: code.into(), message };
+                    return self.end(vec![failed], RunState::Failed).await;
+                }
+                Step::Over => return Ok(Left::Over),
+            }
+        }
+    }
+
+    /// Takes in what was written, so that the machine knows what the log says.
+    fn absorb(&mut self) {
+        for recorded in self.journal.take_written() {
+            self.run.apply(recorded.event.at, &recorded.event.fact);
+        }
+    }
+
+    async fn finish(&mut self, ending: Ending) -> Result<Left, DriveError> {
+        self.end(vec![Fact::RunFinished { ending }], RunState::Completed).await
+    }
+
+    /// Writes the last facts together with the finished message.
+    async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
+        let fate = self.shared.world.fate.clone();
+        let now = self.shared.world.now();
+        let mut message = self.run.message().clone();
+        facts.iter().for_each(|fact| message.learn(now, fact));
+        fate.at("run.before_end");
+        let entry = Entry { facts, state: Some(state), message: Some(message), wholes: vec![] };
+        self.journal.commit(entry).await?;
+        fate.at("run.after_end");
+        while let Ok(command) = self.commands.try_recv() {
+            let late =
+                if matches!(command, Command::Cancel { .. }) { Ok(()) } else { Err(CommandError::Over) };
+            command.reply(late);
+        }
+        Ok(Left::Over)
+    }
+
+    /// Does what somebody asks for, if it can be done.
+    async fn obey(&mut self, command: Command) -> Result<(), DriveError> {
+        self.absorb();
+        match command {
+            Command::Answer { approval, answer, by, reply } => {
+                let question = self.run.open_question(approval).cloned();
+                let result = match question {
+                    None => Err(CommandError::NotOpen),
+                    Some(question) if !answer.fits(question.kind) => Err(CommandError::DoesNotFit),
+                    Some(question) => {
+                        self.shared.world.fate.at("approval.before_answer");
+                        let fact = Fact::ApprovalAnswered { approval, call: question.call, answer, by };
+                        let entry = Entry { state: Some(RunState::Running), ..fact.into() };
+                        self.journal.commit(entry).await?;
+                        self.shared.world.fate.at("approval.after_answer");
+                        Ok(())
+                    }
+                };
+                _ = reply.send(result);
+            }
+            Command::Deliver { call, outcome, reply } => {
+                let waits = self.run.call(&call).is_some_and(|held| matches!(held.phase, Phase::Delegated));
+                let result = if waits {
+                    let cx = self.context(&call, 0, None);
+                    self.pipeline.settle(&call, outcome, &cx).await?;
+                    Ok(())
+                } else {
+                    Err(CommandError::NotWaiting)
+                };
+                _ = reply.send(result);
+            }
+            Command::Cancel { by, reply } => {
+                self.cancelled_by.get_or_insert(by);
+                self.cancel.cancel();
+                _ = reply.send(Ok(()));
+            }
+        }
+        self.absorb();
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Seeing to calls: several at once, each on its own, while people may still speak.
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use helve_tool::{CallContext, Fault, Grant, Outcome, Progress};
+use helve_types::{ApprovalKind, CallId, Effect, Fact, PartId, Question, ToolCall};
+
+use super::{DriveError, Driver};
+use crate::run::Errand;
+
+/// A question about an outcome stays open this long.
+const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// A call that was seen to, and how that went.
+pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
+
+impl Driver {
+    /// Begins whatever is not begun yet, as far as the bound on parallel calls allows.
+    pub(super) fn begin(&mut self, errands: Vec<Errand>) {
+        for errand in errands {
+            let call = errand.call().clone();
+            let full = self.in_flight.len() >= self.shared.settings.parallel_calls_max;
+            if full || self.in_flight_calls.contains(&call) {
+                continue;
+            }
+            let seen_to = self.see_to(errand);
+            self.in_flight_calls.insert(call);
+            self.in_flight.push(seen_to);
+        }
+    }
+
+    fn see_to(&self, errand: Errand) -> SeenTo {
+        let id = errand.call().clone();
+        let pipeline = self.pipeline.clone();
+        match errand {
+            Errand::Execute { call, attempts_before, grant } => {
+                let cx = self.context(&id, attempts_before, grant);
+                Box::pin(async move { (id, pipeline.execute(&call, &cx).await.map(drop)) })
+            }
+            Errand::Settle { call, outcome } => {
+                let cx = self.context(&id, 0, None);
+                Box::pin(async move { (id, pipeline.settle(&call, outcome, &cx).await.map(drop)) })
+            }
+            Errand::Lose { call, sent_at, because } => {
+                let cx = self.context(&id, 0, None);
+                Box::pin(async move { (id, pipeline.lose(&call, sent_at, because, &cx).await.map(drop)) })
+            }
+            Errand::AskOutcome { call, because } => {
+                let cx = self.context(&id, 0, None);
+                let asked = Outcome::Asked(self.outcome_question(&call, because));
+                Box::pin(async move { (id, pipeline.settle(&call.id, asked, &cx).await.map(drop)) })
+            }
+            Errand::Repeat { call, replaces } => {
+                let journal = self.journal.clone();
+                let again = Fact::ToolRequested {
+                    step: self.run.call(&replaces).map_or(0, |held| held.step),
+                    call: call.id,
+                    provider_id: call.provider_id,
+                    tool: call.name,
+                    arguments: call.arguments,
+                    part: None,
+                    replaces: Some(replaces),
+                };
+                Box::pin(async move { (id, journal.commit(again).await.map_err(Fault::from)) })
+            }
+        }
+    }
+
+    fn outcome_question(&self, call: &ToolCall, because: String) -> Question {
+        let world = &self.shared.world;
+        let effect =
+            self.kit.toolbox.named(&call.name).map_or(Effect::NonIdempotent, |tool| tool.spec().effect);
+        Question {
+            approval: world.approval_id(),
+            call: call.id.clone(),
+            kind: ApprovalKind::Outcome,
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            effect,
+            because,
+            binding: String::new(),
+            expires_at: world.now().plus_ms(OPEN_MS),
+        }
+    }
+
+    pub(super) fn context(&self, call: &CallId, attempts_before: u32, grant: Option<Grant>) -> CallContext {
+        let (feed, part) = (self.feed.clone(), PartId::from(call));
+        let tool = self.run.call(call).map(|held| held.call.name.clone()).unwrap_or_default();
+        CallContext {
+            run: self.run.id(),
+            conversation: self.conversation,
+            message: Some(self.run.message().id),
+            call: call.clone(),
+            user: self.user.clone(),
+            agent: self.run.setup().agent.clone(),
+            attempts_before,
+            grant,
+            toolbox: self.kit.toolbox.clone(),
+            journal: self.journal.clone(),
+            cancel: self.cancel.clone(),
+            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece)),
+            world: self.shared.world.clone(),
+        }
+    }
+
+    /// Waits until a call has been seen to, or somebody speaks.
+    pub(super) async fn await_something(&mut self) -> Result<(), DriveError> {
+        tokio::select! {
+            Some((call, result)) = self.in_flight.next() => {
+                self.in_flight_calls.remove(&call);
+                result?;
+            }
+            Some(command) = self.commands.recv() => self.obey(command).await?,
+            () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
+            else => {}
+        }
+        Ok(())
+    }
+
+    /// After a cancellation: every call that was begun comes to its recorded end.
+    pub(super) async fn finish_in_flight(&mut self) -> Result<(), DriveError> {
+        while let Some((call, result)) = self.in_flight.next().await {
+            self.in_flight_calls.remove(&call);
+            result?;
+        }
+        self.absorb();
+        Ok(())
+    }
+}

@@ -1,0 +1,439 @@
+//! What a run is saying right now, for any number of readers.
+//!
+//! A feed holds the run's latest durable events and the parts that are still being written. A reader has a
+//! cursor, not a queue: it takes what is new since it last looked, so a slow reader gets larger pieces and
+//! nothing is ever lost or held for it. Durable events come in the order of their numbers; a reader that is too
+//! far behind reads the log first (see `follow`).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use helve_store::Recorded;
+use helve_types::{Fact, Live, PartId, PartKind, RunId};
+
+/// Older durable events are read from the log.
+const TAIL_MAX: usize = 256;
+
+/// The running commentary of one run.
+#[derive(Default)]
+pub(crate) struct Feed {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The latest durable events, without gaps.
+    tail: VecDeque<Arc<Recorded>>,
+    /// The step that is being asked for: step and attempt.
+    step: Option<(u32, u32)>,
+    open: Vec<OpenPart>,
+    opened: u64,
+    ended: bool,
+    draining: bool,
+    wakers: Vec<Waker>,
+}
+
+struct OpenPart {
+    /// Counts the parts of this feed, so that a reader recognises one without comparing names.
+    number: u64,
+    id: PartId,
+    kind: PartKind,
+    tool: Option<String>,
+    text: String,
+}
+
+/// A part as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) id: PartId,
+    pub(crate) kind: PartKind,
+    pub(crate) text: String,
+}
+
+impl Feed {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        change(&mut state);
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The model is asked; whatever an earlier attempt had shown is void.
+    pub(crate) fn begin_step(&self, step: u32, attempt: u32) {
+        self.change(|state| {
+            state.open.retain(|part| part.kind == PartKind::Progress);
+            state.step = Some((step, attempt));
+        });
+    }
+
+    /// Begins a part and returns its number.
+    pub(crate) fn open(&self, id: PartId, kind: PartKind, tool: Option<String>) -> u64 {
+        let mut number = 0;
+        self.change(|state| {
+            state.opened += 1;
+            number = state.opened;
+            state.open.push(OpenPart { number, id, kind, tool, text: String::new() });
+        });
+        number
+    }
+
+    pub(crate) fn push(&self, number: u64, text: &str) {
+        self.change(|state| {
+            if let Some(part) = state.open.iter_mut().rfind(|part| part.number == number) {
+                part.text.push_str(text);
+            }
+        });
+    }
+
+    /// Adds to what a running tool reports.
+    pub(crate) fn progress(&self, id: &PartId, tool: &str, text: &str) {
+        self.change(|state| {
+            let known = state.open.iter_mut().find(|part| part.kind == PartKind::Progress && part.id == *id);
+            match known {
+                Some(part) => part.text.push_str(text),
+                None => {
+                    state.opened += 1;
+                    state.open.push(OpenPart {
+                        number: state.opened,
+                        id: id.clone(),
+                        kind: PartKind::Progress,
+                        tool: Some(tool.to_owned()),
+                        text: text.to_owned(),
+                    });
+                }
+            }
+        });
+    }
+
+    /// The parts of the current attempt, in order.
+    pub(crate) fn written(&self) -> Vec<Written> {
+        let state = self.state();
+        let parts = state.open.iter().filter(|part| part.kind != PartKind::Progress);
+        parts.map(|part| Written { id: part.id.clone(), kind: part.kind, text: part.text.clone() }).collect()
+    }
+
+    /// Takes in events that have become durable; they close the parts they finish.
+    pub(crate) fn publish(&self, events: &[Arc<Recorded>]) {
+        self.change(|state| {
+            for recorded in events {
+                state.close(&recorded.event.fact);
+                // A gap can only mean that the reader must look at the log anyway.
+                if state.tail.back().is_some_and(|last| last.event.seq + 1 != recorded.event.seq) {
+                    state.tail.clear();
+                }
+                state.tail.push_back(recorded.clone());
+                if state.tail.len() > TAIL_MAX {
+                    state.tail.pop_front();
+                }
+                state.ended |= recorded.event.fact.is_last();
+            }
+        });
+    }
+
+    /// Tells all readers that the server goes down.
+    pub(crate) fn drain(&self) {
+        self.change(|state| state.draining = true);
+    }
+}
+
+impl State {
+    fn close(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TextFinished { part, .. } | Fact::ReasoningFinished { part, .. } => {
+                self.open.retain(|open| open.id != *part);
+            }
+            Fact::ToolRequested { part: Some(part), .. } => self.open.retain(|open| open.id != *part),
+            // Whatever of the step was not finished is not part of it.
+            Fact::StepFinished { .. } | Fact::StepRestarted { .. } => {
+                self.open.retain(|open| open.kind == PartKind::Progress);
+                self.step = None;
+            }
+            Fact::ToolFinished { call, .. }
+            | Fact::ToolFailed { call, .. }
+            | Fact::ToolRefused { call, .. }
+            | Fact::ToolUnknown { call, .. } => {
+                let part = PartId::from(call);
+                self.open.retain(|open| open.id != part);
+            }
+            fact if fact.is_last() => self.open.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// Something for a reader.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    Event(Arc<Recorded>),
+    Live(Live),
+}
+
+/// What a reader finds when it looks.
+pub(crate) enum Look {
+    Frame(Frame),
+    /// The log has events that the feed no longer holds.
+    Behind,
+    /// All there will ever be has been read.
+    Over,
+}
+
+/// A reader's place in a feed.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    /// The last durable event that was read.
+    pub(crate) seq: u64,
+    step: Option<(u32, u32)>,
+    /// Open parts that were seen, and how much of each.
+    parts: Vec<(u64, usize)>,
+    told_draining: bool,
+}
+
+impl Cursor {
+    pub(crate) fn after(seq: u64) -> Self {
+        Self { seq, ..Self::default() }
+    }
+}
+
+impl Feed {
+    /// The next thing after the cursor, or a promise to wake the reader when there is one.
+    pub(crate) fn poll(&self, cursor: &mut Cursor, cx: &mut Context<'_>) -> Poll<Look> {
+        let mut state = self.state();
+        match state.next_event(cursor.seq) {
+            Some(Ok(event)) => {
+                cursor.seq = event.event.seq;
+                return Poll::Ready(Look::Frame(Frame::Event(event)));
+            }
+            Some(Err(Behind)) => return Poll::Ready(Look::Behind),
+            None if state.ended => return Poll::Ready(Look::Over),
+            None => {}
+        }
+        if let Some(live) = state.next_live(cursor) {
+            return Poll::Ready(Look::Frame(Frame::Live(live)));
+        }
+        if !state.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.wakers.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// Whether the log may hold events after `seq` that this feed does not know of: it knows of none at all.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.state().tail.is_empty()
+    }
+}
+
+struct Behind;
+
+impl State {
+    fn next_event(&self, after: u64) -> Option<Result<Arc<Recorded>, Behind>> {
+        let first = self.tail.front()?.event.seq;
+        let next = after + 1;
+        if next < first {
+            return Some(Err(Behind));
+        }
+        let place = usize::try_from(next - first).ok()?;
+        self.tail.get(place).cloned().map(Ok)
+    }
+
+    fn next_live(&self, cursor: &mut Cursor) -> Option<Live> {
+        if self.draining && !cursor.told_draining {
+            cursor.told_draining = true;
+            return Some(Live::ServerDraining);
+        }
+        if self.step.is_some() && cursor.step != self.step {
+            cursor.step = self.step;
+            let (step, attempt) = self.step?;
+            return Some(Live::StepStarted { step, attempt });
+        }
+        if self.open.len() < cursor.parts.len() {
+            cursor.parts.retain(|(number, _)| self.open.iter().any(|part| part.number == *number));
+        }
+        for part in &self.open {
+            let Some((_, seen)) = cursor.parts.iter_mut().find(|(number, _)| *number == part.number) else {
+                cursor.parts.push((part.number, part.text.len()));
+                return Some(Live::PartStarted {
+                    part: part.id.clone(),
+                    kind: part.kind,
+                    tool: part.tool.clone(),
+                    text: part.text.clone(),
+                });
+            };
+            if *seen < part.text.len() {
+                let text = part.text[*seen..].to_owned();
+                *seen = part.text.len();
+                return Some(Live::PartDelta { part: part.id.clone(), text });
+            }
+        }
+        None
+    }
+}
+
+/// The feeds that somebody writes to or reads from.
+#[derive(Default)]
+pub(crate) struct Feeds {
+    known: Mutex<HashMap<RunId, Weak<Feed>>>,
+}
+
+impl Feeds {
+    /// The feed of a run; it lives as long as somebody holds it.
+    pub(crate) fn of(&self, run: RunId) -> Arc<Feed> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(feed) = known.get(&run).and_then(Weak::upgrade) {
+            return feed;
+        }
+        if known.len() > 64 && known.len().is_power_of_two() {
+            known.retain(|_, feed| feed.strong_count() > 0);
+        }
+        let feed = Arc::new(Feed::default());
+        known.insert(run, Arc::downgrade(&feed));
+        feed
+    }
+
+    pub(crate) fn drain(&self) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.values().filter_map(Weak::upgrade).for_each(|feed| feed.drain());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use helve_types::Timestamp;
+
+    use super::*;
+
+    fn event(seq: u64, fact: Fact) -> Arc<Recorded> {
+        Arc::new(Recorded::new(seq, Timestamp(0), fact))
+    }
+
+    fn part(n: u32) -> PartId {
+        PartId::new(1, 1, n)
+    }
+
+    fn finished(n: u32, text: &str) -> Fact {
+        Fact::TextFinished { step: 1, part: part(n), text: text.into() }
+    }
+
+    /// Everything there is for the reader, as words.
+    fn read(feed: &Feed, cursor: &mut Cursor) -> Vec<String> {
+        let mut seen = vec![];
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(look) = feed.poll(cursor, &mut cx) {
+            match look {
+                Look::Frame(Frame::Event(event)) => {
+                    seen.push(format!("{} {}", event.event.seq, event.event.fact.kind()));
+                }
+                Look::Frame(Frame::Live(Live::PartStarted { part, text, .. })) => {
+                    seen.push(format!("{part} = {text}"));
+                }
+                Look::Frame(Frame::Live(Live::PartDelta { part, text })) => {
+                    seen.push(format!("{part} + {text}"));
+                }
+                Look::Frame(Frame::Live(live)) => seen.push(format!("{live:?}")),
+                Look::Behind => {
+                    seen.push("behind".into());
+                    return seen;
+                }
+                Look::Over => {
+                    seen.push("over".into());
+                    return seen;
+                }
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn a_reader_gets_pieces_as_they_come_and_a_late_one_the_text_so_far() {
+        let feed = Feed::default();
+        let mut early = Cursor::default();
+        feed.begin_step(1, 1);
+        let text = feed.open(part(0), PartKind::Text, None);
+        feed.push(text, "Hel");
+        assert_eq!(read(&feed, &mut early), ["StepStarted { step: 1, attempt: 1 }", "1.1.0 = Hel"]);
+        feed.push(text, "lo ");
+        feed.push(text, "you");
+        assert_eq!(read(&feed, &mut early), ["1.1.0 + lo you"]);
+        let mut late = Cursor::default();
+        assert_eq!(read(&feed, &mut late), ["StepStarted { step: 1, attempt: 1 }", "1.1.0 = Hello you"]);
+        assert_eq!(read(&feed, &mut late), [""; 0]);
+    }
+
+    #[test]
+    fn a_durable_event_closes_its_part_and_the_last_one_ends_the_feed() {
+        let feed = Feed::default();
+        let mut cursor = Cursor::default();
+        let text = feed.open(part(0), PartKind::Text, None);
+        feed.push(text, "Hello");
+        read(&feed, &mut cursor);
+        feed.publish(&[
+            event(1, finished(0, "Hello")),
+            event(2, Fact::RunFinished { ending: helve_types::Ending::Answered }),
+        ]);
+        assert_eq!(read(&feed, &mut cursor), ["1 text.finished", "2 run.finished", "over"]);
+    }
+
+    #[test]
+    fn a_new_attempt_voids_what_the_last_one_showed() {
+        let feed = Feed::default();
+        let mut cursor = Cursor::default();
+        feed.begin_step(1, 1);
+        let first = feed.open(part(0), PartKind::Text, None);
+        feed.push(first, "wrong");
+        read(&feed, &mut cursor);
+        feed.publish(&[event(1, Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into() })]);
+        feed.begin_step(1, 2);
+        let second = feed.open(PartId::new(1, 2, 0), PartKind::Text, None);
+        feed.push(second, "right");
+        assert_eq!(
+            read(&feed, &mut cursor),
+            ["1 step.restarted", "StepStarted { step: 1, attempt: 2 }", "1.2.0 = right"]
+        );
+        assert_eq!(feed.written().len(), 1);
+    }
+
+    #[test]
+    fn a_reader_that_is_too_far_behind_is_told_to_read_the_log() {
+        let feed = Feed::default();
+        for seq in 1..=TAIL_MAX as u64 + 10 {
+            feed.publish(&[event(seq, finished(0, "x"))]);
+        }
+        assert_eq!(read(&feed, &mut Cursor::default()), ["behind"]);
+        let mut close = Cursor::after(20);
+        assert_eq!(read(&feed, &mut close).len(), TAIL_MAX + 10 - 20);
+    }
+
+    #[test]
+    fn a_tools_progress_is_a_part_of_its_own() {
+        let feed = Feed::default();
+        let mut cursor = Cursor::default();
+        let call = helve_types::CallId::new(RunId(uuid_of(1)), 1, 0);
+        let id = PartId::from(&call);
+        feed.progress(&id, "build", "10 %");
+        feed.progress(&id, "build", " 20 %");
+        assert_eq!(read(&feed, &mut cursor), [format!("{id} = 10 % 20 %")]);
+        assert_eq!(feed.written().len(), 0);
+    }
+
+    fn uuid_of(n: u128) -> uuid::Uuid {
+        uuid::Uuid::from_u128(n)
+    }
+
+    #[test]
+    fn a_feed_is_shared_while_somebody_holds_it() {
+        let feeds = Feeds::default();
+        let run = RunId(uuid_of(1));
+        let first = feeds.of(run);
+        assert!(Arc::ptr_eq(&first, &feeds.of(run)));
+        first.publish(&[event(1, finished(0, "x"))]);
+        drop(first);
+        assert!(feeds.of(run).is_fresh());
+    }
+}

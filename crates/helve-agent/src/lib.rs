@@ -1,0 +1,25 @@
+//! One run: the pure machine that decides, and the driver that gives it hands.
+//!
+//! `run` decides and `drive` acts; `runtime` has many of them. `transcript` and `ask` say what the model is shown,
+//! `listen` what it said; `feed` and `follow` let any number of readers watch. Knows the ports, not what is behind
+//! them: no vendor, no SQL, no HTTP.
+
+mod agents;
+mod ask;
+mod command;
+mod drive;
+mod feed;
+mod follow;
+mod listen;
+mod retry;
+mod run;
+mod runtime;
+mod transcript;
+
+pub use agents::{AgentSettings, Models};
+pub use command::CommandError;
+pub use feed::Frame;
+pub use follow::Follower;
+pub use helve_model::Model;
+pub use run::{Errand, Heard, HeardCall, HeardPart, Run, Step, Tools};
+pub use runtime::{Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};

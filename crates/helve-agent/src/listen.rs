@@ -1,0 +1,228 @@
+//! Hears one message of the model: shows it as it comes, and tells what it was when it is complete.
+//!
+//! Native calls arrive as such; calls and reasoning that the model writes into its text are found by the dialect
+//! parser. Both end up as the same thing, so nothing later needs to know which it was.
+
+use futures_util::StreamExt;
+use helve_dialect::{Dropped, End, Parser, Piece, Reading};
+use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
+use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
+
+use crate::feed::Feed;
+use crate::run::{Heard, HeardCall, HeardPart, Tools};
+
+/// Why there is no complete message.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) error: ModelError,
+    /// Whether readers have seen anything of it.
+    pub(crate) shown: bool,
+}
+
+pub(crate) struct Listener<'a> {
+    feed: &'a Feed,
+    step: u32,
+    attempt: u32,
+    parser: Parser,
+    hearing: Hearing,
+    usage: Usage,
+    stopped: Option<StopReason>,
+}
+
+/// What has been heard so far.
+struct Hearing {
+    parts: u32,
+    /// The part that text or reasoning goes to, by its kind and number in the feed.
+    current: Option<(PartKind, u64)>,
+    calls: Vec<Call>,
+}
+
+struct Call {
+    from: From,
+    part: PartId,
+    number: u64,
+    provider_id: Option<String>,
+    tool: String,
+    arguments: String,
+}
+
+/// Who found the call, with its number there.
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    Vendor(u32),
+    Text(u32),
+}
+
+impl<'a> Listener<'a> {
+    pub(crate) fn new(feed: &'a Feed, step: u32, attempt: u32, reading: Reading) -> Self {
+        feed.begin_step(step, attempt);
+        Self {
+            feed,
+            step,
+            attempt,
+            parser: Parser::new(reading),
+            hearing: Hearing { parts: 0, current: None, calls: vec![] },
+            usage: Usage::default(),
+            stopped: None,
+        }
+    }
+
+    /// Hears the stream to its end. Dropping the future stops the model; what was heard stays here.
+    pub(crate) async fn hear(&mut self, mut stream: ModelStream) -> Result<(), Broken> {
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(event) => self.take(event),
+                Err(error) => return Err(self.broken(error)),
+            }
+        }
+        if self.stopped.is_none() {
+            let message = "the model's answer broke off before its end";
+            return Err(self.broken(ModelError::new(ModelErrorKind::Broken, message)));
+        }
+        Ok(())
+    }
+
+    fn broken(&self, error: ModelError) -> Broken {
+        Broken { error, shown: self.hearing.parts > 0 }
+    }
+
+    fn take(&mut self, event: ModelEvent) {
+        let Self { feed, step, attempt, parser, hearing, .. } = self;
+        let place = Place { feed, step: *step, attempt: *attempt };
+        match event {
+            ModelEvent::Text(text) => parser.feed(&text, &mut |piece| hearing.take(place, piece)),
+            ModelEvent::Reasoning(text) => hearing.write(place, PartKind::Reasoning, &text),
+            ModelEvent::CallStarted { index, id, tool } => {
+                hearing.begin(place, From::Vendor(index), id, tool)
+            }
+            ModelEvent::CallArguments { index, text } => hearing.extend(place, From::Vendor(index), &text),
+            ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::Finished(reason) => {
+                self.stopped = Some(reason);
+                let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
+                parser.finish(end, &mut |piece| hearing.take(place, piece));
+            }
+        }
+    }
+
+    /// The complete message.
+    pub(crate) fn heard(self, mode: Mode, tools: Tools) -> Heard {
+        let parts = self.parts();
+        let calls = if tools == Tools::Offered { self.hearing.calls } else { vec![] };
+        let mut reason = self.stopped.unwrap_or(StopReason::Other);
+        if reason == StopReason::Stop && !calls.is_empty() {
+            reason = StopReason::ToolCalls;
+        }
+        Heard { parts, calls: distinct(calls), reason, usage: self.usage, mode }
+    }
+
+    /// What was said before a person stopped it: words, but no calls.
+    pub(crate) fn stopped(self, mode: Mode) -> Heard {
+        let parts = self.parts();
+        Heard { parts, calls: vec![], reason: StopReason::Cancelled, usage: self.usage, mode }
+    }
+
+    fn parts(&self) -> Vec<HeardPart> {
+        let written = self.feed.written().into_iter().filter(|part| !part.text.trim().is_empty());
+        written
+            .filter_map(|part| match part.kind {
+                PartKind::Text => Some(HeardPart::Text { part: part.id, text: part.text }),
+                PartKind::Reasoning => Some(HeardPart::Reasoning { part: part.id, text: part.text }),
+                PartKind::Input | PartKind::Progress => None,
+            })
+            .collect()
+    }
+}
+
+/// Where parts are shown.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    feed: &'a Feed,
+    step: u32,
+    attempt: u32,
+}
+
+impl Hearing {
+    fn take(&mut self, place: Place<'_>, piece: Piece<'_>) {
+        match piece {
+            Piece::Text(text) => self.write(place, PartKind::Text, text),
+            Piece::Reasoning(text) => self.write(place, PartKind::Reasoning, text),
+            Piece::CallStarted { index, name } => self.begin(place, From::Text(index), None, name.into()),
+            Piece::CallArguments { index, text } => self.extend(place, From::Text(index), text),
+            Piece::CallFinished { index, call } => {
+                if !self.calls.iter().any(|known| known.from == From::Text(index)) {
+                    self.begin(place, From::Text(index), None, call.name.clone());
+                }
+                if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
+                    known.provider_id = call.id;
+                    known.tool = call.name;
+                    known.arguments = call.arguments;
+                }
+            }
+            // A quotation comes out as text; nothing was meant to run.
+            Piece::CallDropped { index, why: Dropped::Quoted, .. } => {
+                self.calls.retain(|known| known.from != From::Text(index));
+            }
+            // What was meant as a call and cannot be read stays one, so that the model is told.
+            Piece::CallDropped { index, name, text, .. } => {
+                if !self.calls.iter().any(|known| known.from == From::Text(index)) {
+                    self.begin(place, From::Text(index), None, name.unwrap_or_default().into());
+                }
+                if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
+                    known.arguments = text.to_owned();
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, place: Place<'_>, kind: PartKind, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let number = match self.current {
+            Some((current, number)) if current == kind => number,
+            _ => {
+                let number = place.feed.open(self.next_part(place), kind, None);
+                self.current = Some((kind, number));
+                number
+            }
+        };
+        place.feed.push(number, text);
+    }
+
+    fn begin(&mut self, place: Place<'_>, from: From, provider_id: Option<String>, tool: String) {
+        let part = self.next_part(place);
+        let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
+        self.current = None;
+        self.calls.push(Call { from, part, number, provider_id, tool, arguments: String::new() });
+    }
+
+    fn extend(&mut self, place: Place<'_>, from: From, text: &str) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.from == from) {
+            call.arguments.push_str(text);
+            place.feed.push(call.number, text);
+        }
+    }
+
+    fn next_part(&mut self, place: Place<'_>) -> PartId {
+        let part = PartId::new(place.step, place.attempt, self.parts);
+        self.parts += 1;
+        part
+    }
+}
+
+/// Calls whose names are unique in the message: a name used twice could not be answered.
+fn distinct(calls: Vec<Call>) -> Vec<HeardCall> {
+    let mut heard: Vec<HeardCall> = Vec::with_capacity(calls.len());
+    for call in calls {
+        let unique =
+            |id: &String| !id.is_empty() && heard.iter().all(|other| other.provider_id.as_ref() != Some(id));
+        heard.push(HeardCall {
+            part: Some(call.part),
+            provider_id: call.provider_id.filter(unique),
+            tool: call.tool,
+            arguments: call.arguments,
+        });
+    }
+    heard
+}

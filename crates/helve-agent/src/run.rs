@@ -1,0 +1,339 @@
+//! The run: a pure machine that decides what happens next.
+//!
+//! Its state is the fold of the run's log and nothing else, so a run that is read back after a crash decides
+//! exactly as it would have without one. It is told facts (`apply`) and says what to do (`next_step`); it never
+//! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
+
+mod call;
+#[cfg(test)]
+mod tests;
+
+use helve_tool::{Grant, Outcome};
+use helve_types::{
+    CallId, Ending, Fact, Message, MessageId, Mode, PartId, RunId, RunInput, RunSetup, RunState, StopReason,
+    Timestamp, ToolCall, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::call::{Call, Phase};
+
+/// More calls than this in one message are not made.
+const CALLS_PER_STEP_MAX: u32 = 16;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    id: RunId,
+    setup: RunSetup,
+    /// What the person said.
+    text: String,
+    /// The assistant's message as far as it is known.
+    message: Message,
+    /// The last step that is complete.
+    step: u32,
+    /// How often the step after it was begun anew.
+    restarts: u32,
+    /// Why the last complete step ended.
+    stopped: Option<StopReason>,
+    /// The calls of the last complete step.
+    calls: Vec<Call>,
+    usage: Usage,
+    over: bool,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    AskModel {
+        step: u32,
+        attempt: u32,
+        tools: Tools,
+    },
+    /// These can all go on now, side by side.
+    CallTools(Vec<Errand>),
+    /// Nothing can go on until somebody acts.
+    Wait(RunState),
+    Finish(Ending),
+    Fail {
+        code: &'static str,
+        message: String,
+    },
+    /// There is nothing left to do.
+    Over,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    Offered,
+    /// The steps are used up: the model is to answer with what it has.
+    Withheld,
+}
+
+/// Something to do about one call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Errand {
+    Execute {
+        call: ToolCall,
+        attempts_before: u32,
+        grant: Option<Grant>,
+    },
+    /// The outcome is known without running anything.
+    Settle {
+        call: CallId,
+        outcome: Outcome,
+    },
+    /// It was in flight when the server stopped, and must not be sent again.
+    Lose {
+        call: ToolCall,
+        sent_at: Timestamp,
+        because: String,
+    },
+    /// A person has to say what became of it.
+    AskOutcome {
+        call: ToolCall,
+        because: String,
+    },
+    /// A person wants it done again, as a new call.
+    Repeat {
+        call: ToolCall,
+        replaces: CallId,
+    },
+}
+
+impl Errand {
+    pub fn call(&self) -> &CallId {
+        match self {
+            Self::Execute { call, .. }
+            | Self::Lose { call, .. }
+            | Self::AskOutcome { call, .. }
+            | Self::Repeat { call, .. } => &call.id,
+            Self::Settle { call, .. } => call,
+        }
+    }
+}
+
+/// A complete message of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heard {
+    pub parts: Vec<HeardPart>,
+    pub calls: Vec<HeardCall>,
+    pub reason: StopReason,
+    pub usage: Usage,
+    pub mode: Mode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeardPart {
+    Text { part: PartId, text: String },
+    Reasoning { part: PartId, text: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardCall {
+    pub part: Option<PartId>,
+    pub provider_id: Option<String>,
+    pub tool: String,
+    pub arguments: String,
+}
+
+impl Run {
+    /// A run before its first event.
+    pub fn new(id: RunId, setup: RunSetup, reply: MessageId, at: Timestamp) -> Self {
+        let message = Message::reply(reply, at, id, setup.model.clone());
+        Self {
+            id,
+            setup,
+            text: String::new(),
+            message,
+            step: 0,
+            restarts: 0,
+            stopped: None,
+            calls: vec![],
+            usage: Usage::default(),
+            over: false,
+        }
+    }
+
+    /// The run that a log tells of.
+    pub fn replay<'a>(
+        id: RunId,
+        setup: RunSetup,
+        log: impl IntoIterator<Item = (Timestamp, &'a Fact)>,
+    ) -> Option<Self> {
+        let mut log = log.into_iter();
+        let (at, first) = log.next()?;
+        let Fact::RunStarted(started) = first else { return None };
+        let mut run = Self::new(id, setup, started.reply, at);
+        run.apply(at, first);
+        for (at, fact) in log {
+            run.apply(at, fact);
+        }
+        Some(run)
+    }
+
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    pub fn setup(&self) -> &RunSetup {
+        &self.setup
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Takes in the next fact of the log.
+    pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
+        self.message.learn(at, fact);
+        match fact {
+            Fact::RunStarted(started) => self.text.clone_from(&started.text),
+            Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
+            Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } => {
+                if *step > self.step {
+                    // The first call of a new message: those of the last one are done with.
+                    self.calls.retain(|held| held.step == *step);
+                }
+                let call = ToolCall {
+                    id: call.clone(),
+                    provider_id: provider_id.clone(),
+                    name: tool.clone(),
+                    arguments: arguments.clone(),
+                };
+                let planned = Call { step: *step, call, phase: Phase::Planned };
+                match replaces
+                    .as_ref()
+                    .and_then(|old| self.calls.iter_mut().find(|held| held.call.id == *old))
+                {
+                    Some(old) => *old = planned,
+                    None => self.calls.push(planned),
+                }
+            }
+            Fact::StepFinished { step, reason, usage, .. } => {
+                self.calls.retain(|held| held.step == *step);
+                self.step = *step;
+                self.restarts = 0;
+                self.stopped = Some(*reason);
+                self.usage = self.usage.plus(*usage);
+            }
+            fact if fact.is_last() => self.over = true,
+            fact => {
+                if let Some(id) = fact.call()
+                    && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
+                {
+                    held.learn(at, fact);
+                }
+            }
+        }
+    }
+
+    /// What to do now. Errands for calls that are already being seen to are the driver's to leave out.
+    pub fn next_step(&self) -> Step {
+        if self.over {
+            return Step::Over;
+        }
+        let errands: Vec<Errand> = self.calls.iter().filter_map(|held| self.errand(held)).collect();
+        if !errands.is_empty() {
+            return Step::CallTools(errands);
+        }
+        if let Some(failed) = self.calls.iter().find(|held| held.ends_run()) {
+            let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
+            return Step::Fail { code: "outcome_unknown", message };
+        }
+        if let Some(state) =
+            self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless())).max_by_key(rank)
+        {
+            return Step::Wait(state);
+        }
+        if self.setup.input == RunInput::Call {
+            return Step::Finish(Ending::Answered);
+        }
+        if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated)) {
+            return Step::Finish(Ending::ClientTools);
+        }
+        let asked_enough = self.step > self.setup.max_steps;
+        if self.stopped == Some(StopReason::Cancelled)
+            || (self.step > 0 && self.calls.is_empty())
+            || asked_enough
+        {
+            let ending = if asked_enough { Ending::StepLimit } else { Ending::Answered };
+            return Step::Finish(ending);
+        }
+        let tools = if self.step < self.setup.max_steps { Tools::Offered } else { Tools::Withheld };
+        Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
+    }
+
+    fn is_stateless(&self) -> bool {
+        matches!(self.setup.input, RunInput::Client { .. })
+    }
+
+    fn errand(&self, held: &Call) -> Option<Errand> {
+        let index = held.call.id.as_str().rsplit(':').next()?.trim_end_matches('+').parse::<u32>().ok()?;
+        if held.phase == Phase::Planned && index >= CALLS_PER_STEP_MAX {
+            return Some(held.too_many(CALLS_PER_STEP_MAX));
+        }
+        held.errand()
+    }
+
+    /// What is put on record about a complete message: all of it or nothing.
+    pub fn heard(&self, heard: Heard) -> Vec<Fact> {
+        let step = self.step + 1;
+        let mut facts = Vec::with_capacity(heard.parts.len() + heard.calls.len() + 1);
+        facts.extend(heard.parts.into_iter().map(|part| match part {
+            HeardPart::Text { part, text } => Fact::TextFinished { step, part, text },
+            HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
+        }));
+        facts.extend((0..).zip(heard.calls).map(|(index, call)| Fact::ToolRequested {
+            step,
+            call: CallId::new(self.id, step, index),
+            provider_id: call.provider_id,
+            tool: call.tool,
+            arguments: call.arguments,
+            part: call.part,
+            replaces: None,
+        }));
+        facts.push(Fact::StepFinished {
+            step,
+            attempt: self.restarts + 1,
+            reason: heard.reason,
+            mode: heard.mode,
+            usage: heard.usage,
+            cost_micros: None,
+        });
+        facts
+    }
+
+    /// What is put on record when a person stops the run: every call gets an outcome, then the end.
+    pub fn cancelled(&self, by: &str) -> Vec<Fact> {
+        let mut facts: Vec<Fact> = self.calls.iter().filter_map(Call::abandoned).collect();
+        facts.push(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }));
+        facts
+    }
+
+    /// The call that a client or a person speaks of, if it is one of those that wait.
+    pub(crate) fn call(&self, id: &CallId) -> Option<&Call> {
+        self.calls.iter().find(|held| held.call.id == *id)
+    }
+
+    /// The question with this id, if it is open.
+    pub(crate) fn open_question(&self, approval: helve_types::ApprovalId) -> Option<&helve_types::Question> {
+        self.calls.iter().filter_map(Call::question).find(|question| question.approval == approval)
+    }
+}
+
+/// Which of several reasons to wait is told: the one that most needs a person.
+fn rank(state: &RunState) -> u8 {
+    match state {
+        RunState::NeedsAttention => 3,
+        RunState::WaitingApproval => 2,
+        RunState::WaitingClient => 1,
+        _ => 0,
+    }
+}

@@ -1,0 +1,267 @@
+//! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
+
+mod call;
+mod recover;
+mod start;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use helve_dialect::Profile;
+use helve_policy::Rule;
+use helve_store::{RunRecord, Scope, Store, StoreError};
+use helve_tool::{Outcome, Registry};
+use helve_types::{Answer, ApprovalId, CallId, RunId, World};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use self::start::{StartError, StartInput, StartRequest, Started};
+use crate::agents::{Agent, AgentSettings, Models};
+use crate::command::{Command, CommandError};
+use crate::drive::{DriveError, Driver, Left};
+use crate::feed::Feeds;
+use crate::follow::Follower;
+
+/// How a runtime works.
+#[derive(Clone)]
+pub struct RuntimeSettings {
+    pub agents: Vec<AgentSettings>,
+    /// The operator's rules, which hold for every agent.
+    pub rules: Vec<Rule>,
+    /// The operator's own prompt profiles.
+    pub profiles: Vec<Arc<Profile>>,
+    /// How tools are described to models that cannot call them natively.
+    pub default_profile: String,
+    /// More runs than this at a time are refused.
+    pub runs_max: usize,
+    pub parallel_calls_max: usize,
+}
+
+impl Default for RuntimeSettings {
+    fn default() -> Self {
+        Self {
+            agents: vec![AgentSettings::default()],
+            rules: vec![],
+            profiles: vec![],
+            default_profile: "json_strict".into(),
+            runs_max: 1_000,
+            parallel_calls_max: 4,
+        }
+    }
+}
+
+/// The runs of this process. Clones share them.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) world: World,
+    pub(crate) models: Models,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) settings: RuntimeSettings,
+    feeds: Feeds,
+    active: Mutex<HashMap<RunId, Active>>,
+    tasks: TaskTracker,
+    /// No new runs are taken.
+    closing: CancellationToken,
+    /// Everything stops where it is; the log says where to go on.
+    pub(crate) halt: CancellationToken,
+    /// Who we are, in the claims on runs.
+    owner: String,
+}
+
+/// A run with a driver.
+struct Active {
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl Runtime {
+    pub fn new(
+        store: Arc<dyn Store>,
+        world: World,
+        models: Models,
+        registry: Arc<Registry>,
+        settings: RuntimeSettings,
+    ) -> Self {
+        let agents = settings.agents.iter().map(|agent| Agent::new(agent.clone(), &settings.rules)).collect();
+        let shared = Shared {
+            store,
+            owner: format!("process {}", std::process::id()),
+            world,
+            models,
+            agents,
+            registry,
+            settings,
+            feeds: Feeds::default(),
+            active: Mutex::default(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            halt: CancellationToken::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    pub fn world(&self) -> &World {
+        &self.shared.world
+    }
+
+    pub fn models(&self) -> &Models {
+        &self.shared.models
+    }
+
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.shared.registry
+    }
+
+    pub fn agents(&self) -> impl Iterator<Item = &AgentSettings> {
+        self.shared.agents.iter().map(|agent| &agent.settings)
+    }
+
+    /// How many runs are being driven.
+    pub fn active_runs(&self) -> usize {
+        self.shared.active().len()
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.shared.closing.is_cancelled()
+    }
+
+    /// Everything the run says after event `after`, to its end.
+    pub fn follow(&self, run: RunId, after: u64) -> Follower {
+        let feed = self.shared.feeds.of(run);
+        Follower::new(self.shared.store.clone(), feed, run, after)
+    }
+
+    /// Settles an open question. The first answer wins.
+    pub async fn answer(
+        &self,
+        scope: Scope,
+        approval: ApprovalId,
+        answer: Answer,
+        by: String,
+    ) -> Result<(), CommandError> {
+        let held = self.shared.store.approval(scope, approval).await?;
+        self.command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await
+    }
+
+    /// Brings the client's result of a call that it was given.
+    pub async fn deliver(
+        &self,
+        scope: Scope,
+        run: RunId,
+        call: CallId,
+        outcome: Outcome,
+    ) -> Result<(), CommandError> {
+        self.shared.store.run(scope, run).await?;
+        self.command(run, |reply| Command::Deliver { call, outcome, reply }).await
+    }
+
+    /// Stops a run; a run that is over stays as it is.
+    pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<(), CommandError> {
+        let record = self.shared.store.run(scope, run).await?;
+        if record.state.is_final() {
+            return Ok(());
+        }
+        match self.command(run, |reply| Command::Cancel { by, reply }).await {
+            Err(CommandError::Over) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Passes a command to the run's driver; a run without one gets one.
+    async fn command(
+        &self,
+        run: RunId,
+        command: impl FnOnce(oneshot::Sender<Result<(), CommandError>>) -> Command,
+    ) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.shared.send(run, command(reply));
+        answer.await.unwrap_or(Err(CommandError::Busy))
+    }
+
+    /// Stops taking new runs, gives the active ones until `deadline`, and leaves the rest to the next start.
+    pub async fn shut_down(&self, deadline: Duration) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        if tokio::time::timeout(deadline, self.shared.tasks.wait()).await.is_err() {
+            tracing::info!(runs = self.active_runs(), "runs are left where they are, to be taken up again");
+            self.shared.feeds.drain();
+            self.shared.halt.cancel();
+            self.shared.tasks.wait().await;
+        }
+    }
+}
+
+impl Shared {
+    fn active(&self) -> MutexGuard<'_, HashMap<RunId, Active>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To the driver if there is one; otherwise one is made for it.
+    fn send(self: &Arc<Self>, run: RunId, command: Command) {
+        let mut active = self.active();
+        let command = match active.get(&run) {
+            Some(driver) => match driver.commands.send(command) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            },
+            None => command,
+        };
+        let (commands, receiver) = mpsc::unbounded_channel();
+        // The receiver is at hand: this cannot fail.
+        _ = commands.send(command);
+        active.insert(run, Active { commands });
+        drop(active);
+        self.spawn_resumed(run, receiver, recover::Because::Command);
+    }
+
+    /// Lets the driver work on its own task until it leaves the run.
+    fn spawn(self: &Arc<Self>, mut driver: Driver) {
+        let shared = self.clone();
+        self.tasks.spawn(async move {
+            let run = driver.run.id();
+            loop {
+                match driver.drive().await {
+                    Ok(Left::Waiting) if shared.release(run, &driver) => return,
+                    // Somebody spoke in the last moment.
+                    Ok(Left::Waiting) => {}
+                    Ok(Left::Over) | Err(DriveError::Halted) => break,
+                    Err(DriveError::Store(StoreError::Fenced(_))) => {
+                        tracing::warn!(%run, "another process has taken the run over");
+                        break;
+                    }
+                    Err(DriveError::Store(error)) => {
+                        tracing::error!(%run, %error, "the run stops where its log ends");
+                        break;
+                    }
+                }
+            }
+            shared.active().remove(&run);
+        });
+    }
+
+    /// Gives the run up unless a command has come in; nobody can send one in between.
+    fn release(&self, run: RunId, driver: &Driver) -> bool {
+        let mut active = self.active();
+        if driver.commands.is_empty() {
+            active.remove(&run);
+            return true;
+        }
+        false
+    }
+
+    /// Runs that nobody drives, although they could go on.
+    fn is_idle(&self, record: &RunRecord) -> bool {
+        !self.active().contains_key(&record.run)
+    }
+}

@@ -1,0 +1,284 @@
+//! Starting a run: what was asked for, made definite, and on record before anything happens.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::stream::FuturesUnordered;
+use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
+use helve_tool::{Registered, RegistryError};
+use helve_types::{
+    ChatMessage, ChatRole, ConversationId, Fact, Message, Mode, ModelParams, RunId, RunInput, RunSetup,
+    RunStarted, ToolChoice, ToolSpec, UserId,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Active, Runtime};
+use crate::agents::{Agent, Kit};
+use crate::drive::Driver;
+use crate::follow::Follower;
+use crate::run::Run;
+
+const TITLE_CHARS_MAX: usize = 60;
+
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    pub user: UserId,
+    /// The default agent if none is named.
+    pub agent: Option<String>,
+    /// The agent's model, or the default, if none is named.
+    pub model: Option<String>,
+    pub input: StartInput,
+    /// Tools that the client will run itself.
+    pub client_tools: Vec<ToolSpec>,
+    pub tool_choice: ToolChoice,
+    pub params: ModelParams,
+    /// Overrides how the model calls tools.
+    pub mode: Option<Mode>,
+    /// Whether anybody wants the answer in pieces.
+    pub stream: bool,
+    pub key: Option<IdempotencyKey>,
+}
+
+impl StartRequest {
+    pub fn new(user: UserId, input: StartInput) -> Self {
+        Self {
+            user,
+            agent: None,
+            model: None,
+            input,
+            client_tools: vec![],
+            tool_choice: ToolChoice::Auto,
+            params: ModelParams::default(),
+            mode: None,
+            stream: true,
+            key: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub enum StartInput {
+    /// The server keeps the conversation; a new one begins where none is named.
+    Message { conversation: Option<ConversationId>, text: String },
+    /// The client keeps it and sends all of it.
+    Client { messages: Vec<ChatMessage> },
+}
+
+pub struct Started {
+    pub run: RunId,
+    pub conversation: Option<ConversationId>,
+    /// The same request had started this run before.
+    pub replayed: bool,
+    pub follower: Follower,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    #[error("there is no agent `{name}`; the agents are: {known}")]
+    UnknownAgent { name: String, known: String },
+
+    #[error("there is no model `{name}`; the models are: {known}")]
+    UnknownModel { name: String, known: String },
+
+    #[error("there is no prompt profile `{0}`")]
+    UnknownProfile(String),
+
+    #[error("the message is empty")]
+    Empty,
+
+    #[error(transparent)]
+    Tool(#[from] RegistryError),
+
+    #[error("the server has as many runs as it can take; try again in a moment")]
+    Full,
+
+    #[error("the server is going down; try again in a moment")]
+    Closing,
+
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Runtime {
+    /// Starts a run; it is on record, and goes on whether or not anybody follows it.
+    pub async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
+        let shared = &self.shared;
+        if shared.closing.is_cancelled() {
+            return Err(StartError::Closing);
+        }
+        if shared.active().len() >= shared.settings.runs_max {
+            return Err(StartError::Full);
+        }
+        let agent = self.agent(request.agent.as_deref())?;
+        let model = self.model_name(request.model.as_deref().or(agent.settings.model.as_deref()))?;
+        self.check_mode(request.mode.as_ref())?;
+        let kit = self.kit(agent, &request)?;
+        let text = spoken(&request.input).ok_or(StartError::Empty)?;
+
+        let world = &shared.world;
+        let now = world.now();
+        let (run, reply) = (world.run_id(), world.message_id());
+        let (place, message, input) = match request.input {
+            StartInput::Message { conversation, .. } => {
+                let place = match conversation {
+                    Some(id) => Place::Conversation(id),
+                    None => Place::NewConversation { id: world.conversation_id(), title: title(&text) },
+                };
+                let message = Message::user(world.message_id(), now, text.clone());
+                (place, Some(message), RunInput::Conversation)
+            }
+            StartInput::Client { messages } => (Place::Nowhere, None, RunInput::Client { messages }),
+        };
+        let conversation = place.conversation();
+        let setup = RunSetup {
+            agent: agent.settings.name.clone(),
+            model: model.clone(),
+            system: agent.settings.system.clone(),
+            max_steps: agent.settings.max_steps,
+            tool_choice: request.tool_choice,
+            tools: kit.pinned(),
+            client_tools: request.client_tools,
+            params: request.params.over(&agent.settings.params),
+            mode: request.mode,
+            stream: request.stream,
+            input,
+        };
+        let fact = Fact::RunStarted(RunStarted {
+            agent: setup.agent.clone(),
+            model: model.clone(),
+            conversation,
+            message: message.as_ref().map(|message| message.id),
+            reply,
+            text,
+        });
+        let started = Arc::new(Recorded::new(1, now, fact));
+        let new = NewRun {
+            run,
+            user: request.user.clone(),
+            owner: shared.owner.clone(),
+            setup: setup.clone(),
+            place,
+            message,
+            started: started.clone(),
+            key: request.key,
+        };
+        world.fate.at("run.before_open");
+        let (epoch, history) = match shared.store.open_run(new).await? {
+            Opened::New { epoch, history } => (epoch, history),
+            Opened::Replayed { run } => return self.replayed(run).await,
+        };
+        world.fate.at("run.after_open");
+
+        let feed = shared.feeds.of(run);
+        feed.publish(std::slice::from_ref(&started));
+        let follower = Follower::from_start(shared.store.clone(), feed.clone(), run);
+        let mut machine = Run::new(run, setup, reply, now);
+        machine.apply(now, &started.event.fact);
+        let publishing = feed.clone();
+        let journal = RunJournal::new(
+            shared.store.clone(),
+            world.clone(),
+            run,
+            epoch,
+            1,
+            Arc::new(move |events| publishing.publish(events)),
+        );
+        let (commands, receiver) = mpsc::unbounded_channel();
+        shared.active().insert(run, Active { commands });
+        shared.spawn(Driver {
+            shared: shared.clone(),
+            run: machine,
+            user: request.user,
+            conversation,
+            history,
+            journal,
+            feed,
+            kit,
+            pipeline: agent.pipeline.clone(),
+            model: shared.models.get(&model).cloned(),
+            commands: receiver,
+            cancel: CancellationToken::new(),
+            cancelled_by: None,
+            in_flight: FuturesUnordered::new(),
+            in_flight_calls: HashSet::new(),
+        });
+        Ok(Started { run, conversation, replayed: false, follower })
+    }
+
+    async fn replayed(&self, run: RunId) -> Result<Started, StartError> {
+        let record = self.shared.store.run(helve_store::Scope::Everyone, run).await?;
+        let follower = self.follow(run, 0);
+        Ok(Started { run, conversation: record.conversation, replayed: true, follower })
+    }
+
+    pub(super) fn agent(&self, name: Option<&str>) -> Result<&Agent, StartError> {
+        let agents = &self.shared.agents;
+        let found = match name {
+            None => agents.first(),
+            Some(name) => agents.iter().find(|agent| agent.settings.name == name),
+        };
+        found.ok_or_else(|| StartError::UnknownAgent {
+            name: name.unwrap_or_default().into(),
+            known: list(agents.iter().map(|agent| agent.settings.name.as_str())),
+        })
+    }
+
+    fn model_name(&self, name: Option<&str>) -> Result<String, StartError> {
+        let models = &self.shared.models;
+        let name = name.unwrap_or(models.default_name());
+        match models.get(name) {
+            Some(_) => Ok(name.to_owned()),
+            None => Err(StartError::UnknownModel { name: name.into(), known: list(models.names()) }),
+        }
+    }
+
+    fn check_mode(&self, mode: Option<&Mode>) -> Result<(), StartError> {
+        match mode {
+            Some(mode @ Mode::Prompt(name))
+                if crate::ask::profile_of(mode, &self.shared.settings.profiles).is_none() =>
+            {
+                Err(StartError::UnknownProfile(name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
+        let plain = agent.kit(&self.shared.registry, &request.user);
+        if request.client_tools.is_empty() {
+            return Ok(plain);
+        }
+        let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
+        for spec in &request.client_tools {
+            tools.push(Arc::new(Registered::of_client(spec.clone())?));
+        }
+        Ok(Arc::new(Kit::new(tools)))
+    }
+}
+
+/// What the person said, if anything.
+fn spoken(input: &StartInput) -> Option<String> {
+    let text = match input {
+        StartInput::Message { text, .. } => text,
+        StartInput::Client { messages } => {
+            let last = messages.iter().rev().find(|message| message.role == ChatRole::User);
+            &last.or(messages.last())?.content
+        }
+    };
+    (!text.trim().is_empty()).then(|| text.clone())
+}
+
+/// A conversation is called by its first words until somebody gives it a name.
+fn title(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
+    if line.chars().count() > TITLE_CHARS_MAX {
+        title.push('…');
+    }
+    title
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,213 @@
+//! What the model is shown of the past: a pure view of messages, valid for every prefix of every log.
+//!
+//! Vendors refuse a history in which a call has no result or a result no call. So each call is followed by
+//! exactly one result: the real one, or a plain statement that there is none. Whatever cannot be paired is left
+//! out on both sides.
+
+use std::borrow::Cow;
+
+use helve_model::{Turn, TurnCall};
+use helve_types::{ChatMessage, ChatRole, Message, Part, Role, RunInput, ToolPart, ToolState};
+use serde_json::{Value, json};
+
+use crate::run::Run;
+
+/// The turns before the model's next message.
+pub(crate) fn transcript<'a>(history: &'a [Message], run: &'a Run) -> Vec<Turn<'a>> {
+    let mut turns = vec![];
+    match &run.setup().input {
+        RunInput::Client { messages } => client_turns(messages, &mut turns),
+        RunInput::Conversation | RunInput::Call => {
+            for message in history {
+                message_turns(message, &mut turns);
+            }
+            turns.push(Turn::User(Cow::Borrowed(run.text())));
+        }
+    }
+    message_turns(run.message(), &mut turns);
+    turns
+}
+
+fn message_turns<'a>(message: &'a Message, turns: &mut Vec<Turn<'a>>) {
+    if message.role == Role::User {
+        turns.push(Turn::User(Cow::Owned(message.text())));
+        return;
+    }
+    let mut rest = &message.parts[..];
+    while let Some(first) = rest.first() {
+        let Some(step) = step_of(first) else {
+            rest = &rest[1..];
+            continue;
+        };
+        let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
+        let (parts, more) = rest.split_at(end);
+        step_turns(parts, turns);
+        rest = more;
+    }
+}
+
+/// A notice is for people; models do not see it.
+fn step_of(part: &Part) -> Option<u32> {
+    match part {
+        Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
+        Part::Tool(tool) => Some(tool.step),
+        Part::Notice { .. } => None,
+    }
+}
+
+/// One message of the model, and the results of its calls.
+fn step_turns<'a>(parts: &'a [Part], turns: &mut Vec<Turn<'a>>) {
+    let mut text = Cow::Borrowed("");
+    let mut reasoning = Cow::Borrowed("");
+    let mut tools: Vec<&ToolPart> = vec![];
+    for part in parts {
+        match part {
+            Part::Text { text: more, .. } => join(&mut text, more),
+            Part::Reasoning { text: more, .. } => join(&mut reasoning, more),
+            Part::Tool(tool) => tools.push(tool),
+            Part::Notice { .. } => {}
+        }
+    }
+    if text.is_empty() && tools.is_empty() {
+        return;
+    }
+    let calls = tools.iter().map(|tool| call(tool)).collect();
+    turns.push(Turn::Assistant { text, reasoning, calls });
+    turns.extend(tools.into_iter().map(result));
+}
+
+fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
+    if all.is_empty() {
+        *all = Cow::Borrowed(more);
+    } else {
+        let all = all.to_mut();
+        all.push_str("\n\n");
+        all.push_str(more);
+    }
+}
+
+fn call(tool: &ToolPart) -> TurnCall<'_> {
+    TurnCall {
+        id: Cow::Borrowed(name_of(tool)),
+        tool: Cow::Borrowed(if tool.tool.is_empty() { "unknown" } else { &tool.tool }),
+        arguments: Cow::Borrowed(sound(&tool.input)),
+    }
+}
+
+fn result(tool: &ToolPart) -> Turn<'_> {
+    let (text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
+        (Some(output), _) => (Cow::Borrowed(&output.text), false),
+        (None, Some(_)) if tool.state == ToolState::Unknown => (Cow::Owned(unknown(tool)), true),
+        (None, Some(failure)) => (Cow::Owned(format!("Error: {}", failure.message)), true),
+        (None, None) => {
+            (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
+        }
+    };
+    Turn::Result {
+        id: Cow::Borrowed(name_of(tool)),
+        tool: Cow::Borrowed(if tool.tool.is_empty() { "unknown" } else { &tool.tool }),
+        text,
+        is_error,
+    }
+}
+
+/// The name under which the model knows the call.
+fn name_of(tool: &ToolPart) -> &str {
+    tool.provider_id.as_deref().unwrap_or(tool.call.as_str())
+}
+
+/// Told to the model when nobody can say whether the effect happened.
+fn unknown(tool: &ToolPart) -> String {
+    json!({
+        "status": "outcome_unknown",
+        "call_id": tool.call,
+        "sent_at": tool.started_at,
+        "note": "The effect may have happened. Verify before repeating.",
+    })
+    .to_string()
+}
+
+/// The turns of a history that the client keeps. It is taken as said, and made valid.
+fn client_turns<'a>(messages: &'a [ChatMessage], turns: &mut Vec<Turn<'a>>) {
+    let mut at = 0;
+    while let Some(message) = messages.get(at) {
+        at += 1;
+        match message.role {
+            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
+            ChatRole::System | ChatRole::User => turns.push(Turn::User(Cow::Borrowed(&message.content))),
+            // A result that follows no call.
+            ChatRole::Tool => {}
+            ChatRole::Assistant if message.calls.is_empty() => {
+                if !message.content.is_empty() {
+                    turns.push(assistant(message));
+                }
+            }
+            ChatRole::Assistant => {
+                turns.push(assistant(message));
+                let answers = messages[at..].iter().take_while(|next| answers_call(next)).count();
+                let answers = &messages[at..at + answers];
+                at += answers.len();
+                for call in &message.calls {
+                    let answer = answers.iter().find_map(|answer| client_result(answer, &call.id));
+                    let is_error = answer.is_none();
+                    let missing = "Error: the client sent no result for this call.";
+                    turns.push(Turn::Result {
+                        id: Cow::Borrowed(&call.id),
+                        tool: Cow::Borrowed(&call.name),
+                        text: answer.unwrap_or(Cow::Borrowed(missing)),
+                        is_error,
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn assistant(message: &ChatMessage) -> Turn<'_> {
+    let mut calls = Vec::with_capacity(message.calls.len());
+    for call in &message.calls {
+        calls.push(TurnCall {
+            id: Cow::Borrowed(&call.id),
+            tool: Cow::Borrowed(&call.name),
+            arguments: Cow::Borrowed(sound(&call.arguments)),
+        });
+    }
+    Turn::Assistant {
+        text: Cow::Borrowed(&message.content),
+        reasoning: Cow::Borrowed(&message.reasoning),
+        calls,
+    }
+}
+
+/// Vendors refuse a history with broken arguments; the call's result says what was wrong with them.
+fn sound(arguments: &str) -> &str {
+    let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
+    if is_object { arguments } else { "{}" }
+}
+
+/// A `tool` message, or the same thing said by the user: `{"tool_call_result": {"toolCallId", "result"}}`.
+fn answers_call(message: &ChatMessage) -> bool {
+    message.role == ChatRole::Tool || said_by_user(message).is_some()
+}
+
+fn client_result<'a>(message: &'a ChatMessage, id: &str) -> Option<Cow<'a, str>> {
+    if message.role == ChatRole::Tool {
+        return (message.call_id.as_deref() == Some(id)).then_some(Cow::Borrowed(&*message.content));
+    }
+    let (call_id, result) = said_by_user(message)?;
+    let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+    (call_id == id).then_some(Cow::Owned(text))
+}
+
+fn said_by_user(message: &ChatMessage) -> Option<(String, Value)> {
+    if message.role != ChatRole::User || !message.content.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut said: Value = serde_json::from_str(&message.content).ok()?;
+    let result = said.get_mut("tool_call_result")?;
+    let id = result.get("toolCallId")?.as_str()?.to_owned();
+    Some((id, result.get_mut("result").map(Value::take).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! A runtime with scripted models, tools that do what their names say, and a store in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use expect_test::Expect;
+use futures_util::StreamExt;
+use helve_agent::{
+    AgentSettings, Follower, Frame, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started,
+};
+use helve_model::{Model, Reply, ScriptedModel, ToolMode};
+use helve_store::{ApprovalFilter, MemoryStore, Scope, Store};
+use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
+use helve_types::{Effect, Fact, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World};
+use serde_json::json;
+
+/// What each tool does is in its name.
+pub(crate) struct LabTool {
+    spec: ToolSpec,
+    runs: Arc<AtomicU32>,
+}
+
+pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        title: None,
+        description: format!("Does {name}."),
+        parameters: json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
+        effect,
+        tags: vec![],
+        examples: vec![],
+        client: false,
+        on_unknown: OnUnknown::AskUser,
+        check_tool: None,
+    }
+}
+
+impl Tool for LabTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let q = request.arguments["q"].as_str().unwrap_or_default().to_owned();
+        Box::pin(async move {
+            match self.spec.name.as_str() {
+                "look" => Ok(ToolOutput::text(format!("found {q}"))),
+                "send" => Ok(ToolOutput::text(format!("sent {q}"))),
+                "fail" => Err(ToolError::Declined("no luck".into())),
+                "lose" | "lose_softly" => Err(ToolError::Lost("the line went dead".into())),
+                "report" => {
+                    cx.progress.report("half ");
+                    cx.progress.report("way");
+                    Ok(ToolOutput::text("reported"))
+                }
+                _ => std::future::pending().await,
+            }
+        })
+    }
+}
+
+pub(crate) struct Lab {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) runtime: Runtime,
+    pub(crate) runs: Arc<AtomicU32>,
+    pub(crate) world: World,
+    registry: Arc<Registry>,
+    settings: RuntimeSettings,
+}
+
+pub(crate) fn mei() -> UserId {
+    UserId("mei".into())
+}
+
+impl Lab {
+    pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with_model(ScriptedModel::new(replies), RuntimeSettings::default())
+    }
+
+    pub(crate) fn with_model(model: ScriptedModel, settings: RuntimeSettings) -> Self {
+        let world = World::still();
+        let runs = Arc::new(AtomicU32::new(0));
+        let registry = Arc::new(Registry::new());
+        let soft =
+            ToolSpec { on_unknown: OnUnknown::TellModel, ..spec("lose_softly", Effect::NonIdempotent) };
+        for spec in [
+            spec("look", Effect::Read),
+            spec("send", Effect::NonIdempotent),
+            spec("fail", Effect::Read),
+            spec("lose", Effect::NonIdempotent),
+            soft,
+            spec("report", Effect::Read),
+            spec("hang", Effect::Read),
+        ] {
+            let tool = LabTool { spec, runs: runs.clone() };
+            registry.register(Arc::new(tool), Guards { attempts: 1, ..Guards::default() }, &world).unwrap();
+        }
+        Self::assemble(Arc::new(MemoryStore::new()), Arc::new(model), world, registry, runs, settings)
+    }
+
+    fn assemble(
+        store: Arc<MemoryStore>,
+        model: Arc<ScriptedModel>,
+        world: World,
+        registry: Arc<Registry>,
+        runs: Arc<AtomicU32>,
+        settings: RuntimeSettings,
+    ) -> Self {
+        let mut models = Models::new();
+        models.add(model.clone() as Arc<dyn Model>);
+        let runtime = Runtime::new(store.clone(), world.clone(), models, registry.clone(), settings.clone());
+        Self { store, model, runtime, runs, world, registry, settings }
+    }
+
+    /// The same server after a stop: nothing is left but the store.
+    pub(crate) fn restarted(&self) -> Self {
+        Self::assemble(
+            self.store.clone(),
+            self.model.clone(),
+            self.world.clone(),
+            self.registry.clone(),
+            self.runs.clone(),
+            self.settings.clone(),
+        )
+    }
+
+    pub(crate) async fn start(&self, text: &str) -> Started {
+        let input = StartInput::Message { conversation: None, text: text.into() };
+        self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
+    }
+
+    /// The log of a run as words.
+    pub(crate) async fn log(&self, run: RunId) -> String {
+        let events = self.store.events(run, 0, 999).await.unwrap();
+        let mut text = String::new();
+        for recorded in events {
+            let line = format!("{} {}", recorded.event.seq, words(&recorded.event.fact));
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    pub(crate) async fn check_log(&self, run: RunId, expected: Expect) {
+        expected.assert_eq(&self.log(run).await);
+    }
+
+    /// The open questions, oldest first.
+    pub(crate) async fn questions(&self) -> Vec<Question> {
+        let held = self.store.approvals(Scope::Everyone, ApprovalFilter::Pending).await.unwrap();
+        held.into_iter().map(|held| held.question).collect()
+    }
+}
+
+/// Follows a run until it is over or waits, and returns how it stands.
+pub(crate) async fn settle(follower: &mut Follower) -> &'static str {
+    while let Some(frame) = follower.next().await {
+        if let Frame::Event(recorded) = frame.unwrap() {
+            match &recorded.event.fact {
+                fact if fact.is_last() => return fact.kind(),
+                Fact::RunWaiting { state } => return state.as_str(),
+                _ => {}
+            }
+        }
+    }
+    "ended"
+}
+
+/// Follows a run until an event of this kind.
+pub(crate) async fn until(follower: &mut Follower, kind: &str) {
+    while let Some(frame) = follower.next().await {
+        if let Frame::Event(recorded) = frame.unwrap()
+            && recorded.event.fact.kind() == kind
+        {
+            return;
+        }
+    }
+    panic!("there was no {kind}");
+}
+
+fn words(fact: &Fact) -> String {
+    let detail = match fact {
+        Fact::RunStarted(started) => started.text.clone(),
+        Fact::StepRestarted { attempt, because, .. } => format!("attempt {attempt}: {because}"),
+        Fact::ReasoningFinished { text, .. } | Fact::TextFinished { text, .. } => text.clone(),
+        Fact::ToolRequested { tool, arguments, replaces, .. } => {
+            let again = if replaces.is_some() { " again" } else { "" };
+            format!("{tool} {arguments}{again}")
+        }
+        Fact::ToolStarted { tool, attempt, arguments, .. } => match arguments {
+            Some(edited) => format!("{tool} attempt {attempt} with {edited}"),
+            None => format!("{tool} attempt {attempt}"),
+        },
+        Fact::ToolDelegated { tool, .. } => tool.clone(),
+        Fact::ToolFinished { output, .. } | Fact::ToolLate { output, .. } => output.text.clone(),
+        Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => failure.message.clone(),
+        Fact::ToolUnknown { because, .. } => because.clone(),
+        Fact::ApprovalAsked(question) => format!("{} {}", question.tool, question.arguments),
+        Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
+        Fact::StepFinished { reason, mode, .. } => format!("{reason:?} {mode}"),
+        Fact::RunWaiting { state } => state.as_str().into(),
+        Fact::RunResumed { resume } => format!("resume {resume}"),
+        Fact::RunFinished { ending } => format!("{ending:?}"),
+        Fact::RunFailed { code, message } => format!("{code}: {message}"),
+        Fact::RunCancelled(cancelled) => format!("by {}", cancelled.by),
+    };
+    format!("{} {detail}", fact.kind())
+}
+
+/// A reply from a line such as `think hm | say Let me look. | call look {"q": "x"}`.
+pub(crate) fn reply(line: &str) -> Reply {
+    let mut reply = Reply::new();
+    for beat in line.split(" | ") {
+        let (verb, rest) = beat.trim().split_once(' ').unwrap_or((beat.trim(), ""));
+        reply = match verb {
+            "think" => reply.reasoning(rest),
+            "say" => reply.text(rest),
+            "call" => {
+                let (tool, arguments) = rest.split_once(' ').unwrap_or((rest, "{}"));
+                reply.call(tool, arguments)
+            }
+            other => panic!("a model cannot `{other}`"),
+        };
+    }
+    reply.done()
+}
+
+/// Runs a script of one `user:` line and any number of `model:` lines to its end.
+pub(crate) async fn check(script: &str, expected: Expect) {
+    let mut user = "";
+    let mut mode = Mode::Native;
+    let mut max_steps = 10;
+    let mut replies = vec![];
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (who, what) = line.split_once(':').unwrap();
+        match who {
+            "user" => user = what.trim(),
+            "model" => replies.push(reply(what.trim())),
+            "mode" => mode = what.trim().parse().unwrap(),
+            "max_steps" => max_steps = what.trim().parse().unwrap(),
+            other => panic!("nobody is called `{other}`"),
+        }
+    }
+    let agent = AgentSettings { max_steps, ..AgentSettings::default() };
+    let settings = RuntimeSettings { agents: vec![agent], ..RuntimeSettings::default() };
+    let lab = Lab::with_model(ScriptedModel::new(replies).in_mode(ToolMode::Fixed(mode)), settings);
+    let mut started = lab.start(user).await;
+    settle(&mut started.follower).await;
+    lab.check_log(started.run, expected).await;
+}

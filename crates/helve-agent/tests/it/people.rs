@@ -1,0 +1,284 @@
+//! Runs that people have a say in: approvals, client tools, stop.
+
+use std::sync::atomic::Ordering;
+
+use expect_test::expect;
+use futures_util::StreamExt;
+use helve_agent::{CommandError, Frame, StartInput, StartRequest};
+use helve_model::Reply;
+use helve_store::{Scope, Store};
+use helve_tool::Outcome;
+use helve_types::{Answer, CallId, Effect, Live, OutcomeAnswer, PartKind, ToolOutput, ToolSpec};
+
+use crate::lab::{Lab, mei, reply, settle, spec, until};
+
+const SEND: &str = r#"call send {"q": "x"}"#;
+
+async fn answer(lab: &Lab, answer: Answer) -> Result<(), CommandError> {
+    let question = lab.questions().await.remove(0);
+    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await
+}
+
+#[tokio::test]
+async fn a_risky_call_waits_for_a_person_and_runs_when_allowed() {
+    let lab = Lab::new([reply(SEND), reply("say Sent.")]);
+    let mut started = lab.start("send x").await;
+    assert_eq!(settle(&mut started.follower).await, "waiting_approval");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started send x
+            2 tool.requested send {"q": "x"}
+            3 step.finished ToolCalls native
+            4 approval.asked send {"q":"x"}
+            5 run.waiting waiting_approval
+            6 approval.answered {"decision":"approve"} by mei
+            7 tool.started send attempt 1
+            8 tool.finished sent x
+            9 text.finished Sent.
+            10 step.finished Stop native
+            11 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn edited_arguments_are_what_is_sent() {
+    let lab = Lab::new([reply(SEND), reply("say Sent.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()) }).await.unwrap();
+    settle(&mut started.follower).await;
+    let log = lab.log(started.run).await;
+    assert!(log.contains(r#"tool.started send attempt 1 with {"q":"y"}"#), "{log}");
+    assert!(log.contains("tool.finished sent y"), "{log}");
+    assert!(lab.model.asked()[1].contains(r#"calls: call_1 send {"q":"y"}"#), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_rejected_call_never_runs_and_the_model_hears_why() {
+    let lab = Lab::new([reply(SEND), reply("say As you wish.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Reject { reason: "not today".into() }).await.unwrap();
+    settle(&mut started.follower).await;
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+    assert!(lab.model.asked()[1].contains("did not allow this call: not today"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_person_can_answer_in_the_tools_place() {
+    let lab = Lab::new([reply(SEND), reply("say Thanks.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Respond { text: "I sent it myself".into() }).await.unwrap();
+    settle(&mut started.follower).await;
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+    assert!(lab.model.asked()[1].contains("result: call_1 I sent it myself"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn the_first_of_two_answers_wins() {
+    let lab = Lab::new([reply(SEND), reply("say Done.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    let question = lab.questions().await.remove(0);
+    let say = |answer| lab.runtime.answer(Scope::Everyone, question.approval, answer, "somebody".into());
+    let (first, second) =
+        tokio::join!(say(Answer::Approve { arguments: None }), say(Answer::Reject { reason: String::new() }));
+    assert_eq!(u32::from(first.is_ok()) + u32::from(second.is_ok()), 1, "{first:?} {second:?}");
+    settle(&mut started.follower).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_the_question_changes_nothing() {
+    let lab = Lab::new([reply(SEND)]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    let odd = Answer::Outcome { answer: OutcomeAnswer::Happened };
+    assert_eq!(answer(&lab, odd).await, Err(CommandError::DoesNotFit));
+    assert_eq!(lab.questions().await.len(), 1);
+}
+
+#[tokio::test]
+async fn several_questions_are_answered_in_any_order_while_others_run() {
+    let three = r#"call send {"q": "1"} | call look {"q": "2"} | call send {"q": "3"}"#;
+    let lab = Lab::new([reply(three), reply("say All done.")]);
+    let mut started = lab.start("go").await;
+    settle(&mut started.follower).await;
+    let questions = lab.questions().await;
+    assert_eq!(questions.len(), 2);
+    for question in questions.iter().rev() {
+        let answer = Answer::Approve { arguments: None };
+        lab.runtime.answer(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
+    }
+    until(&mut started.follower, "run.finished").await;
+    let asked = &lab.model.asked()[1];
+    for expected in ["call_1 sent 1", "call_2 found 2", "call_3 sent 3"] {
+        assert!(asked.contains(expected), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_nobody_answers_expires_and_is_not_called_a_refusal() {
+    let lab = Lab::new([reply(SEND), reply("say Nobody was there.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
+    lab.runtime.sweep().await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.model.asked()[1].contains("nobody answered in time"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_asks_a_person_what_happened() {
+    let lab = Lab::new([reply(r#"call lose {"q": "x"}"#), reply("say I see.")]);
+    let mut started = lab.start("lose x").await;
+    assert_eq!(settle(&mut started.follower).await, "waiting_approval");
+    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "needs_attention");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
+    answer(&lab, Answer::Outcome { answer: OutcomeAnswer::Happened }).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
+    assert!(lab.model.asked()[1].contains("this call did take effect"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn run_again_is_a_new_call_in_the_place_of_the_old_one() {
+    let lab = Lab::new([reply(r#"call lose {"q": "x"}"#), reply("say I see.")]);
+    let mut started = lab.start("lose x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Outcome { answer: OutcomeAnswer::RunAgain }).await.unwrap();
+    settle(&mut started.follower).await;
+    // The new call is as risky as the old one was.
+    answer(&lab, Answer::Reject { reason: "enough".into() }).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    let calls = lab.store.calls(started.run).await.unwrap();
+    assert_eq!(calls.iter().map(|call| call.state.as_str()).collect::<Vec<_>>(), ["unknown", "denied"]);
+    let asked = &lab.model.asked()[1];
+    assert_eq!(asked.matches("calls: ").count(), 1, "{asked}");
+    assert_eq!(asked.matches("call_1 Error").count(), 1, "{asked}");
+}
+
+#[tokio::test]
+async fn a_tool_may_want_the_model_told_instead() {
+    let settings = helve_agent::RuntimeSettings {
+        rules: vec![serde_json::from_value(serde_json::json!({"action": "allow"})).unwrap()],
+        ..Default::default()
+    };
+    let model = helve_model::ScriptedModel::new([
+        reply(r#"call lose_softly {"q": "x"}"#),
+        reply("say I will check."),
+    ]);
+    let lab = Lab::with_model(model, settings);
+    let mut started = lab.start("lose x").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.model.asked()[1].contains("outcome_unknown"), "{}", lab.model.asked()[1]);
+}
+
+fn client_tool() -> ToolSpec {
+    ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }
+}
+
+#[tokio::test]
+async fn a_clients_tool_waits_for_the_clients_result() {
+    let lab = Lab::new([reply(r#"call browser_js_eval {"q": "6*7"}"#), reply("say It is 42.")]);
+    let input = StartInput::Message { conversation: None, text: "compute".into() };
+    let request = StartRequest { client_tools: vec![client_tool()], ..StartRequest::new(mei(), input) };
+    let mut started = lab.runtime.start(request).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "waiting_client");
+    let call = CallId::new(started.run, 1, 0);
+    let result = || Outcome::Finished(ToolOutput::text("42"));
+    let stranger = Scope::User(helve_types::UserId("eve".into()));
+    assert!(lab.runtime.deliver(stranger, started.run, call.clone(), result()).await.is_err());
+    lab.runtime.deliver(Scope::User(mei()), started.run, call.clone(), result()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.model.asked()[1].contains("result: call_1 42"));
+    let twice = lab.runtime.deliver(Scope::User(mei()), started.run, call, result()).await;
+    assert_eq!(twice, Err(CommandError::Over));
+}
+
+#[tokio::test]
+async fn a_result_for_a_call_that_does_not_wait_is_refused() {
+    let lab = Lab::new([reply(SEND)]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    let call = CallId::new(started.run, 1, 0);
+    let forged = lab
+        .runtime
+        .deliver(Scope::User(mei()), started.run, call, Outcome::Finished(ToolOutput::text("sent, honest")))
+        .await;
+    assert_eq!(forged, Err(CommandError::NotWaiting));
+}
+
+#[tokio::test]
+async fn stopping_keeps_what_was_said_and_nothing_more() {
+    let lab = Lab::new([Reply::new().text("Once upon a time").hangs()]);
+    let mut started = lab.start("tell me a story").await;
+    while let Some(frame) = started.follower.next().await {
+        if let Frame::Live(Live::PartStarted { kind: PartKind::Text, .. }) = frame.unwrap() {
+            break;
+        }
+    }
+    lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.cancelled");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started tell me a story
+            2 text.finished Once upon a time
+            3 step.finished Cancelled native
+            4 run.cancelled by mei
+        "#]],
+    )
+    .await;
+    // Once more is as good as once.
+    lab.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn stopping_ends_running_tools_and_every_call_has_an_outcome() {
+    let lab = Lab::new([reply(r#"call hang {"q": "x"} | call send {"q": "y"}"#)]);
+    let mut started = lab.start("hang").await;
+    until(&mut started.follower, "approval.asked").await;
+    lab.runtime.cancel(Scope::Everyone, started.run, "admin".into()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.cancelled");
+    let calls = lab.store.calls(started.run).await.unwrap();
+    assert!(calls.iter().all(|call| call.ended_at.is_some()), "{calls:?}");
+    assert_eq!(lab.questions().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_waiting_run_can_be_stopped() {
+    let lab = Lab::new([reply(SEND)]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.cancelled");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn progress_of_a_tool_reaches_readers() {
+    let lab = Lab::new([reply(r#"call report {"q": "x"}"#), reply("say Done.")]);
+    let mut started = lab.start("report").await;
+    let mut seen = String::new();
+    while let Some(frame) = started.follower.next().await {
+        match frame.unwrap() {
+            Frame::Live(Live::PartStarted { kind: PartKind::Progress, text, .. }) => seen = text,
+            Frame::Live(Live::PartDelta { text, part }) if part.as_str().contains(':') => {
+                seen.push_str(&text)
+            }
+            _ => {}
+        }
+    }
+    // The tool may be done before anybody looks; what is seen is never out of order.
+    assert!("half way".starts_with(&seen), "{seen}");
+}

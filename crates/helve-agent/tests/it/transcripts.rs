@@ -1,0 +1,331 @@
+//! The loop: what the model says becomes facts, and facts become what it is asked next.
+
+use expect_test::expect;
+use helve_agent::{StartInput, StartRequest};
+use helve_model::{ModelError, ModelErrorKind, Reply};
+use helve_types::{ChatCall, ChatMessage, ChatRole, ToolSpec};
+
+use crate::lab::{Lab, check, mei, reply, settle, spec};
+
+#[tokio::test]
+async fn an_answer_without_tools_is_one_step() {
+    check(
+        "
+        user:  hello
+        model: think greet | say Hello you.
+        ",
+        expect![[r#"
+            1 run.started hello
+            2 reasoning.finished greet
+            3 text.finished Hello you.
+            4 step.finished Stop native
+            5 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_is_recorded_run_and_answered() {
+    check(
+        r#"
+        user:  find x
+        model: say Let me look. | call look {"q": "x"}
+        model: say It is there.
+        "#,
+        expect![[r#"
+            1 run.started find x
+            2 text.finished Let me look.
+            3 tool.requested look {"q": "x"}
+            4 step.finished ToolCalls native
+            5 tool.started look attempt 1
+            6 tool.finished found x
+            7 text.finished It is there.
+            8 step.finished Stop native
+            9 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_failing_tool_does_not_break_the_turn() {
+    check(
+        r#"
+        user:  try
+        model: call fail {"q": "x"}
+        model: say It did not work.
+        "#,
+        expect![[r#"
+            1 run.started try
+            2 tool.requested fail {"q": "x"}
+            3 step.finished ToolCalls native
+            4 tool.started fail attempt 1
+            5 tool.failed no luck
+            6 text.finished It did not work.
+            7 step.finished Stop native
+            8 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn wrong_names_and_arguments_are_told_to_the_model() {
+    check(
+        r#"
+        user:  go
+        model: call destroy {"q": "x"}
+        model: call look {"query": "x"}
+        model: call look {"q": "x"
+        model: say I give up.
+        "#,
+        expect![[r#"
+            1 run.started go
+            2 tool.requested destroy {"q": "x"}
+            3 step.finished ToolCalls native
+            4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `report`, `send`
+            5 tool.requested look {"query": "x"}
+            6 step.finished ToolCalls native
+            7 tool.refused the arguments for `look` do not fit: "q" is a required property; correct them and call again
+            8 tool.requested look {"q": "x"
+            9 step.finished ToolCalls native
+            10 tool.refused the arguments for `look` are not valid JSON (EOF while parsing an object at line 1 column 9); send one JSON object
+            11 text.finished I give up.
+            12 step.finished Stop native
+            13 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_step_is_asked_for_without_tools() {
+    check(
+        r#"
+        user:      loop
+        max_steps: 2
+        model:     call look {"q": "1"}
+        model:     call look {"q": "2"}
+        model:     say Enough.
+        "#,
+        expect![[r#"
+            1 run.started loop
+            2 tool.requested look {"q": "1"}
+            3 step.finished ToolCalls native
+            4 tool.started look attempt 1
+            5 tool.finished found 1
+            6 tool.requested look {"q": "2"}
+            7 step.finished ToolCalls native
+            8 tool.started look attempt 1
+            9 tool.finished found 2
+            10 text.finished Enough.
+            11 step.finished Stop native
+            12 run.finished StepLimit
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_written_into_the_text_is_found_and_not_shown() {
+    check(
+        r#"
+        user:  find x
+        mode:  prompt:json_strict
+        model: say {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"q\": \"x\"}"}}]}
+        model: say It is there.
+        "#,
+        expect![[r#"
+            1 run.started find x
+            2 tool.requested look {"q": "x"}
+            3 step.finished ToolCalls prompt:json_strict
+            4 tool.started look attempt 1
+            5 tool.finished found x
+            6 text.finished It is there.
+            7 step.finished Stop prompt:json_strict
+            8 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn parallel_calls_all_get_their_results_before_the_model_goes_on() {
+    let both = r#"call look {"q": "a"} | call look {"q": "b"} | call fail {"q": "c"}"#;
+    let lab = Lab::new([reply(both), reply("say Both are there.")]);
+    let mut started = lab.start("find both").await;
+    settle(&mut started.follower).await;
+    let asked = lab.model.asked();
+    expect![[r#"
+        user: find both
+        calls: call_1 look {"q": "a"}
+        calls: call_2 look {"q": "b"}
+        calls: call_3 fail {"q": "c"}
+        result: call_1 found a
+        result: call_2 found b
+        error: call_3 Error: no luck
+        tools: fail hang look lose lose_softly report send
+    "#]]
+    .assert_eq(&asked[1]);
+}
+
+#[tokio::test]
+async fn the_conversation_goes_on_where_it_was() {
+    let lab = Lab::new([
+        reply(r#"think hm | call look {"q": "x"}"#),
+        reply("say It is there."),
+        reply("say As I said."),
+    ]);
+    let mut first = lab.start("find x").await;
+    settle(&mut first.follower).await;
+    let input = StartInput::Message { conversation: first.conversation, text: "and?".into() };
+    let mut second = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    settle(&mut second.follower).await;
+    expect![[r#"
+        user: find x
+        thinks: hm
+        calls: call_1 look {"q": "x"}
+        result: call_1 found x
+        assistant: It is there.
+        user: and?
+        tools: fail hang look lose lose_softly report send
+    "#]]
+    .assert_eq(&lab.model.asked()[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_breaks_off_is_begun_anew_and_never_joined() {
+    let broken = ModelError::new(ModelErrorKind::Broken, "connection reset");
+    let lab = Lab::new([Reply::new().text("Half an ans").fails(broken), reply("say A whole answer.")]);
+    let mut started = lab.start("tell me").await;
+    settle(&mut started.follower).await;
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started tell me
+            2 step.restarted attempt 2: connection reset
+            3 text.finished A whole answer.
+            4 step.finished Stop native
+            5 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_be_reached_is_asked_again_and_then_given_up() {
+    let down = || Reply::new().fails(ModelError::new(ModelErrorKind::Unavailable, "connection refused"));
+    let lab = Lab::new([down(), down(), down()]);
+    let mut started = lab.start("hello").await;
+    settle(&mut started.follower).await;
+    assert_eq!(lab.model.asked().len(), 3);
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started hello
+            2 run.failed model_unavailable: connection refused
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn calls_of_an_answer_that_broke_off_never_run() {
+    let broken = ModelError::new(ModelErrorKind::Refused, "gone");
+    let lab = Lab::new([Reply::new().call("send", r#"{"q": "x"}"#).fails(broken)]);
+    let mut started = lab.start("send").await;
+    settle(&mut started.follower).await;
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started send
+            2 run.failed model_refused: gone
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_cut_by_the_length_limit_is_no_call() {
+    let lab = Lab::new([
+        Reply::new().call("look", r#"{"q": "a very long"#).cut_by_length(),
+        reply("say Shorter then."),
+    ]);
+    let mut started = lab.start("look").await;
+    settle(&mut started.follower).await;
+    let log = lab.log(started.run).await;
+    assert!(log.contains("tool.refused the arguments for `look` are not valid JSON"), "{log}");
+    assert!(!log.contains("tool.started"), "{log}");
+    // The broken text is not sent back to the vendor, who would refuse it.
+    assert!(lab.model.asked()[1].contains("calls: call_1 look {}"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_clients_history_is_taken_as_said_and_made_valid() {
+    let lab = Lab::new([reply("say Fine.")]);
+    let message = |role, content: &str| ChatMessage {
+        role,
+        content: content.into(),
+        reasoning: String::new(),
+        calls: vec![],
+        call_id: None,
+    };
+    let called = ChatMessage {
+        calls: ["c1", "c2"]
+            .map(|id| ChatCall { id: id.into(), name: "eval".into(), arguments: r#"{"q": "1"}"#.into() })
+            .to_vec(),
+        ..message(ChatRole::Assistant, "")
+    };
+    let messages = vec![
+        message(ChatRole::Tool, "a result of nothing"),
+        message(ChatRole::User, "compute"),
+        called,
+        message(ChatRole::User, r#"{"tool_call_result": {"toolCallId": "c1", "result": 76127}}"#),
+        message(ChatRole::User, "well?"),
+    ];
+    let request = StartRequest::new(mei(), StartInput::Client { messages });
+    let mut started = lab.runtime.start(request).await.unwrap();
+    settle(&mut started.follower).await;
+    expect![[r#"
+        user: compute
+        calls: c1 eval {"q": "1"}
+        calls: c2 eval {"q": "1"}
+        result: c1 76127
+        error: c2 Error: the client sent no result for this call.
+        user: well?
+        tools: fail hang look lose lose_softly report send
+    "#]]
+    .assert_eq(&lab.model.asked()[0]);
+}
+
+#[tokio::test]
+async fn a_stateless_run_ends_when_the_client_has_to_act() {
+    let both = r#"call look {"q": "a"} | call eval {"q": "1+1"}"#;
+    let lab = Lab::new([reply(both)]);
+    let client_tools = vec![ToolSpec { client: true, ..spec("eval", helve_types::Effect::NonIdempotent) }];
+    let messages = vec![ChatMessage {
+        role: ChatRole::User,
+        content: "compute".into(),
+        reasoning: String::new(),
+        calls: vec![],
+        call_id: None,
+    }];
+    let request = StartRequest { client_tools, ..StartRequest::new(mei(), StartInput::Client { messages }) };
+    let mut started = lab.runtime.start(request).await.unwrap();
+    settle(&mut started.follower).await;
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started compute
+            2 tool.requested look {"q": "a"}
+            3 tool.requested eval {"q": "1+1"}
+            4 step.finished ToolCalls native
+            5 tool.started look attempt 1
+            6 tool.finished found a
+            7 tool.delegated eval
+            8 run.finished ClientTools
+        "#]],
+    )
+    .await;
+}

@@ -1,0 +1,148 @@
+//! Keeps foreign pages out: exact `Host`, exact `Origin`, nothing cross-site.
+//!
+//! A browser on the machine is the one client that others can steer. It cannot forge these headers, so they say
+//! reliably whose page is asking.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::listen::Peer;
+use crate::problem::Problem;
+
+pub(crate) async fn keep_foreign_pages_out(State(app): State<App>, request: Request, next: Next) -> Response {
+    let local = request.extensions().get::<Peer>().map(|peer| (peer.local.ip(), peer.local.port()));
+    match check(request.headers(), request.uri(), &app.access.settings.hosts, local) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn check(
+    headers: &HeaderMap,
+    uri: &Uri,
+    names: &[String],
+    local: Option<(IpAddr, u16)>,
+) -> Result<(), Problem> {
+    let host = single(headers, header::HOST).ok_or_else(misdirected)?;
+    if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours(host, names, local) {
+        return Err(misdirected());
+    }
+    if headers.contains_key(header::ORIGIN) {
+        let origin = single(headers, header::ORIGIN).unwrap_or_default();
+        let of_host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        if of_host != Some(host) {
+            return Err(foreign());
+        }
+    }
+    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    match site {
+        Some("cross-site" | "same-site") => Err(foreign()),
+        _ => Ok(()),
+    }
+}
+
+fn single(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(first)
+}
+
+/// Whether the server goes by this name: loopback or its own address with its own port, or a configured name.
+fn is_ours(host: &str, names: &[String], local: Option<(IpAddr, u16)>) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
+            (name, port.parse::<u16>().ok())
+        }
+        _ => (host, Some(80)),
+    };
+    if names.iter().any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host)) {
+        return true;
+    }
+    let Some((local_ip, local_port)) = local else { return false };
+    if port != Some(local_port) {
+        return false;
+    }
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let is_own_ip = || bare.parse::<IpAddr>().is_ok_and(|ip| ip == local_ip);
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]" || is_own_ip()
+}
+
+fn misdirected() -> Problem {
+    Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "unknown_host",
+        "this server does not go by that name; use localhost, or add the name to `hosts` in [server]",
+    )
+}
+
+fn foreign() -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "requests from other sites' pages are refused")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Header lines as in a request.
+    fn decide(lines: &str) -> u16 {
+        let mut headers = HeaderMap::new();
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(": ").unwrap();
+            let name: header::HeaderName = name.parse().unwrap();
+            headers.append(name, value.parse().unwrap());
+        }
+        let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
+        match check(&headers, &Uri::from_static("/api/runs"), &["helve.example".into()], local) {
+            Ok(()) => 200,
+            Err(problem) => problem.into_response().status().as_u16(),
+        }
+    }
+
+    #[test]
+    fn only_our_own_names_are_answered() {
+        let cases = [
+            ("Host: localhost:8890", 200),
+            ("Host: 127.0.0.1:8890", 200),
+            ("Host: [::1]:8890", 200),
+            ("Host: helve.example", 200),
+            ("Host: helve.example:443", 200),
+            ("Host: localhost", 421),
+            ("Host: localhost:9999", 421),
+            ("Host: evil.test:8890", 421),
+            ("Host: localhost.evil.test:8890", 421),
+            ("Host: 10.0.0.1:8890", 421),
+            ("Host: localhost:8890\nHost: evil.test", 421),
+            ("Accept: */*", 421),
+        ];
+        for (lines, status) in cases {
+            assert_eq!(decide(lines), status, "{lines}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_page_may_ask() {
+        let with = |line: &str| decide(&format!("Host: localhost:8890\n{line}"));
+        assert_eq!(with("Origin: http://localhost:8890"), 200);
+        assert_eq!(with("Origin: http://localhost:9999"), 403);
+        assert_eq!(with("Origin: null"), 403);
+        assert_eq!(with("Origin: http://evil.test"), 403);
+        assert_eq!(with("Sec-Fetch-Site: same-origin"), 200);
+        assert_eq!(with("Sec-Fetch-Site: none"), 200);
+        assert_eq!(with("Sec-Fetch-Site: cross-site"), 403);
+        assert_eq!(with("Sec-Fetch-Site: same-site"), 403);
+    }
+
+    #[test]
+    fn an_address_in_the_request_line_must_agree_with_the_host() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "localhost:8890".parse().unwrap());
+        let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
+        let other = Uri::from_static("http://evil.test/api/runs");
+        assert!(check(&headers, &other, &[], local).is_err());
+    }
+}

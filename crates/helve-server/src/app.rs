@@ -1,0 +1,61 @@
+//! What every handler may use.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use helve_agent::Runtime;
+
+use crate::access::{Access, AccessSettings};
+
+/// A handle on the running application; clones share it.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub struct Inner {
+    pub(crate) runtime: Runtime,
+    pub(crate) access: Access,
+    ready: AtomicBool,
+    problems: Box<ModelProblems>,
+}
+
+/// What is wrong with a model, if anything: told to people who would choose it.
+pub type ModelProblems = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl App {
+    pub fn new(runtime: Runtime, access: AccessSettings, problems: Box<ModelProblems>) -> Self {
+        let access = Access::new(access);
+        Self(Arc::new(Inner { runtime, access, ready: AtomicBool::new(false), problems }))
+    }
+
+    /// Runs that were interrupted are being seen to: requests are welcome.
+    pub fn set_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire) && !self.runtime.is_closing()
+    }
+
+    pub(crate) fn problem_of_model(&self, name: &str) -> Option<String> {
+        (self.problems)(name)
+    }
+
+    /// Reads the tokens again.
+    pub async fn refresh_access(&self) -> Result<(), helve_store::StoreError> {
+        self.access.refresh(&**self.runtime.store()).await
+    }
+
+    /// Whether there is a token that requests can show.
+    pub fn has_token(&self) -> bool {
+        self.access.has_token()
+    }
+}
+
+impl Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}

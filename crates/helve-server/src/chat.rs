@@ -1,0 +1,91 @@
+//! `POST /api/chat`, in both forms: the server keeps the conversation, or the client does.
+
+mod render;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use helve_agent::{StartInput, StartRequest};
+use helve_types::Mode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use self::render::ChatRender;
+use crate::access::Principal;
+use crate::app::App;
+use crate::declared::{ClientMessage, Declared, client_history, client_tools};
+use crate::input::Json;
+use crate::problem::Problem;
+use crate::start::{self, parse_conversation};
+
+/// What `POST /api/chat` takes: `message`, or `messages` where the client keeps the history.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChatBody {
+    message: Option<String>,
+    /// The name of a configured model.
+    model_type: Option<String>,
+    /// Whom the conversation belongs to.
+    user_id: Option<String>,
+    conversation_id: Option<String>,
+    agent: Option<String>,
+    messages: Option<Vec<ClientMessage>>,
+    #[serde(default)]
+    config: Config,
+    /// Tools that the client runs itself.
+    #[serde(default)]
+    tools: Vec<Declared>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct Config {
+    /// `native`, `prompt`, or `prompt:` and a profile; the model's own way if not said.
+    mode: Option<String>,
+    model: Option<String>,
+}
+
+pub(crate) async fn chat(
+    State(app): State<App>,
+    principal: Principal,
+    headers: HeaderMap,
+    body: Json<ChatBody>,
+) -> Result<Response, Problem> {
+    let key = start::idempotency_key(&headers, "POST /api/chat", &body.bytes, app.runtime.world())?;
+    let ChatBody { message, model_type, user_id, conversation_id, agent, messages, config, tools } =
+        body.value;
+    let user = principal.acting_for(user_id.as_deref())?;
+    let input = match (message, messages) {
+        (Some(text), None) => {
+            let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
+            StartInput::Message { conversation, text }
+        }
+        (None, Some(messages)) => StartInput::Client { messages: client_history(messages)? },
+        (Some(_), Some(_)) => {
+            let detail = "send `message` for a conversation that the server keeps, or `messages`, not both";
+            return Err(Problem::bad_request("bad_body", detail));
+        }
+        (None, None) => {
+            return Err(Problem::bad_request("bad_body", "the body has neither `message` nor `messages`"));
+        }
+    };
+    let request = StartRequest {
+        agent,
+        model: model_type.or(config.model),
+        client_tools: client_tools(tools)?,
+        mode: config.mode.as_deref().map(parse_mode).transpose()?,
+        key,
+        ..StartRequest::new(user, input)
+    };
+    let started = start::start(&app, request).await?;
+    let render = ChatRender::new(started.run, started.conversation);
+    Ok(start::stream(&app, principal, started, render))
+}
+
+fn parse_mode(text: &str) -> Result<Mode, Problem> {
+    match text {
+        "prompt" => Ok(Mode::Prompt("json_strict".into())),
+        other => {
+            other.parse().map_err(|error| Problem::bad_request("bad_mode", format!("`config.mode`: {error}")))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Tools that a client declares, and the history it keeps: read liberally, in OpenAI's shapes.
+
+use helve_types::{ChatCall, ChatMessage, ChatRole, Effect, OnUnknown, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+
+const TOOLS_MAX: usize = 64;
+
+/// An OpenAI function declaration, wrapped in `{"type": "function", "function": …}` or plain.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Declared {
+    Wrapped { function: Function },
+    Plain(Function),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Function {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+}
+
+/// The declarations as tools that the client runs. What they do to the world is unknown, so it is taken to count.
+pub(crate) fn client_tools(declared: Vec<Declared>) -> Result<Vec<ToolSpec>, Problem> {
+    if declared.len() > TOOLS_MAX {
+        return Err(Problem::bad_request(
+            "too_many_tools",
+            format!("at most {TOOLS_MAX} tools can be declared"),
+        ));
+    }
+    let spec = |declared| {
+        let (Declared::Wrapped { function } | Declared::Plain(function)) = declared;
+        ToolSpec {
+            description: function
+                .description
+                .unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name)),
+            name: function.name,
+            title: None,
+            parameters: function.parameters.unwrap_or_else(|| json!({"type": "object"})),
+            effect: Effect::NonIdempotent,
+            tags: vec!["client".into()],
+            examples: vec![],
+            client: true,
+            on_unknown: OnUnknown::TellModel,
+            check_tool: None,
+        }
+    };
+    Ok(declared.into_iter().map(spec).collect())
+}
+
+/// A message of a client's history.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ClientMessage {
+    /// `system`, `user`, `assistant` or `tool`.
+    role: String,
+    /// Text, or a list of parts of which the text counts.
+    #[serde(default)]
+    content: Option<Value>,
+    #[serde(default)]
+    reasoning_content: Option<String>,
+    #[serde(default)]
+    tool_calls: Option<Vec<ClientCall>>,
+    #[serde(default)]
+    tool_call_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ClientCall {
+    #[serde(default)]
+    id: Option<String>,
+    function: ClientFunction,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ClientFunction {
+    name: String,
+    /// JSON text, or the object itself.
+    #[serde(default)]
+    arguments: Value,
+}
+
+pub(crate) fn client_history(messages: Vec<ClientMessage>) -> Result<Vec<ChatMessage>, Problem> {
+    (1..).zip(messages).map(|(number, message)| chat_message(number, message)).collect()
+}
+
+fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Problem> {
+    let role = match message.role.as_str() {
+        "system" | "developer" => ChatRole::System,
+        "user" => ChatRole::User,
+        "assistant" => ChatRole::Assistant,
+        "tool" => ChatRole::Tool,
+        other => {
+            let detail = format!(
+                "message {number} has the role `{other}`; use `system`, `user`, `assistant` or `tool`"
+            );
+            return Err(Problem::bad_request("bad_role", detail));
+        }
+    };
+    let call = |(index, call): (usize, ClientCall)| ChatCall {
+        id: call.id.unwrap_or_else(|| format!("call_{number}_{index}")),
+        name: call.function.name,
+        arguments: match call.function.arguments {
+            Value::String(text) => text,
+            Value::Null => "{}".into(),
+            object => object.to_string(),
+        },
+    };
+    Ok(ChatMessage {
+        role,
+        content: text_of(message.content),
+        reasoning: message.reasoning_content.unwrap_or_default(),
+        calls: message.tool_calls.unwrap_or_default().into_iter().enumerate().map(call).collect(),
+        call_id: message.tool_call_id,
+    })
+}
+
+fn text_of(content: Option<Value>) -> String {
+    match content {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Some(other) => other.to_string(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading what a request says: bodies, addresses and numbers, with errors that say what is wrong.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use helve_store::Page;
+use http_body_util::{BodyExt, Limited};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A JSON body.
+pub(crate) struct Json<T> {
+    pub(crate) value: T,
+    /// The bytes it was read from, for fingerprints.
+    pub(crate) bytes: bytes::Bytes,
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !kind.is_some_and(is_json) {
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not_json",
+                "the body must be JSON: send Content-Type: application/json",
+            ));
+        }
+        let body = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
+        let bytes = match tokio::time::timeout(BODY_TIME_MAX, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                let detail = format!("the body is larger than {BODY_BYTES_MAX} bytes");
+                return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+            }
+            Ok(Err(_)) => return Err(Problem::bad_request("body_broken", "the body could not be read")),
+            Err(_) => {
+                let detail = "the body did not arrive in time";
+                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail));
+            }
+        };
+        let value = serde_json::from_slice(&bytes)
+            .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
+        Ok(Self { value, bytes })
+    }
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+/// An id in the path. Text that is no id names nothing, so the answer is the same as for a wrong one.
+pub(crate) struct Id<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::not_found("thing"))?;
+        text.parse().map(Self).map_err(|_| Problem::not_found("thing"))
+    }
+}
+
+/// What stands behind the `?`.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Query::try_from_uri(&parts.uri).map(|Query(value)| Self(value)).map_err(|error| {
+            Problem::bad_request("bad_query", format!("the address does not fit: {}", error.body_text()))
+        })
+    }
+}
+
+/// Which part of a list, and of whose.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
+    /// How many at most; 50 if not said, 200 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How many to leave out.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    #[serde(default)]
+    pub(crate) user: Option<String>,
+}
+
+impl ListQuery {
+    pub(crate) fn page(&self) -> Page {
+        Page { offset: self.offset.unwrap_or(0), limit: self.limit.unwrap_or(50).min(200) }
+    }
+}

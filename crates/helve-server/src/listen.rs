@@ -1,0 +1,89 @@
+//! Accepting connections, with bounds on how long a client may take to say what it wants.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+
+/// Whoever has not sent the head of a request by then is not going to.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+const HEAD_BYTES_MAX: usize = 16 << 10;
+const CONNECTIONS_MAX: usize = 10_000;
+/// Open streams are closed so long after the server was told to stop.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) remote: SocketAddr,
+    pub(crate) local: SocketAddr,
+}
+
+/// Serves until `stop` is called for, then lets open requests end.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let connections = TaskTracker::new();
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let place = tokio::select! {
+            place = places.clone().acquire_owned() => place,
+            () = stop.cancelled() => break,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, remote)) => {
+                let (router, stop) = (router.clone(), stop.clone());
+                connections.spawn(async move {
+                    let _place = place;
+                    serve_connection(stream, remote, router, stop).await;
+                });
+            }
+            Err(error) => {
+                // Out of file handles, most likely: others have to end first.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    connections.close();
+    connections.wait().await;
+}
+
+async fn serve_connection(stream: TcpStream, remote: SocketAddr, router: Router, stop: CancellationToken) {
+    let Ok(local) = stream.local_addr() else { return };
+    // Tokens are small and wanted at once.
+    _ = stream.set_nodelay(true);
+    let peer = Peer { remote, local };
+    let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request: Request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(peer);
+        router.clone().call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_buf_size(HEAD_BYTES_MAX.max(8 << 10))
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        result = connection.as_mut() => {
+            if let Err(error) = result {
+                tracing::debug!(%error, %remote, "a connection ended badly");
+            }
+            return;
+        }
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    _ = tokio::time::timeout(GOODBYE, connection).await;
+}

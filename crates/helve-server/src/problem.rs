@@ -1,0 +1,134 @@
+//! What went wrong, for programs and for people (RFC 9457).
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use helve_agent::{CommandError, StartError};
+use helve_store::StoreError;
+use serde_json::{Map, Value, json};
+
+/// An answer that says no. `detail` goes to the caller; what only the operator may know is logged instead.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    more: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), more: Map::new(), headers: vec![] }
+    }
+
+    pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}"))
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.into(), value.into());
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    fn try_again(self, seconds: u32) -> Self {
+        self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// The same as JSON, for a stream that has already begun.
+    pub(crate) fn in_stream(&self) -> Value {
+        json!({"code": self.code, "message": self.detail})
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut body = self.more;
+        body.insert("type".into(), "about:blank".into());
+        body.insert("title".into(), self.status.canonical_reason().unwrap_or("Error").into());
+        body.insert("status".into(), self.status.as_u16().into());
+        body.insert("code".into(), self.code.into());
+        body.insert("detail".into(), self.detail.into());
+        let mut response = (self.status, Value::Object(body).to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.extend(self.headers);
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound(what) => Self::not_found(what),
+            StoreError::Busy(run) => Self::new(
+                StatusCode::CONFLICT,
+                "conversation_busy",
+                "the conversation has a run that is not over; wait for it, answer it, or stop it",
+            )
+            .with("run", run.to_string()),
+            StoreError::KeyReused => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "idempotency_key_reused",
+                "this Idempotency-Key was used before, with another request",
+            ),
+            StoreError::AlreadyAnswered => {
+                Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
+            }
+            StoreError::Fenced(_) => Self::new(
+                StatusCode::CONFLICT,
+                "run_elsewhere",
+                "another server has taken the run over; ask it again",
+            ),
+            StoreError::Unavailable(reason) => {
+                tracing::error!(%reason, "the store is unavailable");
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "storage_unavailable",
+                    "the server cannot write to its store; nothing was started and nothing is lost",
+                )
+                .try_again(5)
+            }
+        }
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        let detail = error.to_string();
+        match error {
+            StartError::UnknownAgent { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail),
+            StartError::UnknownModel { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_model", detail),
+            StartError::UnknownProfile(_) => Self::bad_request("unknown_profile", detail),
+            StartError::Empty => Self::bad_request("empty_message", detail),
+            StartError::Tool(_) => Self::bad_request("bad_tool", detail),
+            StartError::Full => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).try_again(2)
+            }
+            StartError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
+            StartError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CommandError> for Problem {
+    fn from(error: CommandError) -> Self {
+        let detail = error.to_string();
+        match error {
+            CommandError::NotOpen => Self::new(StatusCode::CONFLICT, "already_answered", detail),
+            CommandError::DoesNotFit => Self::bad_request("answer_does_not_fit", detail),
+            CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),
+            CommandError::Over => Self::new(StatusCode::CONFLICT, "run_over", detail),
+            CommandError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
+            CommandError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The table of routes: one entry makes the route, its guard and its page in the OpenAPI document.
+//!
+//! So a route without a right cannot exist, and the document cannot drift from what is served.
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::access::{Right, need};
+use crate::app::App;
+
+pub(crate) struct Routes {
+    app: App,
+    router: Router<App>,
+    paths: Map<String, Value>,
+    schemas: SchemaGenerator,
+}
+
+/// What the document says about an operation.
+pub(crate) struct Operation {
+    method: Method,
+    path: &'static str,
+    right: Right,
+    summary: &'static str,
+    query: Option<fn(&mut SchemaGenerator) -> Value>,
+    body: Option<fn(&mut SchemaGenerator) -> Value>,
+    answer: Answer,
+    status: u16,
+}
+
+enum Answer {
+    Json(fn(&mut SchemaGenerator) -> Value),
+    Events,
+    Nothing,
+}
+
+impl Operation {
+    pub(crate) fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self { method, path, right, summary, query: None, body: None, answer: Answer::Nothing, status: 200 }
+    }
+
+    pub(crate) fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(schema::<T>), ..self }
+    }
+
+    pub(crate) fn body<T: JsonSchema>(self) -> Self {
+        Self { body: Some(schema::<T>), ..self }
+    }
+
+    pub(crate) fn gives<T: JsonSchema>(self) -> Self {
+        Self { answer: Answer::Json(schema::<T>), ..self }
+    }
+
+    pub(crate) fn gives_events(self) -> Self {
+        Self { answer: Answer::Events, ..self }
+    }
+
+    pub(crate) fn status(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+}
+
+fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    schemas.subschema_for::<T>().to_value()
+}
+
+impl Routes {
+    pub(crate) fn new(app: App) -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+        });
+        Self { app, router: Router::new(), paths: Map::new(), schemas: settings.into_generator() }
+    }
+
+    pub(crate) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
+    where
+        H: Handler<T, App>,
+        T: 'static,
+    {
+        let method_router: MethodRouter<App> = on(filter(&operation.method), handler);
+        let guard = from_fn_with_state((self.app.clone(), operation.right), need);
+        self.router = self.router.route(operation.path, method_router.layer(guard));
+        let described = self.describe(&operation);
+        let path = self.paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method.as_str().to_ascii_lowercase()] = described;
+        self
+    }
+
+    /// The routes, with the document that describes them.
+    pub(crate) fn finish(mut self) -> (Router<App>, Value) {
+        let schemas = self.schemas.take_definitions(true);
+        let document = json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Helve",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": "A self-hosted tool-calling runtime for AI agents.",
+                "license": {"name": "MIT OR Apache-2.0"}
+            },
+            "paths": self.paths,
+            "components": {
+                "schemas": schemas,
+                "securitySchemes": {
+                    "token": {"type": "http", "scheme": "bearer"},
+                    "page": {"type": "apiKey", "in": "cookie", "name": crate::access::COOKIE}
+                }
+            }
+        });
+        (self.router, document)
+    }
+
+    fn describe(&mut self, operation: &Operation) -> Value {
+        let mut parameters = path_parameters(operation.path);
+        if let Some(query) = operation.query {
+            parameters.extend(query_parameters(&query(&mut inline_schemas())));
+        }
+        let mut described = json!({
+            "summary": operation.summary,
+            "parameters": parameters,
+            "responses": {
+                operation.status.to_string(): self.answer(operation),
+                "default": {
+                    "description": "What went wrong, and what to do about it.",
+                    "content": {"application/problem+json": {"schema": problem_schema()}}
+                }
+            }
+        });
+        if let Some(body) = operation.body {
+            let schema = body(&mut self.schemas);
+            described["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        }
+        if operation.right != Right::Public {
+            described["security"] = json!([{"token": []}, {"page": []}]);
+            described["x-helve-right"] = json!(format!("{:?}", operation.right).to_lowercase());
+        }
+        described
+    }
+
+    fn answer(&mut self, operation: &Operation) -> Value {
+        match operation.answer {
+            Answer::Json(schema) => {
+                let schema = schema(&mut self.schemas);
+                json!({"description": "Done.", "content": {"application/json": {"schema": schema}}})
+            }
+            Answer::Events => json!({
+                "description": "Server-sent events; see docs/reference/http.md.",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}}
+            }),
+            Answer::Nothing => json!({"description": "Done."}),
+        }
+    }
+}
+
+/// For parameters, which cannot point elsewhere.
+fn inline_schemas() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
+}
+
+fn filter(method: &Method) -> MethodFilter {
+    // Every method in the table is one of the standard ones.
+    MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET)
+}
+
+fn path_parameters(path: &str) -> Vec<Value> {
+    let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    names
+        .filter(|name| !name.starts_with('*'))
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect()
+}
+
+/// The members of an object's schema, each as a parameter of the address.
+fn query_parameters(schema: &Value) -> Vec<Value> {
+    let members = schema.get("properties").and_then(Value::as_object);
+    let member = |(name, schema): (&String, &Value)| {
+        let description = schema.get("description").cloned().unwrap_or_default();
+        json!({"name": name, "in": "query", "required": false, "description": description, "schema": schema})
+    };
+    members.into_iter().flatten().map(member).collect()
+}
+
+fn problem_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "code": {"type": "string"},
+            "detail": {"type": "string"}
+        }
+    })
+}

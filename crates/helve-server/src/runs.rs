@@ -1,0 +1,221 @@
+//! Runs: start, look, follow, stop, and bring a client's results.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use helve_agent::{Frame, StartInput, StartRequest};
+use helve_store::{RunRecord, Scope, StoreError};
+use helve_tool::Outcome;
+use helve_types::{CallId, Failure, FailureKind, RunId, RunState, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::access::Principal;
+use crate::app::App;
+use crate::declared::{Declared, client_tools};
+use crate::input::{Asked, Id, Json, ListQuery};
+use crate::problem::Problem;
+use crate::sse::{self, Render, data, data_of};
+use crate::start::{self, parse_conversation};
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunView {
+    run: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation: Option<String>,
+    state: RunState,
+    agent: String,
+    model: String,
+    /// The number of the last durable event.
+    last_event: u64,
+    created_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<i64>,
+}
+
+impl From<RunRecord> for RunView {
+    fn from(record: RunRecord) -> Self {
+        Self {
+            run: record.run.to_string(),
+            conversation: record.conversation.map(|id| id.to_string()),
+            state: record.state,
+            agent: record.setup.agent,
+            model: record.setup.model,
+            last_event: record.last_seq,
+            created_at: record.created_at.0,
+            ended_at: record.ended_at.map(|at| at.0),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunList {
+    runs: Vec<RunView>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RunBody {
+    message: String,
+    conversation: Option<String>,
+    model: Option<String>,
+    agent: Option<String>,
+    user: Option<String>,
+    /// Tools that the client runs itself.
+    #[serde(default)]
+    tools: Vec<Declared>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunStartedView {
+    run: String,
+    conversation: Option<String>,
+}
+
+pub(crate) async fn start_run(
+    State(app): State<App>,
+    principal: Principal,
+    headers: HeaderMap,
+    body: Json<RunBody>,
+) -> Result<Response, Problem> {
+    let key = start::idempotency_key(&headers, "POST /api/runs", &body.bytes, app.runtime.world())?;
+    let RunBody { message, conversation, model, agent, user, tools } = body.value;
+    let user = principal.acting_for(user.as_deref())?;
+    let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
+    let request = StartRequest {
+        agent,
+        model,
+        client_tools: client_tools(tools)?,
+        key,
+        ..StartRequest::new(user, StartInput::Message { conversation, text: message })
+    };
+    let started = start::start(&app, request).await?;
+    let view = RunStartedView {
+        run: started.run.to_string(),
+        conversation: started.conversation.map(|id| id.to_string()),
+    };
+    let mut response = (StatusCode::CREATED, axum::Json(view)).into_response();
+    start::mark_replayed(&mut response, started.replayed);
+    Ok(response)
+}
+
+pub(crate) async fn list_runs(
+    State(app): State<App>,
+    principal: Principal,
+    Asked(query): Asked<ListQuery>,
+) -> Result<axum::Json<RunList>, Problem> {
+    let user = principal.acting_for(query.user.as_deref())?;
+    let runs = app.runtime.store().runs(Scope::User(user), query.page()).await?;
+    Ok(axum::Json(RunList { runs: runs.into_iter().map(RunView::from).collect() }))
+}
+
+pub(crate) async fn get_run(
+    State(app): State<App>,
+    principal: Principal,
+    Id(run): Id<RunId>,
+) -> Result<axum::Json<RunView>, Problem> {
+    Ok(axum::Json(app.runtime.store().run(principal.scope(), run).await?.into()))
+}
+
+pub(crate) async fn cancel_run(
+    State(app): State<App>,
+    principal: Principal,
+    Id(run): Id<RunId>,
+) -> Result<StatusCode, Problem> {
+    let by = principal.user.to_string();
+    app.runtime.cancel(principal.scope(), run, by).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Where to begin, for readers that cannot send `Last-Event-ID`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EventsQuery {
+    #[serde(default)]
+    after: Option<String>,
+}
+
+pub(crate) async fn run_events(
+    State(app): State<App>,
+    principal: Principal,
+    Id(run): Id<RunId>,
+    Asked(query): Asked<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
+    let after = resume_point(header.or(query.after.as_deref()))?;
+    let record = app.runtime.store().run(principal.scope(), run).await?;
+    if after > record.last_seq {
+        let detail = format!("the run has {} events; there is none numbered {after}", record.last_seq);
+        let problem = Problem::new(StatusCode::CONFLICT, "beyond_the_log", detail);
+        return Err(problem.with("last_event", record.last_seq));
+    }
+    if record.state.is_final() && after == record.last_seq {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    Ok(sse::stream(&app, principal, app.runtime.follow(run, after), EventRender))
+}
+
+fn resume_point(text: Option<&str>) -> Result<u64, Problem> {
+    match text.map(str::trim) {
+        None | Some("") => Ok(0),
+        Some(text) => text.parse().map_err(|_| {
+            let detail = format!("`Last-Event-ID` must be the number of an event, not `{text}`");
+            Problem::bad_request("bad_event_id", detail)
+        }),
+    }
+}
+
+/// The log itself: the bytes of the record are the bytes on the wire.
+struct EventRender;
+
+impl Render for EventRender {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"retry: 1000\n\n");
+    }
+
+    fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        match frame {
+            Frame::Event(recorded) => {
+                out.extend_from_slice(format!("id: {}\n", recorded.event.seq).as_bytes());
+                data(out, recorded.json.as_bytes());
+            }
+            Frame::Live(live) => data_of(out, live),
+        }
+    }
+
+    fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {
+        // Of the connection, not of the run: without an id, and the reader comes back.
+        data_of(out, &json!({"type": "stream.failed", "error": Problem::from(error).in_stream()}));
+    }
+}
+
+/// What came of a call that the client was given.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ResultBody {
+    /// Any value; text goes to the model as it is.
+    #[serde(default)]
+    result: Option<Value>,
+    /// Why there is none.
+    #[serde(default)]
+    error: Option<String>,
+}
+
+pub(crate) async fn call_result(
+    State(app): State<App>,
+    principal: Principal,
+    Path((run, call)): Path<(String, String)>,
+    body: Json<ResultBody>,
+) -> Result<StatusCode, Problem> {
+    let run: RunId = run.parse().map_err(|_| Problem::not_found("run"))?;
+    let call: CallId = call.parse().map_err(|_| Problem::not_found("call"))?;
+    let outcome = match body.value {
+        ResultBody { error: Some(error), .. } => Outcome::Failed(Failure::new(FailureKind::Failed, error)),
+        ResultBody { result, .. } => {
+            let value = result.unwrap_or_default();
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            Outcome::Finished(ToolOutput::text(text).with_data(value))
+        }
+    };
+    app.runtime.deliver(principal.scope(), run, call, outcome).await?;
+    Ok(StatusCode::ACCEPTED)
+}

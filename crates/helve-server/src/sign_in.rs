@@ -1,0 +1,69 @@
+//! The page's way in: a token for a cookie.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::COOKIE;
+use crate::app::App;
+use crate::input::Json;
+use crate::listen::Peer;
+use crate::problem::Problem;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionView {
+    /// Whether a token has to be shown at all.
+    needed: bool,
+    signed_in: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    admin: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SignInBody {
+    token: String,
+}
+
+pub(crate) async fn get_session(State(app): State<App>, headers: HeaderMap) -> axum::Json<SessionView> {
+    let principal = app.access.identify(&headers, None, app.runtime.world().now());
+    axum::Json(SessionView {
+        needed: app.access.needs_token(),
+        signed_in: principal.is_some(),
+        user: principal.as_ref().map(|principal| principal.user.to_string()),
+        admin: principal.as_ref().map(crate::access::Principal::is_admin),
+    })
+}
+
+pub(crate) async fn sign_in(
+    State(app): State<App>,
+    peer: Option<Extension<Peer>>,
+    body: Json<SignInBody>,
+) -> Result<Response, Problem> {
+    let peer = peer.map(|Extension(peer)| peer.remote.ip());
+    if app.access.has_guessed_too_often(peer) {
+        let detail = "too many wrong tokens; wait a minute";
+        return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail));
+    }
+    let Some(token) = app.access.token_of(body.value.token.trim()) else {
+        app.access.count_failure(peer);
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong_token", "this token is not known here"));
+    };
+    let cookie = app.access.cookie(&token, app.runtime.world().now());
+    with_cookie(&cookie)
+}
+
+pub(crate) async fn sign_out() -> Result<Response, Problem> {
+    with_cookie(&format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"))
+}
+
+fn with_cookie(cookie: &str) -> Result<Response, Problem> {
+    let value = HeaderValue::try_from(cookie).map_err(|_| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "bad_cookie", "no cookie could be made")
+    })?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, value)]).into_response())
+}

@@ -1,0 +1,70 @@
+//! Starting a run on behalf of a request.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use helve_agent::{StartRequest, Started};
+use helve_store::IdempotencyKey;
+use helve_types::{ConversationId, World};
+use sha2::{Digest, Sha256};
+
+use crate::access::Principal;
+use crate::app::App;
+use crate::problem::Problem;
+use crate::sse::{self, Render};
+
+const KEY_HEADER: &str = "idempotency-key";
+const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotency-replayed");
+const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
+    if !app.is_ready() {
+        return Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not_ready",
+            "the server is starting or going down; try again in a moment",
+        ));
+    }
+    Ok(app.runtime.start(request).await?)
+}
+
+/// Shows the run from its beginning.
+pub(crate) fn stream(app: &App, principal: Principal, started: Started, render: impl Render) -> Response {
+    let mut response = sse::stream(app, principal, started.follower, render);
+    mark_replayed(&mut response, started.replayed);
+    response
+}
+
+pub(crate) fn mark_replayed(response: &mut Response, replayed: bool) {
+    if replayed {
+        response.headers_mut().insert(REPLAYED_HEADER, HeaderValue::from_static("true"));
+    }
+}
+
+/// The key that makes a repeated request find the first one's run.
+pub(crate) fn idempotency_key(
+    headers: &HeaderMap,
+    route: &str,
+    body: &[u8],
+    world: &World,
+) -> Result<Option<IdempotencyKey>, Problem> {
+    let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
+    let key = key.to_str().unwrap_or_default();
+    if key.is_empty() || key.len() > 255 || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        let detail = "Idempotency-Key must have 1 to 255 visible ASCII characters";
+        return Err(Problem::bad_request("bad_idempotency_key", detail));
+    }
+    let mut hash = Sha256::new();
+    hash.update(route);
+    hash.update([0]);
+    hash.update(body);
+    Ok(Some(IdempotencyKey {
+        route: route.into(),
+        key: key.into(),
+        fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        expires_at: world.now().plus_ms(KEY_KEPT_MS),
+    }))
+}
+
+pub(crate) fn parse_conversation(text: &str) -> Result<ConversationId, Problem> {
+    text.parse().map_err(|_| Problem::not_found("conversation"))
+}

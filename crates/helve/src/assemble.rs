@@ -1,0 +1,164 @@
+//! Makes the parts and joins them: the only place that knows which adapter is behind which port.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use helve_agent::{Models, Runtime, RuntimeSettings};
+use helve_dialect::Profile;
+use helve_model::{DemoModel, Model};
+use helve_model_http::HttpModel;
+use helve_server::{AccessSettings, App};
+use helve_store::Store;
+use helve_store_sql::{DataDir, SqliteStore};
+use helve_tool::{Guards, Registry, Tool};
+use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
+use helve_types::World;
+
+use crate::config::{Config, Source};
+
+/// Whether the data directory is for this process alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// A server: nobody else may serve from it.
+    Alone,
+    /// A short command beside a server.
+    Shared,
+}
+
+/// A tool with its guards, besides those that come with Helve.
+pub type ExtraTool = (Arc<dyn Tool>, Guards);
+
+/// The parts that a command works with.
+pub struct Assembly {
+    pub store: Arc<dyn Store>,
+    pub runtime: Runtime,
+    pub models: Vec<Arc<HttpModel>>,
+}
+
+/// One TLS provider for the whole process.
+pub fn install_tls() {
+    // A second call finds one installed, which is as good.
+    _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+pub fn assemble(
+    config: &Config,
+    world: &World,
+    hold: Hold,
+    extra: Vec<ExtraTool>,
+) -> anyhow::Result<Assembly> {
+    install_tls();
+    let dir = match hold {
+        Hold::Alone => DataDir::hold(&config.data)?,
+        Hold::Shared => DataDir::share(&config.data)?,
+    };
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
+    let registry = Arc::new(tools(config, world, extra)?);
+    let (models, over_http) = models(config)?;
+    let settings = RuntimeSettings {
+        agents: config.agents.clone(),
+        rules: config.permissions.clone(),
+        profiles: profiles(&config.profiles)?,
+        default_profile: config.default_profile.clone(),
+        ..RuntimeSettings::default()
+    };
+    let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
+    Ok(Assembly { store, runtime, models: over_http })
+}
+
+/// Tools that the file names and nobody knows are a slip worth telling.
+fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
+    let registry = Registry::new();
+    let settings = BuiltinSettings {
+        tavily_key: config.tavily_key.clone(),
+        zone: config.zone.clone(),
+        tavily_url: config.tavily_url.clone().unwrap_or_else(|| "https://api.tavily.com".into()),
+        ..BuiltinSettings::new(helve_tool_builtin::http_client()?, config.data.join("notes"))
+    };
+    for (tool, guards) in builtin(&settings).into_iter().chain(extra) {
+        let name = tool.spec().name.clone();
+        let table = config.tools.iter().find(|(named, _)| *named == name).map(|(_, table)| table);
+        let guards = table.map_or(guards.clone(), |table| table.over(guards));
+        registry.register(tool, guards, world)?;
+        if table.and_then(|table| table.enabled) == Some(false) {
+            registry.set_enabled(&name, false)?;
+        }
+    }
+    for (name, _) in &config.tools {
+        registry.get(name).with_context(|| format!("[tools.{name}]: there is no tool of that name"))?;
+    }
+    Ok(registry)
+}
+
+fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
+    let client = helve_model_http::client().context("the HTTP client cannot be made")?;
+    let mut models = Models::new();
+    let mut over_http = vec![];
+    for model in &config.models {
+        match &model.source {
+            Source::Demo => models.add(Arc::new(DemoModel::new())),
+            Source::Http(settings) => {
+                let made = HttpModel::new((**settings).clone(), client.clone());
+                let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);
+                over_http.push(made.clone());
+                models.add(made);
+            }
+        }
+    }
+    models.set_default(config.default_model.clone());
+    Ok((models, over_http))
+}
+
+fn profiles(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<Arc<Profile>>> {
+    let read = |path: &Path| {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("the prompt profile `{}` cannot be read", path.display()))?;
+        Profile::parse(&text)
+            .with_context(|| format!("the prompt profile `{}`", path.display()))
+            .map(Arc::new)
+    };
+    paths.iter().map(|path| read(path.as_ref())).collect()
+}
+
+/// The application that serves requests, over the parts.
+pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyhow::Result<App> {
+    let access = AccessSettings {
+        token: config.token.clone(),
+        hosts: config.hosts.clone(),
+        loopback: config.is_loopback(),
+        session_key: session_key(&config.data, world)?,
+    };
+    let models = assembly.models.clone();
+    let problems = move |name: &str| {
+        let model = models.iter().find(|model| model.name() == name)?;
+        model.missing_key().map(|variable| format!("set the environment variable {variable}"))
+    };
+    Ok(App::new(assembly.runtime.clone(), access, Box::new(problems)))
+}
+
+/// The key that signs the page's cookies: kept beside the database, not in it.
+fn session_key(data: &Path, world: &World) -> anyhow::Result<[u8; 32]> {
+    let path = data.join("session.key");
+    if let Ok(held) = std::fs::read(&path)
+        && let Ok(key) = <[u8; 32]>::try_from(held)
+    {
+        return Ok(key);
+    }
+    let key = world.secret();
+    write_private(&path, &key).with_context(|| format!("`{}` cannot be written", path.display()))?;
+    Ok(key)
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}
+
+/// How long runs get to end by themselves when the server is told to stop.
+pub const DRAIN: Duration = Duration::from_secs(25);

@@ -1,0 +1,87 @@
+//! The command line.
+
+mod doctor;
+mod parse;
+pub mod serve;
+mod token;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, Environment, Overrides};
+
+/// A self-hosted tool-calling runtime for AI agents.
+#[derive(Debug, Parser)]
+#[command(name = "helve", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the server, with the page, the API and everything behind them
+    Serve(serve::ServeArgs),
+    /// Read model output on standard input and print the calls found in it
+    Parse(parse::ParseArgs),
+    /// Look at tools and call them
+    Tools(tools::ToolsArgs),
+    /// Make, list and revoke access tokens
+    Token(token::TokenArgs),
+    /// Check the configuration, keys, model servers and database, and say what to do about each problem
+    Doctor(Common),
+}
+
+/// What every command that reads the configuration takes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Common {
+    /// The configuration file [default: helve.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The directory in which everything is kept [default: ~/.local/share/helve]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+impl Common {
+    fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
+        let overrides = Overrides { config: self.config.clone(), listen, data: self.data.clone() };
+        Config::load(&overrides, &Environment::of_process())
+    }
+}
+
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Parse(args) => parse::run(&args),
+        Command::Tools(args) => tools::run(args),
+        Command::Token(args) => token::run(args),
+        Command::Doctor(common) => doctor::run(&common),
+    }
+}
+
+/// For commands that do a few things and end.
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?
+        .block_on(work)
+}
+
+/// Logs of short commands: only what is wrong, on standard error.
+fn log_quietly() {
+    start_logging("error");
+}
+
+fn start_logging(filter: &str) {
+    use tracing_subscriber::EnvFilter;
+    let filter = std::env::var("HELVE_LOG").unwrap_or_else(|_| filter.into());
+    let filter = EnvFilter::try_new(&filter).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A second subscriber cannot be installed, and need not be.
+    _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}

@@ -1,0 +1,154 @@
+//! `helve doctor`: is everything there that is needed, and what to do if not.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use helve_agent::Model;
+use helve_model_http::HttpModel;
+use helve_types::World;
+use reqwest::Client;
+
+use super::{Common, block_on, log_quietly};
+use crate::assemble::{Assembly, Hold, assemble};
+use crate::config::{Config, Environment};
+
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What was found, and what it means for whoever runs the server.
+enum Finding {
+    Good(String),
+    /// Works without, but something will be missing.
+    Note(String),
+    Bad(String),
+}
+
+impl Finding {
+    fn print(&self) {
+        match self {
+            Self::Good(text) => println!("ok    {text}"),
+            Self::Note(text) => println!("note  {text}"),
+            Self::Bad(text) => println!("BAD   {text}"),
+        }
+    }
+}
+
+pub(super) fn run(common: &Common) -> anyhow::Result<ExitCode> {
+    log_quietly();
+    let config = match common.load(None) {
+        Ok(config) => config,
+        Err(error) => {
+            Finding::Bad(format!("configuration: {error:#}")).print();
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let mut findings = vec![configuration(&config)];
+    match assemble(&config, &World::real(), Hold::Shared, vec![]) {
+        Ok(assembly) => findings.extend(block_on(look(&config, &assembly))?),
+        Err(error) => findings.push(Finding::Bad(format!("{error:#}"))),
+    }
+    findings.iter().for_each(Finding::print);
+    let bad = findings.iter().filter(|finding| matches!(finding, Finding::Bad(_))).count();
+    if bad == 0 {
+        println!("\nHelve can start: helve serve");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("\n{bad} to put right");
+    Ok(ExitCode::FAILURE)
+}
+
+fn configuration(config: &Config) -> Finding {
+    match &config.file {
+        Some(path) => Finding::Good(format!("configuration: {}", path.display())),
+        None => Finding::Good("configuration: none, everything has its default".into()),
+    }
+}
+
+async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Finding>> {
+    let client = Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).build()?;
+    let mut findings = vec![
+        database(config, assembly).await,
+        access(config, assembly).await,
+        address(config, &client).await,
+    ];
+    for model in &assembly.models {
+        findings.push(model_server(config, model, &client).await);
+    }
+    findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
+    findings.push(match config.tavily_key {
+        Some(_) => Finding::Good("tool `search_web`: TAVILY_API_KEY is set".into()),
+        None => Finding::Note(
+            "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search".into(),
+        ),
+    });
+    for variable in ["ANTHROPIC_API_KEY", "GEMINI_API_KEY"] {
+        if Environment::of_process().text(variable).is_some() {
+            findings.push(Finding::Note(format!(
+                "{variable} is set, but this version does not speak its protocol yet"
+            )));
+        }
+    }
+    Ok(findings)
+}
+
+async fn database(config: &Config, assembly: &Assembly) -> Finding {
+    let path = config.data.display();
+    match assembly.store.check().await {
+        Ok(()) => Finding::Good(format!("database: {path} can be read and written")),
+        Err(error) => Finding::Bad(format!("database: {path}: {error}")),
+    }
+}
+
+async fn access(config: &Config, assembly: &Assembly) -> Finding {
+    let made = assembly.store.tokens().await.unwrap_or_default();
+    let valid =
+        made.iter().filter(|token| token.revoked_at.is_none()).count() + usize::from(config.token.is_some());
+    match (valid, config.is_loopback()) {
+        (0, true) => Finding::Good("access: no token; only this machine can reach the server".into()),
+        (0, false) => Finding::Bad(format!(
+            "access: {} can be reached from other machines, so a token is needed: helve token create",
+            config.listen
+        )),
+        (valid, _) => Finding::Good(format!("access: {valid} token(s)")),
+    }
+}
+
+async fn address(config: &Config, client: &Client) -> Finding {
+    let address = config.listen;
+    if tokio::net::TcpListener::bind(address).await.is_ok() {
+        return Finding::Good(format!("address: {address} is free"));
+    }
+    let answer = client.get(format!("http://{address}/healthz")).send().await;
+    match answer {
+        Ok(answer) if answer.status().is_success() => {
+            Finding::Good(format!("address: a Helve answers on {address}"))
+        }
+        _ => {
+            Finding::Bad(format!("address: {address} is taken by another program; choose one with --listen"))
+        }
+    }
+}
+
+/// Whether the server behind a model answers; it is not asked anything that costs.
+async fn model_server(config: &Config, model: &HttpModel, client: &Client) -> Finding {
+    let name = model.name();
+    let wanted = config.default_model == name;
+    let missing = |text: String| if wanted { Finding::Bad(text) } else { Finding::Note(text) };
+    if let Some(variable) = model.missing_key() {
+        return missing(format!("model `{name}`: set {variable} to use it"));
+    }
+    match client.get(model.url()).send().await {
+        Ok(_) => Finding::Good(format!(
+            "model `{name}`: its server answers ({}, {})",
+            model.vendor_model(),
+            host(model)
+        )),
+        Err(_) => missing(format!(
+            "model `{name}`: nobody answers at {}; start the server or change base_url",
+            host(model)
+        )),
+    }
+}
+
+fn host(model: &HttpModel) -> &str {
+    model.url().split('/').nth(2).unwrap_or_default()
+}

@@ -1,0 +1,115 @@
+//! `helve serve`: from nothing to answering requests, and back to nothing.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use helve_server::App;
+use helve_types::World;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{Common, start_logging};
+use crate::assemble::{Assembly, DRAIN, ExtraTool, Hold, application, assemble};
+use crate::config::Config;
+
+/// How often tokens that were made or revoked meanwhile are noticed.
+const TOKENS: std::time::Duration = std::time::Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Where to listen [default: 127.0.0.1:8890]; another address than loopback needs a token
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+}
+
+pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    let config = args.common.load(args.listen.clone())?;
+    start_logging(&config.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?;
+    runtime.block_on(serve(&config, &World::real(), vec![]))?;
+    // Threads that still block, such as a last read, are not waited for.
+    runtime.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves until the process is told to stop.
+pub async fn serve(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<()> {
+    let assembly = assemble(config, world, Hold::Alone, extra)?;
+    let app = application(config, &assembly, world)?;
+    app.refresh_access().await?;
+    if !config.is_loopback() && !app.has_token() {
+        bail!(
+            "{} can be reached from other machines, so a token is needed: make one with `helve token create`, \
+             or set HELVE_TOKEN",
+            config.listen
+        );
+    }
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}; is another Helve running there?", config.listen))?;
+    let address = listener.local_addr()?;
+    let stop = CancellationToken::new();
+    let server = tokio::spawn(helve_server::serve(listener, helve_server::router(app.clone()), stop.clone()));
+
+    let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
+    if taken_up > 0 {
+        tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
+    }
+    app.set_ready();
+    println!("listening on http://{address}");
+    let watch = watch(&assembly, &app, &stop);
+
+    told_to_stop().await?;
+    tracing::info!("going down: no new runs, {} under way", assembly.runtime.active_runs());
+    tokio::select! {
+        () = assembly.runtime.shut_down(DRAIN) => {}
+        // Asked twice, it ends at once: what is on disk is enough.
+        _ = told_to_stop() => return Ok(()),
+    }
+    stop.cancel();
+    _ = server.await;
+    watch.abort();
+    assembly.store.close().await?;
+    Ok(())
+}
+
+/// What goes on beside the requests.
+fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::task::JoinHandle<()> {
+    let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
+    tokio::spawn(async move {
+        let tokens = async {
+            loop {
+                tokio::time::sleep(TOKENS).await;
+                if let Err(error) = app.refresh_access().await {
+                    tracing::warn!(%error, "the tokens cannot be read; those known before hold");
+                }
+            }
+        };
+        tokio::select! {
+            () = runtime.keep_watch() => {}
+            () = tokens => {}
+            () = stop.cancelled() => {}
+        }
+    })
+}
+
+async fn told_to_stop() -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            result = tokio::signal::ctrl_c() => result?,
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `helve token`: who may use the server.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use helve_server::new_token;
+use helve_store::{Store, StoreError, TokenRights};
+use helve_store_sql::{DataDir, SqliteStore};
+use helve_types::{UserId, World};
+
+use super::{Common, block_on, log_quietly};
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a token and print it, once; from then on the server wants one
+    Create {
+        /// Whom it belongs to
+        #[arg(long, default_value = "local")]
+        user: String,
+        /// With the right `admin`: everything, other people's things included
+        #[arg(long)]
+        admin: bool,
+        /// What it is for
+        #[arg(long, default_value = "")]
+        note: String,
+    },
+    /// List the tokens, without their secrets
+    List,
+    /// Revoke a token; open streams end within half a minute
+    Revoke { id: String },
+}
+
+pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
+    log_quietly();
+    let config = args.common.load(None)?;
+    let world = World::real();
+    let store = SqliteStore::open(DataDir::share(&config.data)?, world.now())?;
+    block_on(act(args.action, &store, &world))
+}
+
+async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result<ExitCode> {
+    match action {
+        Action::Create { user, admin, note } => {
+            let rights = if admin { TokenRights::Admin } else { TokenRights::Chat };
+            let (token, shown) = new_token(world, UserId::parse(&user)?, rights, note);
+            store.create_token(token).await?;
+            eprintln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
+            println!("{shown}");
+        }
+        Action::List => {
+            for token in store.tokens().await? {
+                let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
+                println!(
+                    "{}  {:7}  {:5}  {}  {}",
+                    token.id,
+                    state,
+                    token.rights.as_str(),
+                    token.user,
+                    token.note
+                );
+            }
+        }
+        Action::Revoke { id } => match store.revoke_token(id.clone(), world.now()).await {
+            Err(StoreError::NotFound(_)) => {
+                return Err(StoreError::NotFound("token"))
+                    .with_context(|| format!("`{id}`: `helve token list` shows the ids"));
+            }
+            done => done?,
+        },
+    }
+    Ok(ExitCode::SUCCESS)
+}

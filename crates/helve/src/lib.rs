@@ -1,0 +1,9 @@
+//! The binary, as a library: configuration, wiring and commands.
+//!
+//! The only crate that names every adapter. `config` turns a file and the environment into meaning, `assemble`
+//! makes the parts of it and joins them, `commands` are what the command line offers. A library so that the fault
+//! lab can run the very same server with tools of its own.
+
+pub mod assemble;
+pub mod commands;
+pub mod config;

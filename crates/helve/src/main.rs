@@ -1,0 +1,17 @@
+//! `helve`: one binary that gives models tools.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use helve::commands::{Cli, run};
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            // One clear line, with the reasons behind it.
+            eprintln!("helve: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
