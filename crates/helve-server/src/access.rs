@@ -258,7 +258,7 @@ fn unauthorised() -> Problem {
 /// A new token with the text that is shown once and never kept.
 pub fn new_token(world: &World, user: UserId, rights: TokenRights, note: String) -> (Token, String) {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let id = format!("hv_{}", hex(&world.secret()[..5]));
+    let id = format!("hv_{}", hex(&world.secret()[27..]));
     let secret = hex(&world.secret());
     let token = Token {
         secret_hash: Sha256::digest(&secret).into(),

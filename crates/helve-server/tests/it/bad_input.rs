@@ -1,0 +1,152 @@
+//! Bad input gets a clear answer, and the store stays as it was.
+
+use helve_store::{Page, Scope, Store};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::house::House;
+
+#[tokio::test]
+async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behind() {
+    let house = House::new([]).await;
+    let conversation = "0190163d-8694-739b-aea5-966c26f8ad91";
+    // path, body, status, code, and a word that the detail must have
+    let table = [
+        ("/api/chat", json!({"message": "hi", "modelType": "gpt-9"}), 404, "unknown_model", "`scripted`"),
+        ("/api/chat", json!({"message": "hi", "agent": "nobody"}), 404, "unknown_agent", "`clerk`"),
+        ("/api/chat", json!({}), 400, "bad_body", "`message`"),
+        ("/api/chat", json!({"message": "a", "messages": []}), 400, "bad_body", "not both"),
+        ("/api/chat", json!({"message": "  "}), 400, "empty_message", "empty"),
+        ("/api/chat", json!({"messages": []}), 400, "empty_message", "empty"),
+        ("/api/chat", json!({"messages": [{"role": "robot", "content": "x"}]}), 400, "bad_role", "message 1"),
+        ("/api/chat", json!({"message": 5}), 400, "bad_body", "string"),
+        ("/api/chat", json!({"message": "hi", "userId": "a\u{7}"}), 400, "bad_user", "user id"),
+        (
+            "/api/chat",
+            json!({"message": "hi", "conversationId": conversation}),
+            404,
+            "not_found",
+            "conversation",
+        ),
+        ("/api/chat", json!({"message": "hi", "conversationId": "?"}), 404, "not_found", "conversation"),
+        ("/api/chat", json!({"message": "hi", "config": {"mode": "magic"}}), 400, "bad_mode", "prompt:"),
+        (
+            "/api/chat",
+            json!({"message": "hi", "config": {"mode": "prompt:nix"}}),
+            400,
+            "unknown_profile",
+            "nix",
+        ),
+        (
+            "/api/chat",
+            json!({"message": "hi", "tools": [{"name": "has space"}]}),
+            400,
+            "bad_tool",
+            "has space",
+        ),
+        (
+            "/api/chat",
+            json!({"message": "hi", "tools": [{"name": "f", "parameters": {"type": "array"}}]}),
+            400,
+            "bad_tool",
+            "object",
+        ),
+        ("/api/agent", json!({"stream": true}), 400, "bad_body", "message"),
+        ("/api/runs", json!([1, 2]), 400, "bad_body", "does not fit"),
+        ("/api/tool-system/reset", json!({"tool": "nothing"}), 404, "not_found", "tool"),
+        ("/api/tool-system/reset", json!({"what": ["all"]}), 400, "bad_body", "unknown variant"),
+    ];
+    for (path, body, status, code, word) in table {
+        let response = house.post(path, body.clone()).await;
+        assert_eq!(response.status().as_u16(), status, "{path} {body}");
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["code"], code, "{path} {body}: {problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(word), "{path} {body}: {problem}");
+    }
+    assert_eq!(house.store.runs(Scope::Everyone, Page::first(9)).await.unwrap(), []);
+    assert_eq!(house.store.conversations(Scope::Everyone, Page::first(9)).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn broken_json_and_wrong_types_of_body_are_refused() {
+    let house = House::new([]).await;
+    let send = |kind: &'static str, body: &'static str| {
+        house.request(Method::POST, "/api/chat").header("content-type", kind).body(body).send()
+    };
+    let broken = send("application/json", r#"{"message": "hi"#).await.unwrap();
+    assert_eq!(broken.status(), StatusCode::BAD_REQUEST);
+    assert!(broken.text().await.unwrap().contains("line 1 column"));
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        assert_eq!(
+            send(kind, r#"{"message": "hi"}"#).await.unwrap().status(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE
+        );
+    }
+    let bare = house.request(Method::POST, "/api/chat").body("{}").send().await.unwrap();
+    assert_eq!(bare.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+}
+
+#[tokio::test]
+async fn a_body_of_five_megabytes_is_too_large() {
+    let house = House::new([]).await;
+    let response = house.post("/api/chat", json!({"message": "x".repeat(5 << 20)})).await;
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let problem: Value = response.json().await.unwrap();
+    assert_eq!(problem["code"], "body_too_large");
+}
+
+#[tokio::test]
+async fn a_wrong_address_or_method_is_told_so() {
+    let house = House::new([]).await;
+    let nowhere = house.get("/api/nothing").await;
+    assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+    assert_eq!(nowhere.json::<Value>().await.unwrap()["code"], "no_such_route");
+    let method = house.request(Method::DELETE, "/api/chat").send().await.unwrap();
+    assert_eq!(method.status(), StatusCode::METHOD_NOT_ALLOWED);
+    let query = house.get("/api/conversations?limit=many").await;
+    assert_eq!(query.json::<Value>().await.unwrap()["code"], "bad_query");
+    let key = house
+        .request(Method::POST, "/api/chat")
+        .header("idempotency-key", "has blank")
+        .json(&json!({"message": "hi"}))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(key.json::<Value>().await.unwrap()["code"], "bad_idempotency_key");
+}
+
+/// Time stands still but for timers, so ten seconds pass as soon as nothing else happens.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_finishes_its_request_is_let_go() {
+    let house = House::new([]).await;
+    let address = house.url.strip_prefix("http://").unwrap();
+    let mut half = vec![];
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"POST /api/chat HTTP/1.1\r\nHost: localhost").await.unwrap();
+        half.push(stream);
+    }
+    for mut stream in half {
+        let mut rest = vec![];
+        // Closed by the server, politely or not.
+        _ = stream.read_to_end(&mut rest).await;
+        assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_arrives_is_not_waited_for() {
+    let house = House::new([]).await;
+    let address = house.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/chat HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 408");
+}

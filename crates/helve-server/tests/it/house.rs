@@ -1,0 +1,180 @@
+//! A whole server on a free port: scripted model, simple tools, store in memory.
+
+use std::sync::Arc;
+
+use helve_agent::{AgentSettings, Models, Runtime, RuntimeSettings};
+use helve_model::{Model, Reply, ScriptedModel};
+use helve_server::{AccessSettings, App, new_token, router, serve};
+use helve_store::{MemoryStore, Store, TokenRights};
+use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
+use helve_types::{Effect, OnUnknown, ToolOutput, ToolSpec, UserId, World};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+struct Echo(ToolSpec);
+
+impl Tool for Echo {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        let q = request.arguments["q"].as_str().unwrap_or_default();
+        let said = format!("{} {q}", self.0.name);
+        Box::pin(async move { Ok(ToolOutput::text(said)) })
+    }
+}
+
+fn spec(name: &str, effect: Effect) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        title: None,
+        description: format!("Does {name}."),
+        parameters: json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
+        effect,
+        tags: vec![],
+        examples: vec![],
+        client: false,
+        on_unknown: OnUnknown::AskUser,
+        check_tool: None,
+    }
+}
+
+pub(crate) struct House {
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) app: App,
+    pub(crate) world: World,
+    stop: CancellationToken,
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl House {
+    pub(crate) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let world = World::still();
+        let store = Arc::new(MemoryStore::new());
+        let model = Arc::new(ScriptedModel::new(replies));
+        let registry = Arc::new(Registry::new());
+        for spec in [spec("look", Effect::Read), spec("send", Effect::NonIdempotent)] {
+            registry.register(Arc::new(Echo(spec)), Guards::default(), &world).unwrap();
+        }
+        let mut models = Models::new();
+        models.add(model.clone() as Arc<dyn Model>);
+        let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
+        let settings =
+            RuntimeSettings { agents: vec![AgentSettings::default(), clerk], ..RuntimeSettings::default() };
+        let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
+        let access = AccessSettings { token: None, hosts: vec![], loopback: true, session_key: [7; 32] };
+        let app = App::new(runtime, access, Box::new(|_| None));
+        app.set_ready();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, router(app.clone()), stop.clone()));
+        Self { url, client: client(), store, model, app, world, stop }
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.unwrap()
+    }
+
+    pub(crate) async fn get_json(&self, path: &str) -> Value {
+        self.get(path).await.json().await.unwrap()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
+        self.request(Method::POST, path).json(&body).send().await.unwrap()
+    }
+
+    /// Posts and returns the whole stream as text.
+    pub(crate) async fn post_text(&self, path: &str, body: Value) -> String {
+        let response = self.post(path, body).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        self.readable(&response.text().await.unwrap())
+    }
+
+    /// Starts a run and returns its id and its conversation's.
+    pub(crate) async fn start(&self, message: &str) -> (String, String) {
+        let response = self.post("/api/runs", json!({"message": message})).await;
+        assert_eq!(response.status(), StatusCode::CREATED);
+        let body: Value = response.json().await.unwrap();
+        (body["run"].as_str().unwrap().into(), body["conversation"].as_str().unwrap().into())
+    }
+
+    /// Waits until the run is over or waits for somebody.
+    pub(crate) async fn settled(&self, run: &str) -> String {
+        loop {
+            let state =
+                self.get_json(&format!("/api/runs/{run}")).await["state"].as_str().unwrap().to_owned();
+            if state != "running" {
+                return state;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// A token for `user`, after which the house asks everybody for one.
+    pub(crate) async fn token(&self, user: &str, rights: TokenRights) -> String {
+        let (token, shown) = new_token(&self.world, UserId(user.into()), rights, "test".into());
+        self.store.create_token(token).await.unwrap();
+        self.app.refresh_access().await.unwrap();
+        shown
+    }
+
+    /// Text with the ids that differ between runs taken out.
+    pub(crate) fn readable(&self, text: &str) -> String {
+        let mut readable = String::new();
+        for line in text.lines() {
+            let mut line = line.to_owned();
+            let is_id =
+                |piece: &str| piece.len() == 36 && piece.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+            let found: Vec<String> = line
+                .split(|c: char| !c.is_ascii_hexdigit() && c != '-')
+                .filter(|piece| is_id(piece))
+                .map(str::to_owned)
+                .collect();
+            for id in found {
+                line = line.replace(&id, "ID");
+            }
+            readable.push_str(&line);
+            readable.push('\n');
+        }
+        readable
+    }
+}
+
+fn client() -> Client {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().no_proxy().build().unwrap()
+}
+
+/// A reply from `say …`, `think …` and `call tool {json}`, divided by ` | `.
+pub(crate) fn reply(line: &str) -> Reply {
+    let mut reply = Reply::new();
+    for beat in line.split(" | ") {
+        let (verb, rest) = beat.split_once(' ').unwrap();
+        reply = match verb {
+            "think" => reply.reasoning(rest),
+            "say" => reply.text(rest),
+            "call" => {
+                let (tool, arguments) = rest.split_once(' ').unwrap();
+                reply.call(tool, arguments)
+            }
+            other => panic!("a model cannot `{other}`"),
+        };
+    }
+    reply.done()
+}

@@ -1,0 +1,10 @@
+//! The server over real HTTP: requests go in, statuses and streams come out.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod access;
+mod bad_input;
+mod chat;
+mod house;
+mod people;
+mod runs;

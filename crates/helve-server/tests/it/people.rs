@@ -1,0 +1,94 @@
+//! What people do to runs over HTTP: answer, bring results, stop.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::house::{House, reply};
+
+#[tokio::test]
+async fn a_question_is_listed_answered_once_and_remembered() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#), reply("say Sent.")]).await;
+    let (run, _) = house.start("send x").await;
+    assert_eq!(house.settled(&run).await, "waiting_approval");
+    let listed = house.get_json("/api/approvals").await;
+    let question = &listed["approvals"][0];
+    assert_eq!(
+        (&question["tool"], &question["arguments"], &question["state"]),
+        (&json!("send"), &json!("{\"q\":\"x\"}"), &json!("pending"))
+    );
+    let path = format!("/api/approvals/{}", question["approval"].as_str().unwrap());
+
+    let answered = house.post(&path, json!({"decision": "approve"})).await;
+    assert_eq!(answered.status(), StatusCode::OK);
+    let answered: Value = answered.json().await.unwrap();
+    assert_eq!((&answered["state"], &answered["by"]), (&json!("answered"), &json!("local")));
+    assert_eq!(house.settled(&run).await, "completed");
+
+    let again = house.post(&path, json!({"decision": "approve"})).await;
+    assert_eq!(again.status(), StatusCode::OK);
+    let opposite = house.post(&path, json!({"decision": "reject"})).await;
+    assert_eq!(opposite.status(), StatusCode::CONFLICT);
+    assert_eq!(house.get_json("/api/approvals").await["approvals"], json!([]));
+    assert_eq!(house.get_json("/api/approvals?state=all").await["approvals"][0]["state"], "answered");
+}
+
+#[tokio::test]
+async fn an_answer_that_makes_no_sense_is_refused() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#)]).await;
+    let (run, _) = house.start("send x").await;
+    house.settled(&run).await;
+    let listed = house.get_json("/api/approvals").await;
+    let path = format!("/api/approvals/{}", listed["approvals"][0]["approval"].as_str().unwrap());
+    for body in [
+        json!({"decision": "maybe"}),
+        json!({}),
+        json!({"decision": "expire"}),
+        json!({"decision": "outcome", "answer": "happened"}),
+    ] {
+        let refused = house.post(&path, body.clone()).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{body}");
+    }
+    let nowhere = "/api/approvals/0190163d-8694-739b-aea5-966c26f8ad91";
+    assert_eq!(house.post(nowhere, json!({"decision": "approve"})).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_clients_result_goes_to_the_model() {
+    let house = House::new([reply(r#"call eval {"code": "6*7"}"#), reply("say 42 it is.")]).await;
+    let tools = json!([{"name": "eval", "parameters": {"type": "object"}}]);
+    let started: Value =
+        house.post("/api/runs", json!({"message": "compute", "tools": tools})).await.json().await.unwrap();
+    let run = started["run"].as_str().unwrap();
+    assert_eq!(house.settled(run).await, "waiting_client");
+    let path = format!("/api/runs/{run}/calls/{run}:1:0/result");
+    assert_eq!(house.post(&path, json!({"result": 42})).await.status(), StatusCode::ACCEPTED);
+    assert_eq!(house.settled(run).await, "completed");
+    assert!(house.model.asked()[1].contains("result: call_1 42"));
+    assert_eq!(house.post(&path, json!({"result": 43})).await.status(), StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn a_client_that_will_not_run_the_tool_says_so() {
+    let house = House::new([reply(r#"call eval {"code": "6*7"}"#), reply("say Fine.")]).await;
+    let tools = json!([{"name": "eval", "parameters": {"type": "object"}}]);
+    let started: Value =
+        house.post("/api/runs", json!({"message": "compute", "tools": tools})).await.json().await.unwrap();
+    let run = started["run"].as_str().unwrap();
+    house.settled(run).await;
+    let path = format!("/api/runs/{run}/calls/{run}:1:0/result");
+    house.post(&path, json!({"error": "the user declined to run it"})).await;
+    house.settled(run).await;
+    assert!(house.model.asked()[1].contains("the user declined to run it"));
+}
+
+#[tokio::test]
+async fn stopping_twice_is_as_good_as_once() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#)]).await;
+    let (run, _) = house.start("send x").await;
+    house.settled(&run).await;
+    for _ in 0..2 {
+        let stopped = house.post(&format!("/api/runs/{run}/cancel"), json!({})).await;
+        assert_eq!(stopped.status(), StatusCode::ACCEPTED);
+        assert_eq!(house.settled(&run).await, "cancelled");
+    }
+}

@@ -1,0 +1,166 @@
+//! Runs over HTTP: detached, followed from any event, stopped.
+
+use futures_util::StreamExt;
+use helve_model::Reply;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::house::{House, reply};
+
+/// The durable events of a stream: id and type.
+fn durable(stream: &str) -> Vec<(u64, String)> {
+    let mut events = vec![];
+    for frame in stream.split("\n\n") {
+        let id = frame.lines().find_map(|line| line.strip_prefix("id: "));
+        let data = frame.lines().find_map(|line| line.strip_prefix("data: "));
+        if let (Some(id), Some(data)) = (id, data) {
+            let body: Value = serde_json::from_str(data).unwrap();
+            events.push((id.parse().unwrap(), body["type"].as_str().unwrap().to_owned()));
+        }
+    }
+    events
+}
+
+#[tokio::test]
+async fn a_run_is_followed_from_any_event_without_loss_or_repetition() {
+    let house = House::new([reply(r#"say Looking. | call look {"q": "x"}"#), reply("say There.")]).await;
+    let (run, _) = house.start("find x").await;
+    let all = durable(&house.get(&format!("/api/runs/{run}/events")).await.text().await.unwrap());
+    let kinds: Vec<_> = all.iter().map(|(_, kind)| kind.as_str()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "run.started",
+            "text.finished",
+            "tool.requested",
+            "step.finished",
+            "tool.started",
+            "tool.finished",
+            "text.finished",
+            "step.finished",
+            "run.finished"
+        ]
+    );
+    for after in 0..all.len() {
+        let response = house
+            .request(Method::GET, &format!("/api/runs/{run}/events"))
+            .header("last-event-id", after.to_string())
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(durable(&response.text().await.unwrap()), all[after..]);
+        let by_query = house.get(&format!("/api/runs/{run}/events?after={after}")).await;
+        assert_eq!(durable(&by_query.text().await.unwrap()), all[after..]);
+    }
+    let end = house.get(&format!("/api/runs/{run}/events?after={}", all.len())).await;
+    assert_eq!(end.status(), StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn live_pieces_come_without_an_id_and_before_the_run_is_over() {
+    let house = House::new([Reply::new().text("Once upon a time").hangs()]).await;
+    let (run, _) = house.start("a story").await;
+    let mut stream = house.get(&format!("/api/runs/{run}/events")).await.bytes_stream();
+    let mut seen = String::new();
+    while !seen.contains("Once upon a time") {
+        seen.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+    }
+    let live = seen.split("\n\n").find(|frame| frame.contains("part.started")).unwrap();
+    assert!(!live.contains("id:"), "{live}");
+    // A second reader gets the text so far, at once.
+    let mut late = house.get(&format!("/api/runs/{run}/events?after=1")).await.bytes_stream();
+    let mut seen = String::new();
+    while !seen.contains("Once upon a time") {
+        seen.push_str(std::str::from_utf8(&late.next().await.unwrap().unwrap()).unwrap());
+    }
+    house.post(&format!("/api/runs/{run}/cancel"), json!({})).await;
+    assert_eq!(house.settled(&run).await, "cancelled");
+}
+
+#[tokio::test]
+async fn a_run_goes_on_when_its_reader_leaves() {
+    let house = House::new([reply(r#"call look {"q": "x"}"#), reply("say There.")]).await;
+    let response = house.post("/api/chat", json!({"message": "find x"})).await;
+    drop(response);
+    loop {
+        let runs = house.get_json("/api/runs").await;
+        if runs["runs"][0]["state"] == "completed" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_event_id_is_refused_and_says_why() {
+    let house = House::new([reply("say Hi.")]).await;
+    let (run, _) = house.start("hello").await;
+    house.settled(&run).await;
+    let ask = |id: &'static str| {
+        house.request(Method::GET, &format!("/api/runs/{run}/events")).header("last-event-id", id).send()
+    };
+    let word = ask("abc").await.unwrap();
+    assert_eq!(word.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(word.headers()["content-type"], "application/problem+json");
+    let beyond: Value = ask("99").await.unwrap().json().await.unwrap();
+    assert_eq!(
+        (&beyond["status"], &beyond["code"], &beyond["last_event"]),
+        (&json!(409), &json!("beyond_the_log"), &json!(4))
+    );
+    assert_eq!(ask("-1").await.unwrap().status(), StatusCode::BAD_REQUEST);
+    let nowhere = house.get("/api/runs/0190163d-8694-739b-aea5-966c26f8ad91/events").await;
+    assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+    assert_eq!(house.get("/api/runs/not-an-id/events").await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_conversation_is_listed_renamed_read_and_forgotten() {
+    let house = House::new([reply("say Hello you.")]).await;
+    let (run, conversation) = house.start("hello").await;
+    house.settled(&run).await;
+    let path = format!("/api/conversations/{conversation}");
+    let messages = house.get_json(&format!("{path}/messages")).await;
+    assert_eq!(messages["messages"][1]["parts"][0]["text"], "Hello you.");
+    assert_eq!(messages["messages"][1]["model"], "scripted");
+
+    let renamed =
+        house.request(Method::PATCH, &path).json(&json!({"title": " Greetings "})).send().await.unwrap();
+    assert_eq!(renamed.status(), StatusCode::NO_CONTENT);
+    assert_eq!(house.get_json(&path).await["title"], "Greetings");
+    let blank = house.request(Method::PATCH, &path).json(&json!({"title": " "})).send().await.unwrap();
+    assert_eq!(blank.status(), StatusCode::BAD_REQUEST);
+
+    let gone = house.request(Method::DELETE, &path).send().await.unwrap();
+    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
+    assert_eq!(house.get(&path).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(house.get(&format!("/api/runs/{run}")).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_busy_conversation_names_the_run_that_is_not_over() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#)]).await;
+    let (run, conversation) = house.start("send x").await;
+    house.settled(&run).await;
+    let second = house.post("/api/runs", json!({"message": "and?", "conversation": conversation})).await;
+    assert_eq!(second.status(), StatusCode::CONFLICT);
+    let problem: Value = second.json().await.unwrap();
+    assert_eq!((&problem["code"], &problem["run"]), (&json!("conversation_busy"), &json!(run)));
+    let path = format!("/api/conversations/{conversation}");
+    let kept = house.request(Method::DELETE, &path).send().await.unwrap();
+    assert_eq!(kept.status(), StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn the_tool_system_tells_what_the_tools_did_and_can_be_reset() {
+    let house = House::new([reply(r#"call look {"q": "x"}"#), reply("say There.")]).await;
+    let (run, _) = house.start("find x").await;
+    house.settled(&run).await;
+    let status = house.get_json("/api/tool-system/status").await;
+    assert_eq!(status["tools"]["look"]["metrics"]["calls"], 1);
+    assert_eq!(house.get_json("/api/tool-system/metrics/look").await["succeeded"], 1);
+    assert_eq!(house.get("/api/tool-system/metrics/nothing").await.status(), StatusCode::NOT_FOUND);
+    let reset = house.post("/api/tool-system/reset", json!({"tool": "look", "what": ["metrics"]})).await;
+    assert_eq!(reset.status(), StatusCode::NO_CONTENT);
+    assert_eq!(house.get_json("/api/tool-system/metrics/look").await["calls"], 0);
+}
