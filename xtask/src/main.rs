@@ -1,2 +1,28 @@
-//! t
-fn main() {}
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | page`.
+//!
+//! Each step says what it does before it does it, and how long it took after. A step that fails says how to
+//! repeat it alone.
+
+mod arrows;
+mod bench;
+mod licences;
+mod page;
+mod run;
+mod step;
+mod test;
+mod tidy;
+
+use anyhow::bail;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = arguments.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+    match command {
+        "run" => run::run(rest),
+        "test" => test::test(),
+        "bench" => bench::bench(rest),
+        "fault" => test::fault(rest),
+        "page" => page::build(),
+        _ => bail!("use one of: run, test, bench, fault, page"),
+    }
+}

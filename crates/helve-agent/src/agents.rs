@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use helve_model::{Model, ToolMode};
-use helve_policy::{Access, Rule, Rules};
-use helve_tool::{Pipeline, Registered, Registry, Toolbox};
+use helve_tool::{Access, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
 use helve_types::{Mode, ModelParams, PinnedTool, ToolSpec, UserId};
 
 /// What an agent is, as the operator wrote it down.

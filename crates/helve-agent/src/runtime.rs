@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use helve_dialect::Profile;
-use helve_policy::Rule;
 use helve_store::{RunRecord, Scope, Store, StoreError};
-use helve_tool::{Outcome, Registry};
+use helve_tool::{Outcome, Registry, Rule};
 use helve_types::{Answer, ApprovalId, CallId, RunId, World};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;

@@ -28,18 +28,32 @@ pub(crate) struct Peer {
     pub(crate) local: SocketAddr,
 }
 
-/// Serves until `stop` is called for, then lets open requests end.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+/// Serves on all listeners until `stop` is called for, then lets open requests end.
+pub async fn serve(listeners: Vec<TcpListener>, router: Router, stop: CancellationToken) {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let accepting =
+        listeners.into_iter().map(|listener| accept(listener, &router, &stop, &connections, &places));
+    futures_util::future::join_all(accepting).await;
+    connections.close();
+    connections.wait().await;
+}
+
+async fn accept(
+    listener: TcpListener,
+    router: &Router,
+    stop: &CancellationToken,
+    connections: &TaskTracker,
+    places: &Arc<Semaphore>,
+) {
     loop {
-        let place = tokio::select! {
-            place = places.clone().acquire_owned() => place,
-            () = stop.cancelled() => break,
+        let next = async {
+            let place = places.clone().acquire_owned().await;
+            (place, listener.accept().await)
         };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => break,
+        let (place, accepted) = tokio::select! {
+            next = next => next,
+            () = stop.cancelled() => return,
         };
         match accepted {
             Ok((stream, remote)) => {
@@ -56,8 +70,6 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
             }
         }
     }
-    connections.close();
-    connections.wait().await;
 }
 
 async fn serve_connection(stream: TcpStream, remote: SocketAddr, router: Router, stop: CancellationToken) {

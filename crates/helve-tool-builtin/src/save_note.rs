@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_guard::LimitSettings;
-use helve_tool::{CallContext, Guards, Limits, Request, Tool, ToolError, ToolFuture, schema_of};
+use helve_tool::{
+    CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
+};
 use helve_types::{Effect, Example, OnUnknown, Timestamp, ToolOutput, ToolSpec, UserId};
 use schemars::JsonSchema;
 use serde::Deserialize;

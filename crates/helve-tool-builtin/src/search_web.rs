@@ -11,9 +11,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_guard::{BreakerSettings, LimitSettings};
 use helve_tool::{
-    CachePolicy, CacheScope, CallContext, Guards, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request, Tool,
+    ToolError, ToolFuture, schema_of,
 };
 use helve_types::{Effect, Example, OnUnknown, ToolSpec};
 use schemars::JsonSchema;

@@ -68,6 +68,10 @@ pub(crate) struct Guarding {
     pub(crate) cache: Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)>,
 }
 
+/// Each tool has a cache of its own, so that unrelated tools share neither a lock nor a bound.
+const CACHE: CacheSettings =
+    CacheSettings { bytes_max: 16 << 20, entry_bytes_max: 256 << 10, tenant_bytes_max: 16 << 20 };
+
 /// More users than this at a time share the last limiter's refusal.
 const LIMITED_USERS_MAX: usize = 10_000;
 
@@ -80,7 +84,7 @@ impl Guarding {
             limiter: settings.limits.tool.map(Limiter::new),
             user_limiter: settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX)),
             breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
-            cache: cache.map(|policy| (policy, Cache::new(CacheSettings::default(), weight))),
+            cache: cache.map(|policy| (policy, Cache::new(CACHE, weight))),
             settings,
         }
     }

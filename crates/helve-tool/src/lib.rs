@@ -18,6 +18,10 @@ mod repair;
 mod tool;
 mod toolbox;
 
+// What guards and rules are made of, for those who configure tools.
+pub use helve_guard::{BreakerSettings, LimitSettings};
+pub use helve_policy::{Access, Action, Rule, Rules};
+
 pub use context::{CallContext, Grant, Progress};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use helve_agent::AgentSettings;
-use helve_policy::Rule;
+use helve_tool::Rule;
 use secrecy::SecretString;
 
 pub use self::environment::Environment;

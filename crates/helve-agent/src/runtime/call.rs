@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use helve_policy::{Action, Rule, Rules};
 use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal};
-use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Toolbox};
+use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Toolbox};
 use helve_types::{
     CallId, Ending, Fact, ModelParams, RunInput, RunSetup, RunStarted, RunState, ToolCall, ToolChoice, UserId,
 };

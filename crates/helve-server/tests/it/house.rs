@@ -79,7 +79,7 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        tokio::spawn(serve(listener, router(app.clone()), stop.clone()));
+        tokio::spawn(serve(vec![listener], router(app.clone()), stop.clone()));
         Self { url, client: client(), store, model, app, world, stop }
     }
 

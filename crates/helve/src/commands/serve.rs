@@ -1,5 +1,6 @@
 //! `helve serve`: from nothing to answering requests, and back to nothing.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -55,7 +56,13 @@ pub async fn serve(config: &Config, world: &World, extra: Vec<ExtraTool>) -> any
         .with_context(|| format!("cannot listen on {}; is another Helve running there?", config.listen))?;
     let address = listener.local_addr()?;
     let stop = CancellationToken::new();
-    let server = tokio::spawn(helve_server::serve(listener, helve_server::router(app.clone()), stop.clone()));
+    let router = helve_server::router(app.clone());
+    let other = other_loopback(address).await;
+    let server = tokio::spawn(helve_server::serve(
+        std::iter::once(listener).chain(other).collect(),
+        router,
+        stop.clone(),
+    ));
 
     let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
     if taken_up > 0 {
@@ -77,6 +84,16 @@ pub async fn serve(config: &Config, world: &World, extra: Vec<ExtraTool>) -> any
     watch.abort();
     assembly.store.close().await?;
     Ok(())
+}
+
+/// `localhost` may mean either loopback address, so both are served where the port is free.
+async fn other_loopback(address: SocketAddr) -> Option<TcpListener> {
+    let other: IpAddr = match address.ip() {
+        IpAddr::V4(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        _ => return None,
+    };
+    TcpListener::bind((other, address.port())).await.ok()
 }
 
 /// What goes on beside the requests.

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use helve_agent::AgentSettings;
-use helve_guard::LimitSettings;
-use helve_policy::Rule;
-use helve_tool::{CachePolicy, CacheScope, Guards};
+use helve_tool::{CachePolicy, CacheScope, Guards, LimitSettings, Rule};
 use helve_types::ModelParams;
 use secrecy::SecretString;
 use serde::Deserialize;

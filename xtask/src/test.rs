@@ -1,0 +1,53 @@
+//! `make test`: the whole truth, in the order of what fails fastest.
+
+use std::time::Instant;
+
+use anyhow::bail;
+
+use crate::step::{exists, output, step};
+use crate::{licences, page};
+
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+pub(crate) fn test() -> anyhow::Result<()> {
+    let began = Instant::now();
+    step("format", "", &["cargo", "fmt", "--all", "--check"])?;
+    licences::check()?;
+    page::build()?;
+    step("page: lint, types, unit tests, generated files", "web", &["npm", "run", "--silent", "check"])?;
+    step("lints", "", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    // Tables, transcripts, contracts, wire tests, tidy, arrows, and the kill test.
+    step("tests", "", &["cargo", "test", "--workspace", "--quiet"])?;
+    std::fs::create_dir_all(crate::step::root().join("target"))?;
+    step("documentation", "", &["cargo", "doc", "--workspace", "--no-deps", "--quiet"])?;
+    browser()?;
+    println!("\n── everything passed in {:.0} s", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The journeys in a real browser, against the real binary.
+fn browser() -> anyhow::Result<()> {
+    if !std::path::Path::new(CHROMIUM).exists() {
+        if output("", &["id", "-u"])?.trim() != "0" || !exists("apt-get") {
+            bail!("the browser tests need {CHROMIUM}: install Debian's package `chromium`");
+        }
+        step("browser: find Chromium", "", &["apt-get", "update", "-qq"])?;
+        step(
+            "browser: install Chromium",
+            "",
+            &["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
+        )?;
+    }
+    step("browser: build the server", "", &["cargo", "build", "--quiet", "-p", "helve"])?;
+    step("browser: journeys", "web", &["npm", "run", "--silent", "e2e:server"])
+}
+
+/// `make fault`: the long form of the kill test.
+pub(crate) fn fault(arguments: &[String]) -> anyhow::Result<()> {
+    let mut line = vec!["cargo", "run", "--quiet", "-p", "helve-lab", "--bin", "faultlab", "--", "kill"];
+    if arguments.is_empty() {
+        line.extend(["--kills", "10000"]);
+    }
+    line.extend(arguments.iter().map(String::as_str));
+    step("fault lab", "", &line)
+}

@@ -1,0 +1,136 @@
+//! Tidy is a test: what every file has to look like.
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use crate::step::{output, root};
+
+    const BLOB_BYTES_MAX: u64 = 512 << 10;
+
+    /// The files that git knows or would take.
+    fn files() -> Vec<PathBuf> {
+        let listed = output("", &["git", "ls-files", "--cached", "--others", "--exclude-standard"]).unwrap();
+        listed.lines().map(PathBuf::from).filter(|path| root().join(path).exists()).collect()
+    }
+
+    fn with_ending(ending: &str) -> Vec<(PathBuf, String)> {
+        let fits = |path: &PathBuf| path.extension().is_some_and(|held| held == ending);
+        files()
+            .into_iter()
+            .filter(fits)
+            .map(|path| {
+                let text = fs::read_to_string(root().join(&path)).unwrap();
+                (path, text)
+            })
+            .collect()
+    }
+
+    fn none(found: Vec<String>) {
+        assert!(found.is_empty(), "\n{}", found.join("\n"));
+    }
+
+    #[test]
+    fn every_rust_file_begins_by_saying_what_it_is() {
+        let silent = with_ending("rs").into_iter().filter(|(_, text)| !text.starts_with("//!"));
+        none(silent.map(|(path, _)| path.display().to_string()).collect());
+    }
+
+    #[test]
+    fn nothing_is_left_unfinished() {
+        // Put together from pieces, so that this file does not find itself.
+        let marks = [["FIX", "ME"], ["XX", "X:"], ["todo", "!("], ["unimplemented", "!("], ["#[ign", "ore"]];
+        let marks = marks.map(|pieces| pieces.concat());
+        let mut found = vec![];
+        for (path, text) in ["rs", "ts", "tsx"].into_iter().flat_map(with_ending) {
+            for mark in marks.iter().filter(|mark| text.contains(mark.as_str())) {
+                found.push(format!("{}: {mark}", path.display()));
+            }
+        }
+        none(found);
+    }
+
+    #[test]
+    fn tests_are_named_by_the_sentence_that_their_failure_disproves() {
+        let prefix = ["fn te", "st_"].concat();
+        let found = with_ending("rs").into_iter().filter(|(_, text)| text.contains(&prefix));
+        none(found.map(|(path, _)| path.display().to_string()).collect());
+    }
+
+    #[test]
+    fn no_file_is_a_blob() {
+        let large = files().into_iter().filter(|path| {
+            let size = fs::metadata(root().join(path)).map_or(0, |file| file.len());
+            size > BLOB_BYTES_MAX && path.file_name().is_none_or(|name| name != "package-lock.json")
+        });
+        none(large.map(|path| path.display().to_string()).collect());
+    }
+
+    #[test]
+    fn no_file_knows_a_machine_or_a_registry() {
+        let marks = [["/wo", "rk/main"], ["/ro", "ot/"], ["registry.npm", "js.org"], ["/home/", "runner"]];
+        let marks = marks.map(|pieces| pieces.concat());
+        let mut found = vec![];
+        for path in files() {
+            let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+            for mark in marks.iter().filter(|mark| text.contains(mark.as_str())) {
+                found.push(format!("{}: {mark}", path.display()));
+            }
+        }
+        none(found);
+    }
+
+    #[test]
+    fn every_protocol_has_the_same_files() {
+        let protocols = root().join("crates/helve-model-http/src");
+        let mut compared = 0;
+        for entry in fs::read_dir(protocols).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_dir() || !path.join("wire.rs").exists() {
+                continue;
+            }
+            compared += 1;
+            for name in ["mod.rs", "wire.rs", "encode.rs", "decode.rs", "fixtures"] {
+                assert!(path.join(name).exists(), "{} has no {name}", path.display());
+            }
+        }
+        assert!(compared > 0);
+    }
+
+    #[test]
+    fn every_shipped_tool_is_a_file_and_a_page() {
+        for entry in fs::read_dir(root().join("crates/helve-tool-builtin/src")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ending| ending == "md") {
+                assert!(path.with_extension("rs").exists(), "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn links_between_documents_lead_somewhere() {
+        let mut dead = vec![];
+        for (path, text) in with_ending("md") {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                let target = target.split('#').next().unwrap_or_default();
+                let outside = target.contains("://") || target.starts_with("mailto:") || target.is_empty();
+                if !outside && !root().join(folder).join(target).exists() {
+                    dead.push(format!("{}: {target}", path.display()));
+                }
+            }
+        }
+        none(dead);
+    }
+
+    #[test]
+    fn both_readmes_say_the_same_in_the_same_order() {
+        let shape = |name: &str| {
+            let text = fs::read_to_string(root().join(name)).unwrap();
+            let count = |mark: &str| text.lines().filter(|line| line.starts_with(mark)).count();
+            (count("## "), count("```"), count("!["))
+        };
+        assert_eq!(shape("README.md"), shape("README.zh-CN.md"));
+    }
+}
