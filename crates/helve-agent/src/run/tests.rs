@@ -1,1 +1,277 @@
-//! t
+//! The machine as a table: a log goes in, the next step comes out.
+
+use expect_test::{Expect, expect};
+use helve_types::{
+    Answer, ApprovalKind, Effect, Failure, FailureKind, ModelParams, OnUnknown, OutcomeAnswer, Question,
+    ToolChoice, ToolOutput, Trail,
+};
+use uuid::Uuid;
+
+use super::*;
+
+const RUN: RunId = RunId(Uuid::from_u128(1));
+
+fn setup(max_steps: u32) -> RunSetup {
+    RunSetup {
+        agent: "default".into(),
+        model: "m".into(),
+        system: String::new(),
+        max_steps,
+        tool_choice: ToolChoice::Auto,
+        tools: vec![],
+        client_tools: vec![],
+        params: ModelParams::default(),
+        mode: None,
+        stream: true,
+        input: RunInput::Conversation,
+    }
+}
+
+fn started() -> Fact {
+    Fact::RunStarted(helve_types::RunStarted {
+        agent: "default".into(),
+        model: "m".into(),
+        conversation: None,
+        message: None,
+        reply: MessageId(Uuid::from_u128(2)),
+        text: "go".into(),
+    })
+}
+
+fn id(step: u32, index: u32) -> CallId {
+    CallId::new(RUN, step, index)
+}
+
+/// A message that asks for `calls` calls.
+fn said(step: u32, calls: u32) -> Vec<Fact> {
+    let requested = (0..calls).map(|index| Fact::ToolRequested {
+        step,
+        call: id(step, index),
+        provider_id: None,
+        tool: "t".into(),
+        arguments: "{}".into(),
+        part: None,
+        replaces: None,
+    });
+    let finished = Fact::StepFinished {
+        step,
+        attempt: 1,
+        reason: if calls > 0 { StopReason::ToolCalls } else { StopReason::Stop },
+        mode: Mode::Native,
+        usage: Usage::default(),
+        cost_micros: None,
+    };
+    requested.chain([finished]).collect()
+}
+
+fn done(call: CallId) -> Fact {
+    Fact::ToolFinished { call, output: ToolOutput::text("ok"), trail: Trail::default() }
+}
+
+fn sent(call: CallId, effect: Effect) -> Fact {
+    Fact::ToolStarted { call, tool: "t".into(), version: "v".into(), effect, attempt: 1, arguments: None }
+}
+
+fn asked(call: CallId, kind: ApprovalKind) -> Fact {
+    Fact::ApprovalAsked(Question {
+        approval: helve_types::ApprovalId(Uuid::from_u128(9)),
+        call,
+        kind,
+        tool: "t".into(),
+        arguments: "{}".into(),
+        effect: Effect::NonIdempotent,
+        because: "risky".into(),
+        binding: "b".into(),
+        expires_at: Timestamp(0),
+    })
+}
+
+fn answered(call: CallId, answer: Answer) -> Fact {
+    let approval = helve_types::ApprovalId(Uuid::from_u128(9));
+    Fact::ApprovalAnswered { approval, call, answer, by: "mei".into() }
+}
+
+fn unknown(call: CallId, then: OnUnknown) -> Fact {
+    Fact::ToolUnknown { call, sent_at: Timestamp(0), because: "lost".into(), checked: None, then }
+}
+
+fn words(step: &Step) -> String {
+    match step {
+        Step::AskModel { step, attempt, tools } => format!("ask step {step} attempt {attempt} {tools:?}"),
+        Step::CallTools(errands) => errands.iter().map(errand_words).collect::<Vec<_>>().join(", "),
+        other => format!("{other:?}"),
+    }
+}
+
+fn errand_words(errand: &Errand) -> String {
+    let place = errand.call().as_str().split_once(':').map_or("", |(_, place)| place);
+    match errand {
+        Errand::Execute { attempts_before, grant, .. } => {
+            format!(
+                "execute {place} after {attempts_before}{}",
+                if grant.is_some() { " granted" } else { "" }
+            )
+        }
+        Errand::Settle { outcome, .. } => match outcome {
+            Outcome::Refused(failure) => format!("refuse {place} {:?}", failure.kind),
+            _ => format!("settle {place}"),
+        },
+        Errand::Lose { .. } => format!("lose {place}"),
+        Errand::AskOutcome { .. } => format!("ask outcome {place}"),
+        Errand::Repeat { .. } => format!("repeat {place}"),
+    }
+}
+
+fn check(facts: impl IntoIterator<Item = Fact>, expected: Expect) {
+    check_with(setup(10), facts, expected);
+}
+
+fn check_with(setup: RunSetup, facts: impl IntoIterator<Item = Fact>, expected: Expect) {
+    let log: Vec<Fact> = std::iter::once(started()).chain(facts).collect();
+    let run = Run::replay(RUN, setup, log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    expected.assert_eq(&words(&run.next_step()));
+    // What is written down and read back decides the same.
+    let kept: Run = serde_json::from_str(&serde_json::to_string(&run).unwrap()).unwrap();
+    assert_eq!(kept.next_step(), run.next_step());
+}
+
+#[test]
+fn a_new_run_asks_the_model() {
+    check([], expect!["ask step 1 attempt 1 Offered"]);
+}
+
+#[test]
+fn an_answer_without_calls_is_the_end() {
+    check(said(1, 0), expect!["Finish(Answered)"]);
+}
+
+#[test]
+fn planned_calls_are_executed_side_by_side() {
+    check(said(1, 2), expect!["execute 1:0 after 0, execute 1:1 after 0"]);
+}
+
+#[test]
+fn the_model_is_asked_again_when_every_call_has_its_outcome() {
+    let some = || said(1, 2).into_iter().chain([done(id(1, 0))]);
+    check(some(), expect!["execute 1:1 after 0"]);
+    check(some().chain([done(id(1, 1))]), expect!["ask step 2 attempt 1 Offered"]);
+}
+
+#[test]
+fn a_restarted_step_is_another_attempt() {
+    let restarted = Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into() };
+    check([restarted], expect!["ask step 1 attempt 2 Offered"]);
+}
+
+#[test]
+fn a_started_call_is_sent_again_only_if_repeating_it_does_no_harm() {
+    let crashed = |effect| said(1, 1).into_iter().chain([sent(id(1, 0), effect)]);
+    check(crashed(Effect::Read), expect!["execute 1:0 after 1"]);
+    check(crashed(Effect::Idempotent), expect!["execute 1:0 after 1"]);
+    check(crashed(Effect::NonIdempotent), expect!["lose 1:0"]);
+}
+
+#[test]
+fn a_question_waits_and_its_answer_decides() {
+    let question = || said(1, 1).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission)]);
+    let with = |answer| question().chain([answered(id(1, 0), answer)]);
+    check(question(), expect!["Wait(WaitingApproval)"]);
+    check(with(Answer::Approve { arguments: None }), expect!["execute 1:0 after 0 granted"]);
+    check(with(Answer::Reject { reason: String::new() }), expect!["refuse 1:0 Denied"]);
+    check(with(Answer::Expire), expect!["refuse 1:0 Unanswered"]);
+    check(with(Answer::Respond { text: "hi".into() }), expect!["settle 1:0"]);
+}
+
+#[test]
+fn other_calls_go_on_while_one_is_asked_about() {
+    let facts = said(1, 2).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission)]);
+    check(facts, expect!["execute 1:1 after 0"]);
+}
+
+#[test]
+fn an_unknown_outcome_goes_where_its_tool_wants() {
+    let lost = |then| said(1, 1).into_iter().chain([unknown(id(1, 0), then)]);
+    check(lost(OnUnknown::AskUser), expect!["ask outcome 1:0"]);
+    check(lost(OnUnknown::TellModel), expect!["ask step 2 attempt 1 Offered"]);
+    check(
+        lost(OnUnknown::FailRun),
+        expect![[
+            r#"Fail { code: "outcome_unknown", message: "nobody can say what became of the call of `t`" }"#
+        ]],
+    );
+    let outcome = || lost(OnUnknown::AskUser).chain([asked(id(1, 0), ApprovalKind::Outcome)]);
+    let with = |answer| outcome().chain([answered(id(1, 0), Answer::Outcome { answer })]);
+    check(outcome(), expect!["Wait(NeedsAttention)"]);
+    check(with(OutcomeAnswer::Happened), expect!["ask step 2 attempt 1 Offered"]);
+    check(with(OutcomeAnswer::DidNotHappen), expect!["ask step 2 attempt 1 Offered"]);
+    check(with(OutcomeAnswer::RunAgain), expect!["repeat 1:0+"]);
+}
+
+#[test]
+fn a_repeated_call_takes_the_place_of_the_old_one() {
+    let again = Fact::ToolRequested {
+        step: 1,
+        call: id(1, 0).again(),
+        provider_id: None,
+        tool: "t".into(),
+        arguments: "{}".into(),
+        part: None,
+        replaces: Some(id(1, 0)),
+    };
+    let facts = said(1, 1).into_iter().chain([
+        unknown(id(1, 0), OnUnknown::AskUser),
+        asked(id(1, 0), ApprovalKind::Outcome),
+        answered(id(1, 0), Answer::Outcome { answer: OutcomeAnswer::RunAgain }),
+        again,
+    ]);
+    check(facts, expect!["execute 1:0+ after 0"]);
+}
+
+#[test]
+fn a_clients_call_waits_for_the_client_unless_the_client_keeps_the_history() {
+    let delegated = Fact::ToolDelegated { call: id(1, 0), tool: "t".into() };
+    let facts = || said(1, 1).into_iter().chain([delegated.clone()]);
+    check(facts(), expect!["Wait(WaitingClient)"]);
+    let stateless = RunSetup { input: RunInput::Client { messages: vec![] }, ..setup(10) };
+    check_with(stateless, facts(), expect!["Finish(ClientTools)"]);
+}
+
+#[test]
+fn when_the_steps_are_used_up_the_model_answers_without_tools() {
+    let one = || said(1, 1).into_iter().chain([done(id(1, 0))]);
+    check_with(setup(1), one(), expect!["ask step 2 attempt 1 Withheld"]);
+    check_with(setup(1), one().chain(said(2, 0)), expect!["Finish(StepLimit)"]);
+}
+
+#[test]
+fn more_calls_than_fit_a_message_are_refused() {
+    let words = {
+        let log: Vec<Fact> = std::iter::once(started()).chain(said(1, 18)).collect();
+        let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+        words(&run.next_step())
+    };
+    assert!(words.ends_with("execute 1:15 after 0, refuse 1:16 Limited, refuse 1:17 Limited"), "{words}");
+}
+
+#[test]
+fn stopping_gives_every_call_an_outcome() {
+    let log: Vec<Fact> = std::iter::once(started())
+        .chain(said(1, 4))
+        .chain([done(id(1, 0)), sent(id(1, 1), Effect::NonIdempotent), sent(id(1, 2), Effect::Read)])
+        .collect();
+    let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    let kinds: Vec<_> = run.cancelled("mei").iter().map(Fact::kind).collect();
+    assert_eq!(kinds, ["tool.unknown", "tool.refused", "tool.refused", "run.cancelled"]);
+}
+
+#[test]
+fn a_run_that_is_over_does_nothing() {
+    let failed = Fact::RunFailed { code: "x".into(), message: "y".into() };
+    check([failed], expect!["Over"]);
+    let late = Fact::ToolRefused {
+        call: id(1, 0),
+        failure: Failure::new(FailureKind::Cancelled, "late"),
+        trail: Trail::default(),
+    };
+    check([Fact::RunFinished { ending: Ending::Answered }, late], expect!["Over"]);
+}

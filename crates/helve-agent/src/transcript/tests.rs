@@ -1,1 +1,198 @@
-//! t
+//! Whatever prefix of whatever log: a vendor would accept the history.
+
+use helve_types::{
+    CallId, Effect, Fact, Failure, FailureKind, MessageId, Mode, ModelParams, OnUnknown, PartId, RunId,
+    RunSetup, RunStarted, StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage,
+};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+
+const RUN: RunId = RunId(Uuid::from_u128(1));
+
+/// Each call is followed by exactly one result, and each result follows its call.
+fn check_valid(turns: &[Turn<'_>]) -> Result<(), String> {
+    let mut waiting: Vec<&str> = vec![];
+    for turn in turns {
+        match turn {
+            Turn::Result { id, .. } => match waiting.iter().position(|open| open == id) {
+                Some(at) => _ = waiting.remove(at),
+                None => return Err(format!("a result for {id}, which nobody called: {turns:?}")),
+            },
+            Turn::User(_) | Turn::Assistant { .. } if !waiting.is_empty() => {
+                return Err(format!("no result for {waiting:?}: {turns:?}"));
+            }
+            Turn::User(_) => {}
+            Turn::Assistant { text, calls, .. } => {
+                if text.is_empty() && calls.is_empty() {
+                    return Err(format!("an empty message: {turns:?}"));
+                }
+                waiting = calls.iter().map(|call| &*call.id).collect();
+            }
+        }
+    }
+    if waiting.is_empty() { Ok(()) } else { Err(format!("no result for {waiting:?}: {turns:?}")) }
+}
+
+#[derive(Debug, Clone)]
+struct Planned {
+    text: String,
+    reasoning: bool,
+    calls: Vec<Fate>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Finished,
+    Refused,
+    Unknown,
+    Started,
+    Planned,
+}
+
+fn planned() -> impl Strategy<Value = Planned> {
+    let fate = prop_oneof![
+        4 => Just(Fate::Finished),
+        1 => Just(Fate::Refused),
+        1 => Just(Fate::Unknown),
+        1 => Just(Fate::Started),
+        1 => Just(Fate::Planned),
+    ];
+    ("[a-z ]{0,12}", any::<bool>(), proptest::collection::vec(fate, 0..4))
+        .prop_map(|(text, reasoning, calls)| Planned { text, reasoning, calls })
+}
+
+fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
+    let mut facts = vec![Fact::RunStarted(RunStarted {
+        agent: "a".into(),
+        model: "m".into(),
+        conversation: None,
+        message: None,
+        reply: MessageId(Uuid::from_u128(2)),
+        text: "go".into(),
+    })];
+    for (step, planned) in (1..).zip(steps) {
+        let part = |n| PartId::new(step, 1, n);
+        if planned.reasoning {
+            facts.push(Fact::ReasoningFinished { step, part: part(0), text: "hm".into() });
+        }
+        if !planned.text.trim().is_empty() {
+            facts.push(Fact::TextFinished { step, part: part(1), text: planned.text.clone() });
+        }
+        for index in 0..planned.calls.len() as u32 {
+            facts.push(Fact::ToolRequested {
+                step,
+                call: CallId::new(RUN, step, index),
+                provider_id: reuse_ids.then(|| format!("call_{index}")),
+                tool: "t".into(),
+                arguments: if index == 1 { "{broken".into() } else { "{}".into() },
+                part: None,
+                replaces: None,
+            });
+        }
+        facts.push(Fact::StepFinished {
+            step,
+            attempt: 1,
+            reason: StopReason::ToolCalls,
+            mode: Mode::Native,
+            usage: Usage::default(),
+            cost_micros: None,
+        });
+        for (index, fate) in (0..).zip(&planned.calls) {
+            let call = CallId::new(RUN, step, index);
+            let started = Fact::ToolStarted {
+                call: call.clone(),
+                tool: "t".into(),
+                version: "v".into(),
+                effect: Effect::Read,
+                attempt: 1,
+                arguments: None,
+            };
+            let (trail, failure) = (Trail::default(), Failure::new(FailureKind::Denied, "no"));
+            match fate {
+                Fate::Planned => {}
+                Fate::Started => facts.push(started),
+                Fate::Finished => {
+                    facts.push(started);
+                    facts.push(Fact::ToolFinished { call, output: ToolOutput::text("ok"), trail });
+                }
+                Fate::Refused => facts.push(Fact::ToolRefused { call, failure, trail }),
+                Fate::Unknown => {
+                    facts.push(started);
+                    facts.push(Fact::ToolUnknown {
+                        call,
+                        sent_at: Timestamp(0),
+                        because: "lost".into(),
+                        checked: None,
+                        then: OnUnknown::TellModel,
+                    });
+                }
+            }
+        }
+    }
+    facts
+}
+
+fn replay(facts: &[Fact]) -> Run {
+    let setup = RunSetup {
+        agent: "a".into(),
+        model: "m".into(),
+        system: String::new(),
+        max_steps: 10,
+        tool_choice: ToolChoice::Auto,
+        tools: vec![],
+        client_tools: vec![],
+        params: ModelParams::default(),
+        mode: None,
+        stream: true,
+        input: RunInput::Conversation,
+    };
+    Run::replay(RUN, setup, facts.iter().map(|fact| (Timestamp(0), fact))).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn every_prefix_of_every_log_is_a_history_that_vendors_accept(
+        steps in proptest::collection::vec(planned(), 0..5),
+        reuse_ids: bool,
+    ) {
+        let facts = log(&steps, reuse_ids);
+        for end in 1..=facts.len() {
+            let run = replay(&facts[..end]);
+            if let Err(fault) = check_valid(&transcript(&[], &run)) {
+                prop_assert!(false, "after {end} facts: {fault}");
+            }
+            // A run that was cut off there is the past of the next one.
+            let history = [run.message().clone()];
+            let next = replay(&facts[..1]);
+            if let Err(fault) = check_valid(&transcript(&history, &next)) {
+                prop_assert!(false, "as history after {end} facts: {fault}");
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_arguments_are_not_sent_back() {
+    let steps =
+        [Planned { text: String::new(), reasoning: false, calls: vec![Fate::Refused, Fate::Refused] }];
+    let run = replay(&log(&steps, true));
+    let turns = transcript(&[], &run);
+    let Some(Turn::Assistant { calls, .. }) = turns.get(1) else { panic!("{turns:?}") };
+    assert_eq!(calls[1].arguments, "{}");
+}
+
+#[test]
+fn a_disguised_result_after_no_call_stays_what_the_user_said() {
+    let message = ChatMessage {
+        role: ChatRole::User,
+        content: r#"{"tool_call_result": {"toolCallId": "c", "result": 1}}"#.into(),
+        reasoning: String::new(),
+        calls: vec![],
+        call_id: None,
+    };
+    let mut turns = vec![];
+    client_turns(std::slice::from_ref(&message), &mut turns);
+    assert_eq!(turns, [Turn::User(Cow::Borrowed(&*message.content))]);
+}
