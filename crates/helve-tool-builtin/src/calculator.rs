@@ -32,7 +32,8 @@ const TITLE_CHARS_MAX: usize = 120;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// What to calculate, such as `12.5% of 3,480` or `sqrt(2) * (3 + 4)`; at most 1 KB.
+    /// What to calculate, as on paper: `12.5% of 3,480`, `200 + 10%`, `sqrt(2) * (3 + 4)^2`, `round(5/3, 2)`,
+    /// `mod(17, 5)`, `sin(30°)`. Numbers only: no variables, units or equations.
     #[schemars(length(min = 1, max = 1024))]
     expression: String,
 }
@@ -82,10 +83,10 @@ fn examples() -> Vec<Example> {
             answer: "12.5% of 3,480 is **435**.".into(),
         },
         Example {
-            question: "I put 10,000 into an account at 3.75% a year. What is there after 12 years?".into(),
-            arguments: json!({"expression": "round(10000 * (1 + 3.75%)^12, 2)"}),
-            result: "15554.54".into(),
-            answer: "After 12 years there is **15,554.54** in the account.".into(),
+            question: "Calculate 17 times 23".into(),
+            arguments: json!({"expression": "17 * 23"}),
+            result: "391".into(),
+            answer: "17 times 23 is **391**.".into(),
         },
         Example {
             question: "一件衣服原价 399 元，打八折后再满减 50 元，要付多少钱？".into(),

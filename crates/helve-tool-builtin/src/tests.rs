@@ -88,7 +88,7 @@ fn the_schemas_are_small_and_have_no_references() {
           "additionalProperties": false,
           "properties": {
             "expression": {
-              "description": "What to calculate, such as `12.5% of 3,480` or `sqrt(2) * (3 + 4)`; at most 1 KB.",
+              "description": "What to calculate, as on paper: `12.5% of 3,480`, `200 + 10%`, `sqrt(2) * (3 + 4)^2`, `round(5/3, 2)`,\n`mod(17, 5)`, `sin(30°)`. Numbers only: no variables, units or equations.",
               "maxLength": 1024,
               "minLength": 1,
               "type": "string"
@@ -105,10 +105,7 @@ fn the_schemas_are_small_and_have_no_references() {
             "at": {
               "description": "`now`, or a moment in ISO 8601, such as `2026-03-29T15:30`; now if left out.",
               "maxLength": 64,
-              "type": [
-                "string",
-                "null"
-              ]
+              "type": "string"
             },
             "to": {
               "description": "Zones to show the same moment in.",
@@ -116,18 +113,12 @@ fn the_schemas_are_small_and_have_no_references() {
                 "type": "string"
               },
               "maxItems": 10,
-              "type": [
-                "array",
-                "null"
-              ]
+              "type": "array"
             },
             "zone": {
               "description": "IANA name, city, offset such as `UTC+8`, or `local`; the server's zone if left out.",
               "maxLength": 64,
-              "type": [
-                "string",
-                "null"
-              ]
+              "type": "string"
             }
           },
           "type": "object"
@@ -137,32 +128,22 @@ fn the_schemas_are_small_and_have_no_references() {
           "properties": {
             "include_answer": {
               "description": "Whether to begin with a summary of the results; yes if left out.",
-              "type": [
-                "boolean",
-                "null"
-              ]
+              "type": "boolean"
             },
             "max_results": {
               "description": "How many results, 1 to 20; 10 if left out.",
               "format": "uint8",
               "maximum": 20,
               "minimum": 1,
-              "type": [
-                "integer",
-                "null"
-              ]
+              "type": "integer"
             },
             "preset": {
               "description": "Fills what is left out. `quick`: 3 results, basic, no summary. `deep`: 10 results and the summary.",
               "enum": [
                 "quick",
-                "deep",
-                null
+                "deep"
               ],
-              "type": [
-                "string",
-                "null"
-              ]
+              "type": "string"
             },
             "query": {
               "description": "What to search for.",
@@ -174,13 +155,9 @@ fn the_schemas_are_small_and_have_no_references() {
               "description": "`advanced` reads the pages, `basic` is faster; `advanced` if left out.",
               "enum": [
                 "basic",
-                "advanced",
-                null
+                "advanced"
               ],
-              "type": [
-                "string",
-                "null"
-              ]
+              "type": "string"
             }
           },
           "required": [
@@ -200,10 +177,7 @@ fn the_schemas_are_small_and_have_no_references() {
             "title": {
               "description": "A heading of a few words.",
               "maxLength": 200,
-              "type": [
-                "string",
-                "null"
-              ]
+              "type": "string"
             }
           },
           "required": [

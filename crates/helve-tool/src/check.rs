@@ -44,10 +44,10 @@ pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arg
     if depth(text) > DEPTH_MAX {
         return Err(bad(format!("the arguments for `{tool}` are nested deeper than {DEPTH_MAX} levels")));
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| {
+    let mut value: Value = serde_json::from_str(text).map_err(|error| {
         bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
     })?;
-    if validator.is_valid(&value) {
+    if validator.is_valid(&value) || without_nulls(&mut value, validator) {
         return Ok(Arguments { canonical: canonical_json(&value), value });
     }
     let mut problems: Vec<String> =
@@ -58,6 +58,20 @@ pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arg
     }
     let problems = problems.join("; ");
     Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and call again")))
+}
+
+/// Models send null for what they leave out. Whether the arguments fit without such members; if so they are gone.
+fn without_nulls(value: &mut Value, validator: &Validator) -> bool {
+    let Some(members) = value.as_object().filter(|members| members.values().any(Value::is_null)) else {
+        return false;
+    };
+    let given = members.iter().filter(|(_, member)| !member.is_null());
+    let given = Value::Object(given.map(|(name, member)| (name.clone(), member.clone())).collect());
+    let fits = validator.is_valid(&given);
+    if fits {
+        *value = given;
+    }
+    fits
 }
 
 /// One violation, with the field it is in.
@@ -138,6 +152,17 @@ mod tests {
             "",
             expect![[
                 r#"the arguments for `search_web` do not fit: "query" is a required property; correct them and call again"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn null_for_what_may_be_left_out_is_left_out() {
+        check_text(r#"{"query": "rust", "max_results": null}"#, expect![[r#"{"query":"rust"}"#]]);
+        check_text(
+            r#"{"query": null}"#,
+            expect![[
+                r#"the arguments for `search_web` do not fit: field `query`: null is not of type "string"; correct them and call again"#
             ]],
         );
     }

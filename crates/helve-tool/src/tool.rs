@@ -72,5 +72,67 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         members.remove("title");
         members.remove("description");
     }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(not_null);
+    }
     schema
+}
+
+/// What may be left out need not be null as well: several vendors and chat templates know no union types. A model
+/// that sends null all the same is understood (see `check`).
+fn not_null(property: &mut Value) {
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = &types[..] {
+            property["type"] = only.clone();
+        }
+    }
+    if let Some(Value::Array(values)) = property.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(forms)) = property.get_mut("anyOf") {
+        forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
+        if let [only] = &mut forms[..] {
+            let only = std::mem::take(only);
+            if let (Value::Object(property), Value::Object(only)) = (property, only) {
+                property.remove("anyOf");
+                property.extend(only);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_that_may_be_left_out_has_one_type() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Arguments {
+            /// What to look for.
+            query: String,
+            limit: Option<u8>,
+            depth: Option<Depth>,
+        }
+        #[derive(JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[expect(dead_code, reason = "only its schema is used")]
+        enum Depth {
+            Basic,
+            Advanced,
+        }
+        let schema = schema_of::<Arguments>();
+        assert_eq!(
+            schema["properties"]["query"],
+            json!({"description": "What to look for.", "type": "string"})
+        );
+        assert_eq!(schema["properties"]["limit"]["type"], "integer");
+        assert_eq!(schema["properties"]["depth"]["type"], "string");
+        assert_eq!(schema["properties"]["depth"]["enum"], json!(["basic", "advanced"]));
+        assert_eq!(schema["required"], json!(["query"]));
+    }
 }

@@ -2,7 +2,7 @@
 
 use helve_types::{Example, ToolSpec};
 
-use super::{CallView, Language, Profile, ResultView};
+use super::{CallView, Language, Profile, ResultView, language_of};
 
 /// One turn of an example conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,11 +21,15 @@ pub enum TurnRole {
 const EXAMPLES_MAX: usize = 6;
 
 /// Question, call, result, answer for each example. Every tool has its turn before any has a second one; a tool
-/// without examples is left out, since an invented one would teach the model something untrue.
+/// without examples is left out, since an invented one would teach the model something untrue. Examples in the
+/// language of the conversation are taken where a tool has them.
 pub(super) fn turns(profile: &Profile, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
-    let most = tools.iter().map(|tool| tool.examples.len()).max().unwrap_or(0);
+    let fitting: Vec<(&ToolSpec, Vec<&Example>)> =
+        tools.iter().map(|&tool| (tool, in_language(&tool.examples, language))).collect();
+    let most = fitting.iter().map(|(_, examples)| examples.len()).max().unwrap_or(0);
     let rounds = (0..most).flat_map(|round| {
-        tools.iter().filter_map(move |&tool| tool.examples.get(round).map(|example| (tool, example)))
+        let of_round = move |(tool, examples): &(_, Vec<_>)| Some((*tool, *examples.get(round)?));
+        fitting.iter().filter_map(of_round)
     });
     let chosen: Vec<(&ToolSpec, &Example)> = rounds.take(EXAMPLES_MAX).collect();
     let mut turns = Vec::with_capacity(4 * chosen.len());
@@ -45,4 +49,10 @@ pub(super) fn turns(profile: &Profile, tools: &[&ToolSpec], language: Language) 
         }
     }
     turns
+}
+
+fn in_language(examples: &[Example], language: Language) -> Vec<&Example> {
+    let fitting: Vec<_> =
+        examples.iter().filter(|example| language_of(&example.question) == language).collect();
+    if fitting.is_empty() { examples.iter().collect() } else { fitting }
 }
