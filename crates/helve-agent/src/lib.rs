@@ -23,3 +23,4 @@ pub use follow::Follower;
 pub use helve_model::Model;
 pub use run::{Errand, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};
+pub use transcript::transcript;

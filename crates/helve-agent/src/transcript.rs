@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::run::Run;
 
 /// The turns before the model's next message.
-pub(crate) fn transcript<'a>(history: &'a [Message], run: &'a Run) -> Vec<Turn<'a>> {
+pub fn transcript<'a>(history: &'a [Message], run: &'a Run) -> Vec<Turn<'a>> {
     let mut turns = vec![];
     match &run.setup().input {
         RunInput::Client { messages } => client_turns(messages, &mut turns),

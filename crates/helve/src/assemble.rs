@@ -30,6 +30,22 @@ pub enum Hold {
 /// A tool with its guards, besides those that come with Helve.
 pub type ExtraTool = (Arc<dyn Tool>, Guards);
 
+/// What a server has besides what comes with Helve.
+#[derive(Default)]
+pub struct Extras {
+    pub tools: Vec<ExtraTool>,
+    /// Put around the store before anything uses it: the fault lab watches and breaks it there.
+    pub around_store: Option<AroundStore>,
+}
+
+pub type AroundStore = Box<dyn FnOnce(Arc<dyn Store>) -> Arc<dyn Store> + Send>;
+
+impl From<Vec<ExtraTool>> for Extras {
+    fn from(tools: Vec<ExtraTool>) -> Self {
+        Self { tools, around_store: None }
+    }
+}
+
 /// The parts that a command works with.
 pub struct Assembly {
     pub store: Arc<dyn Store>,
@@ -47,15 +63,19 @@ pub fn assemble(
     config: &Config,
     world: &World,
     hold: Hold,
-    extra: Vec<ExtraTool>,
+    extras: impl Into<Extras>,
 ) -> anyhow::Result<Assembly> {
+    let extras = extras.into();
     install_tls();
     let dir = match hold {
         Hold::Alone => DataDir::hold(&config.data)?,
         Hold::Shared => DataDir::share(&config.data)?,
     };
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
-    let registry = Arc::new(tools(config, world, extra)?);
+    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
+    if let Some(around) = extras.around_store {
+        store = around(store);
+    }
+    let registry = Arc::new(tools(config, world, extras.tools)?);
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{Common, start_logging};
-use crate::assemble::{Assembly, DRAIN, ExtraTool, Hold, application, assemble};
+use crate::assemble::{Assembly, DRAIN, Extras, Hold, application, assemble};
 use crate::config::Config;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
@@ -40,8 +40,8 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Serves until the process is told to stop.
-pub async fn serve(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<()> {
-    let assembly = assemble(config, world, Hold::Alone, extra)?;
+pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
+    let assembly = assemble(config, world, Hold::Alone, extras)?;
     let app = application(config, &assembly, world)?;
     app.refresh_access().await?;
     if !config.is_loopback() && !app.has_token() {
