@@ -33,9 +33,7 @@ if (process.argv.includes('--check')) {
 function spread(node) {
   if (Array.isArray(node)) return node.map(spread);
   if (node === null || typeof node !== 'object') return node;
-  const { $ref, oneOf, ...rest } = Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, spread(value)]),
-  );
+  const { $ref, oneOf, ...rest } = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, spread(value)]));
   const choice = $ref ? { $ref } : oneOf ? { oneOf } : null;
   if (choice === null) return saysNothing(rest) ? { ...rest, tsType: 'unknown' } : rest;
   if (rest.properties === undefined) return { ...choice, ...rest };

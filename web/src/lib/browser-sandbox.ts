@@ -3,8 +3,7 @@
 import { randomId } from './random-id';
 
 export type SandboxResult =
-  | { ok: true; value: unknown; lines: string[] }
-  | { ok: false; error: string; lines: string[] };
+  { ok: true; value: unknown; lines: string[] } | { ok: false; error: string; lines: string[] };
 
 const RUN_MS = 5_000;
 const LOAD_MS = 10_000;
@@ -59,7 +58,8 @@ function readAnswer(data: unknown, nonce: string): SandboxResult | null {
   const { json, error, lines: said } = data as { json?: unknown; error?: unknown; lines?: unknown };
   const lines = Array.isArray(said) ? said.filter((line) => typeof line === 'string') : [];
   if (typeof error === 'string') return { ok: false, error, lines };
-  if (typeof json !== 'string' || json.length > RESULT_BYTES_MAX) return { ok: false, error: 'there was no result', lines };
+  if (typeof json !== 'string' || json.length > RESULT_BYTES_MAX)
+    return { ok: false, error: 'there was no result', lines };
   return { ok: true, value: JSON.parse(json), lines };
 }
 

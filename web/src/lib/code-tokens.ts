@@ -49,14 +49,47 @@ const FAMILIES = {
 } satisfies Record<string, Family>;
 
 const LANGUAGES: Record<string, keyof typeof FAMILIES> = {
-  js: 'script', javascript: 'script', jsx: 'script', mjs: 'script', ts: 'script', typescript: 'script', tsx: 'script',
-  json: 'script', jsonc: 'script', json5: 'script',
-  rust: 'system', rs: 'system', go: 'system', c: 'system', h: 'system', cpp: 'system', 'c++': 'system', java: 'system',
-  kotlin: 'system', swift: 'system', cs: 'system', csharp: 'system', zig: 'system', dart: 'system', scala: 'system',
-  py: 'python', python: 'python',
-  sh: 'shell', bash: 'shell', zsh: 'shell', shell: 'shell', console: 'shell', dockerfile: 'shell', makefile: 'shell',
-  toml: 'data', yaml: 'data', yml: 'data', ini: 'data',
-  sql: 'query', sqlite: 'query', postgresql: 'query',
+  js: 'script',
+  javascript: 'script',
+  jsx: 'script',
+  mjs: 'script',
+  ts: 'script',
+  typescript: 'script',
+  tsx: 'script',
+  json: 'script',
+  jsonc: 'script',
+  json5: 'script',
+  rust: 'system',
+  rs: 'system',
+  go: 'system',
+  c: 'system',
+  h: 'system',
+  cpp: 'system',
+  'c++': 'system',
+  java: 'system',
+  kotlin: 'system',
+  swift: 'system',
+  cs: 'system',
+  csharp: 'system',
+  zig: 'system',
+  dart: 'system',
+  scala: 'system',
+  py: 'python',
+  python: 'python',
+  sh: 'shell',
+  bash: 'shell',
+  zsh: 'shell',
+  shell: 'shell',
+  console: 'shell',
+  dockerfile: 'shell',
+  makefile: 'shell',
+  toml: 'data',
+  yaml: 'data',
+  yml: 'data',
+  ini: 'data',
+  sql: 'query',
+  sqlite: 'query',
+  postgresql: 'query',
 };
 
 const patterns = new Map<string, RegExp>();
@@ -71,7 +104,14 @@ export function codeTokens(code: string, language: string): Token[] {
   let end = 0;
   for (const match of code.matchAll(patternOf(family))) {
     if (match.index > end) tokens.push({ kind: 'plain', text: code.slice(end, match.index) });
-    const kind = match[1] !== undefined ? 'comment' : match[2] !== undefined ? 'string' : match[3] !== undefined ? 'number' : 'keyword';
+    const kind =
+      match[1] !== undefined
+        ? 'comment'
+        : match[2] !== undefined
+          ? 'string'
+          : match[3] !== undefined
+            ? 'number'
+            : 'keyword';
     tokens.push({ kind, text: match[0] });
     end = match.index + match[0].length;
   }
@@ -85,7 +125,10 @@ function patternOf(name: keyof typeof FAMILIES): RegExp {
   const { comment, string, keywords } = FAMILIES[name];
   const flags = name === 'query' ? 'gim' : 'gm';
   const words = keywords.replaceAll(' ', '|');
-  const pattern = new RegExp(`(${comment})|(${string})|(?<![\\w$])(\\d[\\w.]*)|(?<![\\w$.])(?:${words})(?![\\w$])`, flags);
+  const pattern = new RegExp(
+    `(${comment})|(${string})|(?<![\\w$])(\\d[\\w.]*)|(?<![\\w$.])(?:${words})(?![\\w$])`,
+    flags,
+  );
   patterns.set(name, pattern);
   return pattern;
 }

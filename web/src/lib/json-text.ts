@@ -38,7 +38,7 @@ export function isJson(text: string): boolean {
 
 function tokensOf(text: string): string[] {
   const tokens: string[] = [];
-  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length; ) {
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {
     const token = TOKEN.exec(text)?.[1];
     if (token === undefined) break;
     tokens.push(token);

@@ -48,5 +48,11 @@ test('times are said as people say them', () => {
   expect([3, 1_240, 65_000, 120_000].map((ms) => formatDuration(ms, 'en'))).toEqual(['3ms', '1.2s', '1m 5s', '2m']);
   const now = new Date(2026, 10, 16, 9).getTime();
   const day = 86_400_000;
-  expect([0, 1, 3, 10, 90].map((days) => ageOf(now - days * day, now))).toEqual(['today', 'yesterday', 'week', 'month', 'older']);
+  expect([0, 1, 3, 10, 90].map((days) => ageOf(now - days * day, now))).toEqual([
+    'today',
+    'yesterday',
+    'week',
+    'month',
+    'older',
+  ]);
 });

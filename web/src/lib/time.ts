@@ -1,7 +1,12 @@
 /** A span of time as people say it: `3ms`, `1.2s`, `2m 5s`. */
 export function formatDuration(ms: number, locale: string): string {
   const unit = (value: number, name: string, digits = 0) =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'narrow', maximumFractionDigits: digits }).format(value);
+    new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'narrow',
+      maximumFractionDigits: digits,
+    }).format(value);
   if (ms < 1_000) return unit(Math.max(0, Math.round(ms)), 'millisecond');
   if (ms < 10_000) return unit(ms / 1_000, 'second', 1);
   const seconds = Math.round(ms / 1_000);
@@ -11,7 +16,7 @@ export function formatDuration(ms: number, locale: string): string {
 }
 
 export function formatTime(at: number, locale: string): string {
-  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(at);
+  return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' }).format(at);
 }
 
 export function formatDateTime(at: number, locale: string): string {

@@ -3,7 +3,7 @@
 import { type Conversation, getConversation, getMessages } from '@/api/conversations';
 import { ApiError } from '@/api/errors';
 import { followRun } from '@/api/follow-run';
-import { isLast } from '@/api/frames';
+import { type Frame, isLast } from '@/api/frames';
 import type { CallId, ConversationId, RunId } from '@/api/generated/events';
 import { type ClientResult, type NewRun, cancelRun, deliverResult, startRun } from '@/api/runs';
 import { FrameBatch } from '@/lib/frame-batch';
@@ -11,6 +11,7 @@ import { randomId } from '@/lib/random-id';
 import { serverNow } from '@/lib/server-clock';
 import { type Action, type ChatState, activeRun, changeChat, newChat } from './chat-state';
 import { CLIENT_TOOLS } from './client-tools';
+import { type RunState, applyFrame, newRun } from './run-state';
 
 /** What others may want to know. */
 export interface Listener {
@@ -32,12 +33,20 @@ export class ChatSession {
   #batch = new FrameBatch(() => this.#notify());
   #closed = new AbortController();
   #following = new Set<RunId>();
+  #recalled = new Map<RunId, Promise<RunState>>();
 
   constructor(conversation: ConversationId | null, listener: Listener) {
     this.conversation = conversation;
     this.#listener = listener;
     this.#state = newChat(conversation === null);
-    if (conversation !== null) void this.load();
+  }
+
+  /** Begins to follow, or goes on after `close`. */
+  open(): void {
+    this.#closed = new AbortController();
+    if (this.#state.history.status !== 'ready') void this.load();
+    const run = activeRun(this.#state);
+    if (run !== null) this.#follow(run.run);
   }
 
   getState = (): ChatState => this.#state;
@@ -51,7 +60,7 @@ export class ChatSession {
   close(): void {
     this.#closed.abort();
     this.#batch.cancel();
-    this.#subscribers.clear();
+    this.#following.clear();
   }
 
   /** Reads what is kept, then follows the run that is not over. */
@@ -61,10 +70,10 @@ export class ChatSession {
     if (this.#state.history.status !== 'ready') this.#change({ type: 'history', history: { status: 'loading' } });
     try {
       // In this order: a run that ends in between is followed all the same, and its answer is not missed.
-      const { active_run } = await getConversation(id);
+      const { active_run: active } = await getConversation(id);
       const messages = await getMessages(id);
-      this.#change({ type: 'history', history: { status: 'ready', messages } });
-      if (active_run) this.#follow(active_run);
+      this.#change({ type: 'history', history: { status: 'ready', messages }, active: active ?? null });
+      if (active) this.#follow(active);
     } catch (error) {
       if (this.#state.history.status === 'ready') return;
       this.#change({ type: 'history', history: { status: 'failed', error: asError(error) } });
@@ -111,6 +120,7 @@ export class ChatSession {
     try {
       const request = { message: sending.text, ...where, ...choice, tools: CLIENT_TOOLS };
       const { run, conversation } = await startRun(request, sending.key);
+      if (this.#closed.signal.aborted) return;
       this.#change({ type: 'sent', run });
       if (this.conversation === null) {
         this.conversation = conversation;
@@ -134,6 +144,14 @@ export class ChatSession {
     await deliverResult(run, call, result);
   }
 
+  /** All that a run said, from its log. */
+  recall(run: RunId): Promise<RunState> {
+    const known = this.#recalled.get(run) ?? readLog(run, this.#closed.signal);
+    this.#recalled.set(run, known);
+    known.catch(() => this.#recalled.delete(run));
+    return known;
+  }
+
   /** Tries once more to follow what could not be followed, from its beginning. */
   retry(): void {
     const run = activeRun(this.#state)?.run;
@@ -155,13 +173,15 @@ export class ChatSession {
       signal,
       onLink: (link) => this.#change({ type: 'link', link }),
       onFrame: (frame) => {
+        if (signal.aborted) return;
         this.#change({ type: 'frame', run, frame });
         if (isLast(frame)) this.#listener.onRun();
         if (frame.kind === 'event' && frame.body.type.startsWith('approval.')) this.#listener.onApproval();
       },
     })
-      .catch((error: unknown) => this.#change({ type: 'trouble', error: asError(error) }))
+      .catch((error: unknown) => !signal.aborted && this.#change({ type: 'trouble', error: asError(error) }))
       .finally(() => {
+        if (signal.aborted) return;
         this.#following.delete(run);
         this.#change({ type: 'link', link: 'live' });
       });
@@ -179,6 +199,15 @@ export class ChatSession {
     this.#batch.cancel();
     for (const subscriber of this.#subscribers) subscriber();
   }
+}
+
+async function readLog(run: RunId, signal: AbortSignal): Promise<RunState> {
+  let state = newRun(run);
+  const onFrame = (frame: Frame) => {
+    state = applyFrame(state, frame);
+  };
+  await followRun({ run, after: 0, signal, onFrame, onLink: () => {} });
+  return state;
 }
 
 function asError(error: unknown): Error {

@@ -3,7 +3,13 @@ import type { Message } from '@/api/generated/events';
 import { type Action, type ChatState, activeRun, changeChat, entriesOf, newChat } from './chat-state';
 
 const question: Message = { id: 'm1', role: 'user', at: 1, parts: [{ type: 'text', step: 0, text: 'hi' }] };
-const answer: Message = { id: 'm2', role: 'assistant', at: 2, run: 'r1', parts: [{ type: 'text', step: 1, text: 'yo' }] };
+const answer: Message = {
+  id: 'm2',
+  role: 'assistant',
+  at: 2,
+  run: 'r1',
+  parts: [{ type: 'text', step: 1, text: 'yo' }],
+};
 
 const started: Action = {
   type: 'frame',
@@ -25,7 +31,9 @@ function after(actions: Action[], state: ChatState = newChat(true)): ChatState {
 }
 
 function shape(state: ChatState): string[] {
-  return entriesOf(state).map((entry) => `${entry.kind} ${entry.id}${entry.kind === 'asked' && entry.error ? ' !' : ''}`);
+  return entriesOf(state).map(
+    (entry) => `${entry.kind} ${entry.id}${entry.kind === 'asked' && entry.error ? ' !' : ''}`,
+  );
 }
 
 test('a message is shown from the moment it is sent, and once', () => {
@@ -37,7 +45,10 @@ test('a message is shown from the moment it is sent, and once', () => {
 });
 
 test('a message that was not sent can be sent again or discarded', () => {
-  const failed = after([{ type: 'send', key: 'k', text: 'hi', at: 1 }, { type: 'not-sent', error: new Error('no') }]);
+  const failed = after([
+    { type: 'send', key: 'k', text: 'hi', at: 1 },
+    { type: 'not-sent', error: new Error('no') },
+  ]);
   expect(shape(failed)).toEqual(['asked k !']);
   expect(shape(after([{ type: 'discard' }], failed))).toEqual([]);
 });

@@ -16,9 +16,7 @@ export interface ChatState {
 }
 
 export type History =
-  | { status: 'loading' }
-  | { status: 'failed'; error: Error }
-  | { status: 'ready'; messages: Message[] };
+  { status: 'loading' } | { status: 'failed'; error: Error } | { status: 'ready'; messages: Message[] };
 
 /** A message that the server has not confirmed. */
 export interface Sending {
@@ -31,7 +29,7 @@ export interface Sending {
 }
 
 export type Action =
-  | { type: 'history'; history: History }
+  | { type: 'history'; history: History; active?: RunId | null }
   | { type: 'send'; key: string; text: string; at: Timestamp }
   | { type: 'sent'; run: RunId }
   | { type: 'not-sent'; error: Error }
@@ -49,8 +47,10 @@ export function newChat(isNew: boolean): ChatState {
 
 export function changeChat(state: ChatState, action: Action): ChatState {
   switch (action.type) {
-    case 'history':
-      return { ...state, history: action.history };
+    case 'history': {
+      const read = { ...state, history: action.history };
+      return action.active ? follow(read, action.active) : read;
+    }
     case 'send': {
       const { key, text, at } = action;
       return { ...state, sending: { key, text, at, run: null, error: null } };
@@ -70,7 +70,11 @@ export function changeChat(state: ChatState, action: Action): ChatState {
     case 'trouble':
       return { ...state, trouble: action.error };
     case 'forget':
-      return { ...state, trouble: null, runs: state.runs.map((run) => (run.run === action.run ? newRun(run.run) : run)) };
+      return {
+        ...state,
+        trouble: null,
+        runs: state.runs.map((run) => (run.run === action.run ? newRun(run.run) : run)),
+      };
   }
 }
 

@@ -20,9 +20,12 @@ export class FakeFeed {
   #open: Part[] = [];
   #step: { step: number; attempt: number } | null = null;
 
+  /** Says when a fact happened; by default facts are a millisecond apart. */
+  constructor(readonly now: () => number = () => 1_000 + this.log.length) {}
+
   record(...facts: Fact[]): void {
     for (const fact of facts) {
-      const body = { ...fact, at: 1_000 + this.log.length } as EventBody;
+      const body = { ...fact, at: this.now() } as EventBody;
       this.log.push(body);
       this.#close(body);
     }

@@ -89,7 +89,12 @@ describe('text', () => {
     start(feed);
     feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'once' });
     const state = fold(feed);
-    expect(feed.read(new Reader(0)).filter((frame) => frame.kind === 'event').reduce(applyFrame, state)).toEqual(state);
+    expect(
+      feed
+        .read(new Reader(0))
+        .filter((frame) => frame.kind === 'event')
+        .reduce(applyFrame, state),
+    ).toEqual(state);
   });
 });
 

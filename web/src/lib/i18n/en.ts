@@ -86,7 +86,7 @@ export const en = {
     discard: 'Discard',
     askAgain: 'Ask again',
     busyElsewhere: 'This conversation is at work already, perhaps in another window. Its answer follows here.',
-    unknownModel: 'Choose another model above the message box and send again.',
+    unknownModel: 'Choose another model at the top of the page and send again.',
     model: 'Model',
     agent: 'Agent',
     defaultModel: 'Default',
@@ -147,7 +147,8 @@ export const en = {
   },
 
   browserCode: {
-    title: 'JavaScript for your browser',
+    name: 'JavaScript in your browser',
+    title: 'May this run in your browser?',
     explanation: 'It runs in a sealed frame: no network, no cookies, no access to this page, five seconds at most.',
     run: 'Run',
     decline: 'Don’t run',

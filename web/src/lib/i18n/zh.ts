@@ -86,7 +86,7 @@ export const zh: Strings = {
     discard: '放弃',
     askAgain: '再问一次',
     busyElsewhere: '这个对话正在进行，可能是在另一个窗口里。它的回答会显示在这里。',
-    unknownModel: '请在输入框上方换一个模型，然后重新发送。',
+    unknownModel: '请在页面上方换一个模型，然后重新发送。',
     model: '模型',
     agent: '智能体',
     defaultModel: '默认',
@@ -147,7 +147,8 @@ export const zh: Strings = {
   },
 
   browserCode: {
-    title: '在你的浏览器里运行 JavaScript',
+    name: '浏览器里的 JavaScript',
+    title: '在你的浏览器里运行这段代码吗？',
     explanation: '代码在封闭的框架里运行：没有网络，没有 Cookie，碰不到这个页面，最多五秒。',
     run: '运行',
     decline: '不运行',

@@ -29,11 +29,12 @@ const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
 const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:([ \t]+)|$)/;
-const DEFINITION = /^ {0,3}\[([^\]^][^\]]{0,200})\]:[ \t]*<?([^\s>]{1,2000})>?(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^)]*\)))?[ \t]*$/;
+const DEFINITION =
+  /^ {0,3}\[([^\]^][^\]]{0,200})\]:[ \t]*<?([^\s>]{1,2000})>?(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^)]*\)))?[ \t]*$/;
 
 export function parseBlocks(lines: string[], context: Context, depth = 0): Placed[] {
   const blocks: Placed[] = [];
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     if (isBlank(lines[at])) {
       at += 1;
       continue;
@@ -190,7 +191,8 @@ function interruptsParagraph(line: string): boolean {
 
 /** Whether a line goes on with the paragraph above it although its container's mark is missing. */
 function continuesParagraph(above: string | undefined, line: string): boolean {
-  if (above === undefined || isBlank(above) || isBlank(line) || interruptsParagraph(line) || ITEM.test(line)) return false;
+  if (above === undefined || isBlank(above) || isBlank(line) || interruptsParagraph(line) || ITEM.test(line))
+    return false;
   return !FENCE.test(above) && !HEADING.test(above) && !RULE.test(above) && !above.startsWith('|');
 }
 

@@ -29,13 +29,25 @@ export function parseMarkdown(text: string, { previous = null, growing = false }
   if (previous !== null && text.startsWith(previous.text)) {
     // The last line may be half a line, which says nothing yet about the block it will belong to.
     const wholeLines = previous.text.lastIndexOf('\n') + 1;
-    const last = Math.max(0, previous.blocks.findLastIndex(({ start }) => start < wholeLines));
+    const last = Math.max(
+      0,
+      previous.blocks.findLastIndex(({ start }) => start < wholeLines),
+    );
     const read = parseFrom(text, previous.blocks[last]?.start ?? 0, previous.definitions, growing);
     if (read.found.size === 0) return { ...previous, text, blocks: keepSame(previous.blocks, last, read.blocks) };
   }
   const first = parseFrom(text, 0, new Map(), growing);
   if (first.found.size === 0) return { text, blocks: first.blocks, definitions: first.found };
   return { text, blocks: parseFrom(text, 0, first.found, growing).blocks, definitions: first.found };
+}
+
+/** Reads one text again and again while it grows. */
+export function growingReader(): (text: string, growing: boolean) => Document {
+  let previous: Document | null = null;
+  return (text, growing) => {
+    previous = parseMarkdown(text, { previous, growing });
+    return previous;
+  };
 }
 
 /** Puts the blocks read again behind the others; one that lies between the same two places as before is the same. */

@@ -277,8 +277,10 @@ function flanks(text: string, from: number, to: number, char: string): { opens: 
   const before = characterBefore(text, from);
   const after = to < text.length ? String.fromCodePoint(text.codePointAt(to) ?? 32) : '';
   const wide = WIDE.test(before) || WIDE.test(after);
-  const left = !SPACE.test(after) && (!PUNCTUATION.test(after) || SPACE.test(before) || PUNCTUATION.test(before) || wide);
-  const right = !SPACE.test(before) && (!PUNCTUATION.test(before) || SPACE.test(after) || PUNCTUATION.test(after) || wide);
+  const left =
+    !SPACE.test(after) && (!PUNCTUATION.test(after) || SPACE.test(before) || PUNCTUATION.test(before) || wide);
+  const right =
+    !SPACE.test(before) && (!PUNCTUATION.test(before) || SPACE.test(after) || PUNCTUATION.test(after) || wide);
   if (char !== '_') return { opens: left, closes: right };
   return { opens: left && (!right || PUNCTUATION.test(before)), closes: right && (!left || PUNCTUATION.test(after)) };
 }

@@ -4,7 +4,9 @@ import type { Block, Inline } from './tree';
 
 /** The document in a short notation, so that a test shows what is meant. */
 function shape(text: string): string {
-  return parseMarkdown(text).blocks.map(({ block }) => blockShape(block)).join(' ');
+  return parseMarkdown(text)
+    .blocks.map(({ block }) => blockShape(block))
+    .join(' ');
 }
 
 function blockShape(block: Block): string {
@@ -70,15 +72,31 @@ const CASES: [what: string, text: string, expected: string][] = [
   ['deleted text', '~~gone~~ but a~b and ~c~', 'p(<s gone> but a~b and ~c~)'],
   ['code', 'a `b **c**` and ``d ` e`` and `open', 'p(a `b **c**` and `d ` e` and `open)'],
   ['escapes and entities', '\\*a\\* &lt;b&gt; &#x4e2d; &unknown;', 'p(*a* <b> 中 &unknown;)'],
-  ['a formula stays as it is', 'so \\(a_1 * b_1 * c\\) and $$x_1$$', 'p(so math{\\(a_1 * b_1 * c\\)} and math{$$x_1$$})'],
+  [
+    'a formula stays as it is',
+    'so \\(a_1 * b_1 * c\\) and $$x_1$$',
+    'p(so math{\\(a_1 * b_1 * c\\)} and math{$$x_1$$})',
+  ],
   ['a price is no formula', 'from $5 to $10', 'p(from $5 to $10)'],
   ['a link', '[a *b*](https://x.org/y_(z) "t")', 'p(<a https://x.org/y_(z) a <i b>>)'],
   ['a link by name', '[a][X] and [x]\n\n[x]: https://x.org', 'p(<a https://x.org/ a> and <a https://x.org/ x>)'],
   ['brackets that are no link', '[a] and a[0] and [b](', 'p([a] and a[0] and [b]()'],
-  ['no link inside a link', '[a [b](https://b.org) c](https://c.org)', 'p([a <a https://b.org/ b> c](<a https://c.org/ https://c.org>))'],
-  ['a bare address ends before the sentence does', 'see https://x.org/a_(b). And (https://y.org)!', 'p(see <a https://x.org/a_(b) https://x.org/a_(b)>. And (<a https://y.org/ https://y.org>)!)'],
+  [
+    'no link inside a link',
+    '[a [b](https://b.org) c](https://c.org)',
+    'p([a <a https://b.org/ b> c](<a https://c.org/ https://c.org>))',
+  ],
+  [
+    'a bare address ends before the sentence does',
+    'see https://x.org/a_(b). And (https://y.org)!',
+    'p(see <a https://x.org/a_(b) https://x.org/a_(b)>. And (<a https://y.org/ https://y.org>)!)',
+  ],
   ['a bare address ends before Chinese', '见https://x.org/路径。', 'p(见<a https://x.org/ https://x.org/>路径。)'],
-  ['an address in angle brackets', '<https://x.org> <mailto:a@b.org>', 'p(<a https://x.org/ https://x.org> <a mailto:a@b.org a@b.org>)'],
+  [
+    'an address in angle brackets',
+    '<https://x.org> <mailto:a@b.org>',
+    'p(<a https://x.org/ https://x.org> <a mailto:a@b.org a@b.org>)',
+  ],
   ['an image is named, not shown', '![alt *x*](https://x.org/p.png)', 'p(<img https://x.org/p.png alt x>)'],
   ['tags are text, except the line break', 'a<br>b <b>c</b>', 'p(a⏎b <b>c</b>)'],
   ['headings', '# A\n### B ###\n#no', 'h1(A) h3(B) p(#no)'],

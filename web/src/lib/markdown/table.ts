@@ -41,7 +41,10 @@ function alignOf(cell: string): Align {
 
 /** Splits a row at its bars, except escaped ones and those inside code. */
 function cells(line: string): string[] {
-  const row = line.trim().replace(/^\|/, '').replace(/(?<!\\)\|$/, '');
+  const row = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '');
   const found: string[] = [];
   let cell = '';
   let inCode = false;

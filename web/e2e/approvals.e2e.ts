@@ -1,0 +1,177 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { answer, ask, card, finished, isMock, openAgain, openPage, shows } from './browser';
+
+const QUESTION = 'remember that the meeting is at nine';
+
+async function openQuestion(): Promise<Page> {
+  const page = await openPage();
+  await ask(page, QUESTION);
+  await shows(question(page));
+  return page;
+}
+
+function question(page: Page) {
+  return page.getByRole('region', { name: 'May save_note run?' });
+}
+
+/** Clicks once the decision may be taken; Playwright waits until the button is active. */
+async function click(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click();
+}
+
+describe('a call that changes something', () => {
+  test('runs when it is allowed, with exactly what was shown', async () => {
+    const page = await openQuestion();
+    await shows(question(page).getByText('"text": "the meeting is at nine"'));
+    await shows(page.getByText('An answer of yours is needed above'));
+    await click(page, 'Allow');
+    await finished(page);
+    await shows(page.getByText(/^Allowed by/));
+    await shows(answer(page).getByText(/Done\./));
+    await shows(card(page, /note: Done/i));
+  });
+
+  test('cannot be allowed in the first moment', async () => {
+    const page = await openPage();
+    await page.evaluate(() => {
+      // Remembers for every button whether it was active when it appeared.
+      const seen = window as unknown as { early: boolean[] };
+      seen.early = [];
+      new MutationObserver((changes) => {
+        for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+          const buttons = node instanceof HTMLElement ? [...node.querySelectorAll('button')] : [];
+          const allow = buttons.find((button) => button.textContent === 'Allow');
+          if (allow) seen.early.push(!allow.disabled);
+        }
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    await ask(page, QUESTION);
+    await click(page, 'Allow');
+    expect(await page.evaluate(() => (window as unknown as { early: boolean[] }).early)).toEqual([false]);
+    await finished(page);
+  });
+
+  test('runs with edited arguments, if they are JSON', async () => {
+    const page = await openQuestion();
+    await click(page, 'Edit & allow…');
+    const editor = page.getByRole('textbox', { name: /Arguments to send/ });
+    await editor.fill('{"text": ');
+    await shows(page.getByText(/This is not JSON/));
+    expect(await page.getByRole('button', { name: 'Allow as edited' }).isDisabled()).toBe(true);
+    await editor.fill('{"text": "the meeting is at ten"}');
+    await click(page, 'Allow as edited');
+    await finished(page);
+    await shows(page.getByText(/^Edited and allowed by/));
+  });
+
+  test('is refused with a reason that the model hears', async () => {
+    const page = await openQuestion();
+    await click(page, 'Reject…');
+    await page.getByRole('textbox', { name: /Reason/ }).fill('not today');
+    await click(page, 'Reject');
+    await finished(page);
+    await shows(card(page, /note: Refused/i));
+    await shows(
+      answer(page)
+        .getByText(/not today/)
+        .first(),
+    );
+  });
+
+  test('is answered by the person in its place', async () => {
+    const page = await openQuestion();
+    await click(page, 'Answer myself…');
+    await page.getByRole('textbox', { name: /What the model will be told/ }).fill('I wrote it down myself');
+    await click(page, 'Answer');
+    await finished(page);
+    await shows(
+      answer(page)
+        .getByText(/I wrote it down myself/)
+        .first(),
+    );
+  });
+
+  test('waits over a reload, and is counted in every window until it is answered in one', async () => {
+    const page = await openQuestion();
+    await page.reload();
+    await shows(question(page));
+    const second = await openAgain(page);
+    await shows(question(second));
+    await click(second, 'Allow');
+    await finished(page);
+    await shows(page.getByText(/^Allowed by/));
+    expect(await question(page).count()).toBe(0);
+  });
+});
+
+describe('the inbox', () => {
+  test('answers questions of conversations that are not open', async () => {
+    const page = await openQuestion();
+    await page.getByRole('button', { name: /New conversation/ }).click();
+    await page.getByRole('button', { name: /approvals? (?:is|are) waiting/ }).click();
+    const inbox = page.getByRole('dialog', { name: 'Waiting for you' });
+    await inbox.getByRole('button', { name: 'Allow', exact: true }).first().click();
+    await shows(inbox.getByText('Allowed by you'));
+    await inbox.getByRole('button', { name: 'Open the conversation' }).first().click();
+    await finished(page);
+    await shows(answer(page).getByText(/Done\./));
+  });
+});
+
+describe.runIf(isMock)('odd questions', () => {
+  test('several at once are answered in any order', async () => {
+    const page = await openPage();
+    await ask(page, 'two notes');
+    await shows(question(page).nth(1));
+    await question(page).nth(1).getByRole('button', { name: 'Allow', exact: true }).click();
+    await shows(page.getByText('Allowed by you'));
+    expect(await question(page).count()).toBe(1);
+    await question(page).getByRole('button', { name: 'Allow', exact: true }).click();
+    await finished(page);
+    expect(await card(page, /note: Done/i).count()).toBe(2);
+  });
+
+  test('a late answer learns who came first', async () => {
+    const page = await openQuestion();
+    // The other window answers while this one cannot hear of it.
+    await page.route('**/events', (route) => route.abort());
+    const approval = await page.evaluate(async () => {
+      const found = await fetch('/api/approvals?state=pending', { headers: { 'X-Helve-Page': '1' } });
+      const { approvals } = (await found.json()) as { approvals: { approval: string; tool: string }[] };
+      return approvals.at(-1)?.approval;
+    });
+    await fetch(`${new URL(page.url()).origin}/mock/cut`);
+    await fetch(`${new URL(page.url()).origin}/api/approvals/${approval}`, {
+      method: 'POST',
+      headers: { 'X-Helve-Page': '1', 'Content-Type': 'application/json' },
+      body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
+    });
+    await click(page, 'Allow');
+    await shows(page.getByText('Somebody else answered first. Rejected by mei'));
+    await page.unroute('**/events');
+    await finished(page);
+  });
+
+  test('nothing hides in the arguments, and nothing is cut off', async () => {
+    const page = await openPage();
+    await ask(page, 'tricky note');
+    await shows(question(page));
+    const shown = await question(page).getByRole('region', { name: 'Exactly this will be sent' }).innerText();
+    expect(shown).toContain('invoiceU+202Egpj.exe <img src=x onerror=alert(1)>U+200B');
+    expect(shown.split('\\n').length).toBe(301);
+    expect(shown).toContain('the end');
+    await click(page, 'Allow');
+    await finished(page);
+  });
+
+  test('an unknown outcome asks what became of it', async () => {
+    const page = await openPage();
+    await ask(page, 'cut off the mail');
+    await shows(card(page, /send_mail: Outcome unknown/));
+    await shows(page.getByRole('region', { name: 'Did send_mail happen?' }));
+    await click(page, 'It happened');
+    await finished(page);
+    await shows(answer(page).getByText(/a person says: happened/));
+  });
+});

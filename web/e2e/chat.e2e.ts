@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { answer, ask, card, finished, isMock, openAgain, openPage, shows, url } from './browser';
+
+describe('a question', () => {
+  test('is answered with a tool, and the card shows what it did', async () => {
+    const page = await openPage();
+    await ask(page, 'what is 12.5% of 3,480?');
+    await shows(card(page, /calculator: Done/i));
+    await finished(page);
+    await shows(answer(page).getByText('435', { exact: true }));
+    await card(page, /calculator: Done/i)
+      .getByRole('button')
+      .first()
+      .click();
+    await shows(page.getByRole('region', { name: 'Arguments' }).getByText('"12.5% of 3,480"'));
+    await shows(page.getByRole('region', { name: 'Result' }).getByText('435'));
+    await shows(page.getByText('What each stage decided'));
+    // What the model thought is there for whoever wants it.
+    expect(await page.getByText('the calculator is exact').count()).toBe(0);
+    await page.getByRole('button', { name: /Thought/ }).click();
+    await shows(page.getByText('the calculator is exact'));
+  });
+
+  test('with several parts is answered by calls that sit together', async () => {
+    const page = await openPage();
+    await ask(page, 'what time is it in Tokyo and in Paris, and what is 2^64?');
+    await finished(page);
+    await shows(page.getByText('3 calls at once'));
+    expect(await card(page, /time: Done/i).count()).toBe(2);
+    await shows(answer(page).getByText('18446744073709551616', { exact: true }));
+  });
+
+  test('is kept: a reload shows the same, and the card still tells everything', async () => {
+    const page = await openPage();
+    await ask(page, 'what is 12.5% of 3,480?');
+    await finished(page);
+    const before = await answer(page).innerText();
+    await page.reload();
+    await shows(answer(page));
+    expect(withoutDetails(await answer(page).innerText())).toBe(withoutDetails(before));
+    await card(page, /calculator: Done/i)
+      .getByRole('button')
+      .first()
+      .click();
+    await shows(page.getByText('What each stage decided'));
+  });
+});
+
+describe('JavaScript for the browser', () => {
+  test('runs by its button, and only by that', async () => {
+    const page = await openPage();
+    await ask(page, 'run `6 * 7` in my browser');
+    await shows(card(page, /JavaScript in your browser: Waiting for you/));
+    await shows(page.getByText('Something above is waiting for you'));
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await finished(page);
+    await shows(answer(page).getByText('42', { exact: true }));
+  });
+
+  test('does not run if it is not wanted', async () => {
+    const page = await openPage();
+    await ask(page, 'run `6 * 7` in my browser');
+    await page.getByRole('button', { name: 'Don’t run' }).click();
+    await finished(page);
+    await shows(card(page, /JavaScript in your browser: Failed/));
+    await shows(answer(page).getByText('the user declined to run it').first());
+  });
+
+  test('still waits after a reload', async () => {
+    const page = await openPage();
+    await ask(page, 'run `6 * 7` in my browser');
+    await shows(page.getByRole('button', { name: 'Run', exact: true }));
+    await page.reload();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await finished(page);
+    await shows(answer(page).getByText('42', { exact: true }));
+  });
+});
+
+describe('a stream', () => {
+  const QUESTION = isMock ? 'say it slowly' : 'hello';
+  const FIRST = isMock ? 'word3' : 'demo model';
+
+  test('goes on after a reload in its middle, and nothing is lost or doubled', async () => {
+    const page = await openPage();
+    await ask(page, QUESTION);
+    await shows(answer(page).getByText(FIRST));
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(1);
+    await page.reload();
+    await finished(page);
+    const seen = words(await answer(page).innerText());
+    // What is kept on the server is the measure.
+    await page.reload();
+    await finished(page);
+    expect(seen).toEqual(words(await answer(page).innerText()));
+    if (isMock) expect(seen.filter((word) => word.startsWith('word'))).toHaveLength(400);
+  });
+
+  test('is the same in a second window', async () => {
+    const page = await openPage();
+    await ask(page, QUESTION);
+    await shows(answer(page).getByText(FIRST));
+    const second = await openAgain(page);
+    await finished(second);
+    await finished(page);
+    expect(words(await answer(second).innerText())).toEqual(words(await answer(page).innerText()));
+  });
+
+  test.runIf(isMock)('survives cut connections and a server that goes away', async () => {
+    const page = await openPage();
+    await ask(page, QUESTION);
+    await shows(answer(page).getByText('word3'));
+    await fetch(`${url}/mock/cut`);
+    await shows(page.getByText('The connection is interrupted'));
+    await page.getByText('The connection is interrupted').waitFor({ state: 'detached' });
+    await fetch(`${url}/mock/restart?down=2500`);
+    await shows(page.getByText('Helve does not answer.'));
+    await page.getByText('Helve does not answer.').waitFor({ state: 'detached' });
+    await finished(page);
+    const all = words(await answer(page).innerText()).filter((word) => word.startsWith('word'));
+    expect(all).toEqual(Array.from({ length: 400 }, (_, n) => `word${n}`));
+  });
+
+  test('can be stopped', async () => {
+    const page = await openPage();
+    await ask(page, QUESTION);
+    await shows(answer(page).getByText(FIRST));
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await finished(page);
+    await shows(answer(page).getByText(/stopped this answer/));
+  });
+});
+
+describe('conversations', () => {
+  test('are listed, renamed, found by their address and deleted', async () => {
+    const page = await openPage();
+    await ask(page, 'what is 12.5% of 3,480?');
+    await finished(page);
+    expect(new URL(page.url()).pathname).toMatch(/^\/c\/.+/);
+    const list = page.getByRole('navigation', { name: 'Conversations' });
+    await list
+      .getByRole('button', { name: /Actions for/ })
+      .first()
+      .click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Sums');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await shows(list.getByRole('link', { name: 'Sums' }));
+    await page.getByRole('button', { name: /New conversation/ }).click();
+    expect(new URL(page.url()).pathname).toBe('/');
+    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+    await list.getByRole('link', { name: 'Sums' }).click();
+    await shows(answer(page).getByText('435', { exact: true }));
+    await list.getByRole('button', { name: /Actions for “Sums”/ }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await list.getByRole('link', { name: 'Sums' }).count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe('/');
+  });
+
+  test('that do not exist say so', async () => {
+    const page = await openPage('/c/0190163d-8694-739b-aea5-966c26f8ad91');
+    await shows(page.getByText('This conversation does not exist'));
+  });
+
+  test('are in a drawer where the screen is narrow', async () => {
+    const page = await openPage('/', { viewport: { width: 360, height: 700 } });
+    await ask(page, 'what is 12.5% of 3,480?');
+    await finished(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    await page.getByRole('button', { name: 'Open conversations' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Conversations' });
+    await drawer.getByRole('button', { name: /New conversation/ }).click();
+    await drawer.waitFor({ state: 'detached' });
+    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+  });
+});
+
+describe('what goes wrong', () => {
+  test.runIf(isMock)('with a message is said beside it, with a way on', async () => {
+    const page = await openPage();
+    await page.getByRole('button', { name: /Model/ }).click();
+    await shows(page.getByRole('menuitemradio', { name: /volcano.*set ARK_API_KEY/ }));
+    await page.getByRole('menuitemradio', { name: 'no-such-model' }).click();
+    await ask(page, 'what is 12.5% of 3,480?');
+    await shows(page.getByText('there is no model `no-such-model`'));
+    await page.getByRole('button', { name: /Model/ }).click();
+    await page.getByRole('menuitemradio', { name: 'demo' }).click();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await finished(page);
+    await shows(answer(page).getByText('435', { exact: true }));
+  });
+
+  test.runIf(isMock)('with an answer is said in its place', async () => {
+    const page = await openPage();
+    await ask(page, 'break down please');
+    await finished(page);
+    await shows(page.getByText('The answer could not be completed.'));
+    await shows(page.getByText('cannot be reached'));
+    await page.reload();
+    await shows(page.getByText('cannot be reached'));
+  });
+});
+
+test.runIf(isMock)('markdown made to do harm loads nothing and runs nothing', async () => {
+  const page = await openPage();
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await ask(page, 'hostile markdown');
+  await finished(page);
+  await shows(answer(page).getByText('The end of it.'));
+  await shows(answer(page).getByRole('link', { name: /leak canary\.example/ }));
+  expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+  expect(requests.filter((request) => request.includes('canary'))).toEqual([]);
+});
+
+function words(text: string): string[] {
+  return withoutDetails(text).split(/\s+/).filter(Boolean);
+}
+
+/** The text without the time it took to think, which only who was there can know. */
+function withoutDetails(text: string): string {
+  return text.replace(/Thought for \S+|Thoughts/, '');
+}

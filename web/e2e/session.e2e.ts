@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, ask, finished, isMock, openPage, shows } from './browser';
+import { type Mock, startMock } from './mock/server';
+
+describe.runIf(isMock)('a server with a token', () => {
+  let guarded: Mock;
+  beforeAll(async () => {
+    guarded = await startMock({ token: 'open-sesame' });
+  });
+  afterAll(() => guarded.close());
+
+  test('lets in who knows it, and nobody else', async () => {
+    const page = await openPage('/', { at: guarded.url });
+    await shows(page.getByRole('heading', { name: 'Sign in to Helve' }));
+    await page.getByRole('textbox', { name: 'Access token' }).fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await shows(page.getByText('This token is not accepted.'));
+    await page.getByRole('textbox', { name: 'Access token' }).fill('open-sesame');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await ask(page, 'what is 12.5% of 3,480?');
+    await finished(page);
+    await shows(answer(page).getByText('435', { exact: true }));
+    await page.reload();
+    await shows(answer(page).getByText('435', { exact: true }));
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await shows(page.getByRole('heading', { name: 'Sign in to Helve' }));
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+  });
+});

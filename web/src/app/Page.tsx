@@ -1,0 +1,117 @@
+import { useCallback, useEffect, useMemo } from 'react';
+import { getRun } from '@/api/runs';
+import type { Session } from '@/api/session';
+import { ApprovalCard } from '@/features/approvals/ApprovalCard';
+import { ApprovalInbox } from '@/features/approvals/ApprovalInbox';
+import { usePendingApprovals } from '@/features/approvals/use-pending-approvals';
+import { ChatView } from '@/features/chat/ChatView';
+import type { ApprovalViewProps } from '@/features/chat/chat-context';
+import { ModelPicker } from '@/features/chat/ModelPicker';
+import { useCatalog } from '@/features/chat/use-catalog';
+import { useChoice } from '@/features/chat/use-choice';
+import { ConversationList } from '@/features/conversations/ConversationList';
+import { useConversations } from '@/features/conversations/use-conversations';
+import { useSpeech } from '@/lib/i18n/locale';
+import { IconButton } from '@/ui/Button';
+import { useMediaQuery } from '@/ui/use-media-query';
+import { Layout } from './Layout';
+import { Settings } from './Settings';
+import { Sidebar } from './Sidebar';
+import { useChatSession } from './use-chat-session';
+import { useRoute } from './use-route';
+import { useShortcuts } from './use-shortcuts';
+
+interface Props {
+  session: Session;
+  onSignOut: () => void;
+}
+
+/** Joins the features: conversations at the side, one of them in the middle, approvals on top. */
+export function Page({ session, onSignOut }: Props) {
+  const { t } = useSpeech();
+  const [route, go] = useRoute();
+  const me = session.user ?? null;
+  const id = route.page === 'conversation' ? route.id : null;
+  const conversations = useConversations();
+  const pending = usePendingApprovals();
+  const catalog = useCatalog();
+  const choosing = useChoice(catalog);
+  const isNarrow = useMediaQuery('(max-width: 820px)');
+  const chat = useChatSession(id, {
+    onCreated: (created) => go({ page: 'conversation', id: created }, 'replace'),
+    onRun: conversations.refresh,
+    onApproval: pending.refresh,
+  });
+  const begin = useCallback(() => {
+    go({ page: 'new' });
+    document.getElementById('composer')?.focus();
+  }, [go]);
+  useShortcuts(begin);
+  useTitle(conversations.conversations.find((known) => known.id === id)?.title ?? null, pending.approvals.length);
+
+  const openRun = (run: string) => {
+    getRun(run).then(
+      ({ conversation }) => conversation && go({ page: 'conversation', id: conversation }),
+      () => {
+        // The card stays where it is and can be answered there.
+      },
+    );
+  };
+
+  const ApprovalView = useMemo(() => approvalView(me), [me]);
+
+  return (
+    <Layout
+      side={(close) => (
+        <Sidebar
+          user={me}
+          onClose={isNarrow ? close : null}
+          onNew={() => {
+            close();
+            begin();
+          }}
+          settings={<Settings onSignOut={session.needed ? onSignOut : null} />}
+        >
+          <ConversationList
+            conversations={conversations}
+            current={id}
+            onOpen={(opened) => {
+              close();
+              go({ page: 'conversation', id: opened });
+            }}
+            onRemoved={(removed) => removed === id && go({ page: 'new' }, 'replace')}
+          />
+        </Sidebar>
+      )}
+      picker={<ModelPicker catalog={catalog} choosing={choosing} />}
+      tools={
+        <>
+          <ApprovalInbox pending={pending} me={me} onOpenRun={openRun} />
+          {isNarrow && <IconButton icon="plus" label={t.conversations.start} onClick={begin} />}
+        </>
+      }
+    >
+      <ChatView
+        key={chat.key}
+        session={chat.session}
+        me={me}
+        choice={choosing.choice}
+        tools={catalog.tools}
+        ApprovalView={ApprovalView}
+      />
+    </Layout>
+  );
+}
+
+/** The approvals' card as the chat wants it; neither feature knows the other. */
+function approvalView(me: string | null) {
+  return function ApprovalView({ approval, isOpen }: ApprovalViewProps) {
+    return <ApprovalCard question={approval.question} me={me} settled={approval.settled} isOpen={isOpen} />;
+  };
+}
+
+function useTitle(conversation: string | null, waiting: number): void {
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${conversation ? `${conversation} · ` : ''}Helve`;
+  }, [conversation, waiting]);
+}

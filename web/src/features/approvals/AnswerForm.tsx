@@ -1,0 +1,85 @@
+import { type FormEvent, useState } from 'react';
+import type { Answer, Question } from '@/api/generated/events';
+import { useSpeech } from '@/lib/i18n/locale';
+import { layOutJson } from '@/lib/json-text';
+import { Button } from '@/ui/Button';
+import styles from './ApprovalCard.module.css';
+
+/** The answers that need words. */
+export type Form = 'edit' | 'reject' | 'respond';
+
+interface Props {
+  form: Form;
+  question: Question;
+  isReady: boolean;
+  onAnswer: (answer: Answer) => void;
+  onBack: () => void;
+}
+
+export function AnswerForm({ form, question, isReady, onAnswer, onBack }: Props) {
+  const { t } = useSpeech();
+  const [text, setText] = useState(() =>
+    form === 'edit' ? (layOutJson(question.arguments) ?? question.arguments) : '',
+  );
+  const complaint = form === 'edit' ? jsonComplaint(text) : null;
+  const isComplete = complaint === null && (form !== 'respond' || text.trim() !== '');
+  const labels = {
+    edit: [t.approvals.editLabel, t.approvals.editSubmit],
+    reject: [t.approvals.rejectLabel, t.approvals.rejectSubmit],
+    respond: [t.approvals.respondLabel, t.approvals.respondSubmit],
+  };
+  const [label, submit] = labels[form];
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    onAnswer(answerOf(form, text));
+  };
+  return (
+    <form className={styles.form} onSubmit={send}>
+      <label className={styles.label}>
+        {label}
+        <textarea
+          className={form === 'edit' ? `${styles.area} ${styles.mono}` : styles.area}
+          value={text}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus -- it was just asked for
+          autoFocus
+          spellCheck={form !== 'edit'}
+          aria-invalid={complaint !== null}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      {complaint !== null && (
+        <p className={styles.wrong} role="alert">
+          {t.approvals.editWrong(complaint)}
+        </p>
+      )}
+      <div className={styles.actions}>
+        <Button type="submit" look={form === 'reject' ? 'danger' : 'primary'} disabled={!isReady || !isComplete}>
+          {submit}
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          {t.app.cancel}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function answerOf(form: Form, text: string): Answer {
+  switch (form) {
+    case 'edit':
+      return { decision: 'approve', arguments: text };
+    case 'reject':
+      return text.trim() === '' ? { decision: 'reject' } : { decision: 'reject', reason: text.trim() };
+    case 'respond':
+      return { decision: 'respond', text };
+  }
+}
+
+function jsonComplaint(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,137 @@
+import { type ReactNode, useRef, useState } from 'react';
+import type { Answer, Question } from '@/api/generated/events';
+import { useSpeech } from '@/lib/i18n/locale';
+import { layOutJson } from '@/lib/json-text';
+import { formatDateTime } from '@/lib/time';
+import { Button } from '@/ui/Button';
+import { VisibleText } from '@/ui/Code';
+import { Icon } from '@/ui/Icon';
+import { Notice } from '@/ui/Notice';
+import { Pane } from '@/ui/Pane';
+import { AnswerForm, type Form } from './AnswerForm';
+import styles from './ApprovalCard.module.css';
+import { SettledLine } from './SettledLine';
+import { type Settled, useAnswer } from './use-answer';
+import { useDwell } from './use-dwell';
+
+interface Props {
+  question: Question;
+  me: string | null;
+  /** How it was settled, as the run or the server tells. */
+  settled: Settled | null;
+  /** Whether it can still be answered. */
+  isOpen: boolean;
+  onSettled?: () => void;
+}
+
+/** A question to a person: what would happen, exactly, and the ways to answer. */
+export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props) {
+  const { t } = useSpeech();
+  const [answering, answer] = useAnswer(question.approval, onSettled);
+  const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
+  const isLate = answering.at === 'settled' && !answering.isOurs;
+  if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
+  if (!isOpen) return <p className={styles.settled}>{t.approvals.withdrawn}</p>;
+  const isOutcome = question.kind === 'outcome';
+  return (
+    <section
+      className={styles.card}
+      aria-label={isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}
+    >
+      <h3 className={styles.title}>
+        <Icon name={isOutcome ? 'question' : 'shield'} />
+        <span>{isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}</span>
+      </h3>
+      <Facts question={question} />
+      <Arguments title={isOutcome ? t.approvals.sent : t.approvals.sends} text={question.arguments} />
+      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
+      <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
+    </section>
+  );
+}
+
+function Facts({ question }: { question: Question }) {
+  const { t, tag } = useSpeech();
+  return (
+    <div className={styles.facts}>
+      {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
+      <p className={styles.because}>
+        <VisibleText text={question.because} />
+      </p>
+      <p className={styles.small}>
+        {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
+      </p>
+    </div>
+  );
+}
+
+/** Exactly what the server will send: whole, however long, and with nothing hidden in it. */
+function Arguments({ title, text }: { title: string; text: string }) {
+  return (
+    <Pane title={title} text={text}>
+      <VisibleText text={layOutJson(text) ?? text} />
+    </Pane>
+  );
+}
+
+interface DecisionProps {
+  question: Question;
+  isBusy: boolean;
+  onAnswer: (answer: Answer) => void;
+}
+
+function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
+  const { t } = useSpeech();
+  const ref = useRef<HTMLDivElement>(null);
+  const isReady = useDwell(ref) && !isBusy;
+  const [form, setForm] = useState<Form | null>(null);
+  if (form !== null) {
+    return (
+      <div ref={ref}>
+        <AnswerForm
+          form={form}
+          question={question}
+          isReady={isReady}
+          onAnswer={onAnswer}
+          onBack={() => setForm(null)}
+        />
+      </div>
+    );
+  }
+  return (
+    <div ref={ref} className={styles.actions}>
+      {question.kind === 'outcome' ? (
+        <>
+          <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'happened' })}>
+            {t.approvals.happened}
+          </Button>
+          <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'did_not_happen' })}>
+            {t.approvals.didNotHappen}
+          </Button>
+          <Button
+            disabled={!isReady}
+            look="danger"
+            onClick={() => onAnswer({ decision: 'outcome', answer: 'run_again' })}
+          >
+            {t.approvals.runAgain}
+          </Button>
+        </>
+      ) : (
+        <>
+          <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
+            {t.approvals.allow}
+          </Button>
+          <Button disabled={!isReady} onClick={() => setForm('edit')}>
+            {t.approvals.edit}
+          </Button>
+          <Button disabled={!isReady} onClick={() => setForm('reject')}>
+            {t.approvals.reject}
+          </Button>
+          <Button disabled={!isReady} look="quiet" onClick={() => setForm('respond')}>
+            {t.approvals.respond}
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}

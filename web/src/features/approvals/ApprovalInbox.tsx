@@ -1,0 +1,62 @@
+import { useState } from 'react';
+import type { Approval } from '@/api/approvals';
+import type { RunId } from '@/api/generated/events';
+import { useSpeech } from '@/lib/i18n/locale';
+import { Button } from '@/ui/Button';
+import { Dialog } from '@/ui/Dialog';
+import { Icon } from '@/ui/Icon';
+import { ApprovalCard } from './ApprovalCard';
+import styles from './ApprovalInbox.module.css';
+import type { PendingApprovals } from './use-pending-approvals';
+
+interface Props {
+  pending: PendingApprovals;
+  me: string | null;
+  onOpenRun: (run: RunId) => void;
+}
+
+/** How many questions are open anywhere, and a place to answer them all. */
+export function ApprovalInbox({ pending, me, onOpenRun }: Props) {
+  const { t } = useSpeech();
+  const [shown, setShown] = useState<Approval[] | null>(null);
+  const count = pending.approvals.length;
+  const label = t.approvals.badge(count);
+  return (
+    <>
+      {count > 0 && (
+        // What is shown stays as it is while somebody reads it: a card that moves would get a click meant for another.
+        <button
+          type="button"
+          className={styles.badge}
+          aria-label={label}
+          title={label}
+          onClick={() => setShown(pending.approvals)}
+        >
+          <Icon name="shield" size={16} />
+          {count}
+        </button>
+      )}
+      {shown !== null && (
+        <Dialog title={t.approvals.inbox} onClose={() => setShown(null)}>
+          <div className={styles.list}>
+            {shown.map((approval) => (
+              <div key={approval.approval} className={styles.entry}>
+                <ApprovalCard question={approval} me={me} settled={null} isOpen onSettled={pending.refresh} />
+                <Button
+                  size="small"
+                  look="quiet"
+                  onClick={() => {
+                    setShown(null);
+                    onOpenRun(approval.run);
+                  }}
+                >
+                  {t.approvals.open}
+                </Button>
+              </div>
+            ))}
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+import type { Answer } from '@/api/generated/events';
+import type { Strings } from '@/lib/i18n/en';
+import { useSpeech } from '@/lib/i18n/locale';
+import { Icon } from '@/ui/Icon';
+import styles from './ApprovalCard.module.css';
+import type { Settled } from './use-answer';
+
+interface Props {
+  settled: Settled;
+  me: string | null;
+  /** Whether somebody here answered after it was settled. */
+  isLate: boolean;
+}
+
+/** How a question was settled, in a line. */
+export function SettledLine({ settled, me, isLate }: Props) {
+  const { t } = useSpeech();
+  const { answer, by } = settled;
+  const who = by === null || by === me ? t.approvals.you : by;
+  const isNo = answer.decision === 'reject' || answer.decision === 'expire';
+  const reason = answer.decision === 'reject' ? answer.reason : undefined;
+  const line = [isLate ? t.approvals.firstAnswer : '', settledWords(answer, who, t)].filter(Boolean).join(' ');
+  return (
+    <p className={styles.settled} role="status">
+      <Icon name={isNo ? 'block' : 'check'} size={15} />
+      {reason ? `${line}: ${reason}` : line}
+    </p>
+  );
+}
+
+function settledWords(answer: Answer, by: string, { approvals: { settled } }: Strings): string {
+  switch (answer.decision) {
+    case 'approve':
+      return answer.arguments ? settled.edited(by) : settled.approve(by);
+    case 'reject':
+      return settled.reject(by);
+    case 'respond':
+      return settled.respond(by);
+    case 'outcome':
+      return settled[answer.answer](by);
+    case 'expire':
+      return settled.expire;
+  }
+}

@@ -1,0 +1,101 @@
+import { type AppendMessage, AssistantRuntimeProvider, useExternalStoreRuntime } from '@assistant-ui/react';
+import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
+import type { Tool } from '@/api/catalog';
+import { useSpeech } from '@/lib/i18n/locale';
+import { Announcer } from '@/ui/Announcer';
+import { type ApprovalViewProps, ChatContext } from './chat-context';
+import type { ChatSession, Choice } from './chat-session';
+import { type ChatState, activeRun, entriesOf } from './chat-state';
+import { BROWSER_JS_EVAL } from './client-tools';
+import { Composer } from './Composer';
+import { Thread } from './Thread';
+import { toThreadMessage } from './thread-messages';
+
+interface Props {
+  session: ChatSession;
+  me: string | null;
+  choice: Choice;
+  tools: Tool[];
+  ApprovalView: ComponentType<ApprovalViewProps>;
+}
+
+/** One conversation: its thread and the place to write. */
+export function ChatView({ session, me, choice, tools, ApprovalView }: Props) {
+  const state = useSyncExternalStore(session.subscribe, session.getState);
+  const entries = useMemo(() => entriesOf(state), [state]);
+  const active = activeRun(state);
+  const { t } = useSpeech();
+  const isSending = state.sending !== null && state.sending.error === null;
+  useRefreshOnReturn(session);
+
+  const runtime = useExternalStoreRuntime({
+    messages: entries,
+    convertMessage: toThreadMessage,
+    isRunning: active !== null || isSending,
+    isSendDisabled: state.history.status !== 'ready' || isSending,
+    onNew: async (message) => session.send(textOf(message), choice),
+    onCancel: () => session.cancel(),
+  });
+
+  const chat = useMemo(() => {
+    const titles = new Map(tools.map(({ name, title }) => [name, title ?? name]));
+    titles.set(BROWSER_JS_EVAL, t.browserCode.name);
+    return {
+      session,
+      me,
+      ApprovalView,
+      titleOf: (tool: string) => titles.get(tool) ?? tool,
+      ask: (text: string) => void session.send(text, choice),
+      sendAgain: () => void session.sendAgain(choice),
+    };
+  }, [session, me, choice, tools, ApprovalView, t]);
+
+  return (
+    <ChatContext value={chat}>
+      <AssistantRuntimeProvider runtime={runtime}>
+        <Thread state={state} isMoving={active !== null || isSending} />
+        <Composer state={state} active={active} />
+        <Announcer text={useAnnouncement(state)} />
+      </AssistantRuntimeProvider>
+    </ChatContext>
+  );
+}
+
+function textOf({ content }: AppendMessage): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Another window may have gone on meanwhile. */
+function useRefreshOnReturn(session: ChatSession): void {
+  useEffect(() => {
+    const refresh = () => {
+      if (document.visibilityState === 'visible') void session.refresh();
+    };
+    window.addEventListener('focus', refresh);
+    document.addEventListener('visibilitychange', refresh);
+    return () => {
+      window.removeEventListener('focus', refresh);
+      document.removeEventListener('visibilitychange', refresh);
+    };
+  }, [session]);
+}
+
+/** Streaming text is not read out piece by piece; what changed in the large is. */
+function useAnnouncement(state: ChatState): string {
+  const { t } = useSpeech();
+  const last = state.runs.at(-1);
+  if (last === undefined) return '';
+  switch (last.phase) {
+    case 'waiting_approval':
+    case 'needs_attention':
+      return t.chat.hintApproval;
+    case 'waiting_client':
+      return t.chat.hintClient;
+    case 'completed':
+      return t.chat.finished;
+    case 'running':
+      return t.chat.working;
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,109 @@
+import { ComposerPrimitive } from '@assistant-ui/react';
+import { useState } from 'react';
+import { useSpeech } from '@/lib/i18n/locale';
+import { Button } from '@/ui/Button';
+import { Icon } from '@/ui/Icon';
+import { Notice } from '@/ui/Notice';
+import type { RunState } from './run-state';
+import { useChat } from './chat-context';
+import type { ChatState } from './chat-state';
+import styles from './Composer.module.css';
+
+interface Props {
+  state: ChatState;
+  /** The run that is not over; while there is one nothing can be sent. */
+  active: RunState | null;
+}
+
+/** Where messages are written, sent and stopped, and where the page says how the connection is. */
+export function Composer({ state, active }: Props) {
+  const { t } = useSpeech();
+  return (
+    <div className={styles.dock}>
+      <div className={styles.area}>
+        <Connection state={state} isActive={active !== null} />
+        <ComposerPrimitive.Root className={styles.composer}>
+          <ComposerPrimitive.Input
+            id="composer"
+            className={styles.input}
+            aria-label={t.chat.message}
+            placeholder={t.chat.placeholder}
+            // oxlint-disable-next-line jsx-a11y/no-autofocus -- writing is what one comes here for
+            autoFocus={window.matchMedia('(pointer: fine)').matches}
+            cancelOnEscape={false}
+            maxRows={10}
+            rows={1}
+          />
+          {active === null ? (
+            <ComposerPrimitive.Send className={styles.round} aria-label={t.chat.send} title={t.chat.send}>
+              <Icon name="send" size={20} />
+            </ComposerPrimitive.Send>
+          ) : (
+            <StopButton key={active.run} />
+          )}
+        </ComposerPrimitive.Root>
+        <Hint active={active} />
+      </div>
+    </div>
+  );
+}
+
+function StopButton() {
+  const { t } = useSpeech();
+  const { session } = useChat();
+  const [isStopping, setStopping] = useState(false);
+  const stop = () => {
+    setStopping(true);
+    session.cancel().catch(() => setStopping(false));
+  };
+  const label = isStopping ? t.chat.stopping : t.chat.stop;
+  return (
+    <button
+      type="button"
+      className={`${styles.round} ${styles.stop}`}
+      aria-label={label}
+      title={label}
+      disabled={isStopping}
+      onClick={stop}
+    >
+      <Icon name="stop" size={18} />
+    </button>
+  );
+}
+
+function Hint({ active }: { active: RunState | null }) {
+  const { t } = useSpeech();
+  if (active === null) return <p className={`${styles.hint} ${styles.keys}`}>{t.chat.hintKeys}</p>;
+  switch (active.phase) {
+    case 'waiting_approval':
+    case 'needs_attention':
+      return <p className={`${styles.hint} ${styles.attention}`}>{t.chat.hintApproval}</p>;
+    case 'waiting_client':
+      return <p className={`${styles.hint} ${styles.attention}`}>{t.chat.hintClient}</p>;
+    default:
+      return <p className={styles.hint}>{t.chat.hintBusy}</p>;
+  }
+}
+
+function Connection({ state, isActive }: { state: ChatState; isActive: boolean }) {
+  const { t } = useSpeech();
+  const { session } = useChat();
+  if (state.trouble !== null) {
+    const again = (
+      <Button size="small" onClick={() => session.retry()}>
+        {t.app.retry}
+      </Button>
+    );
+    return (
+      <div className={styles.bar}>
+        <Notice tone="bad" title={t.app.wentWrong} detail={state.trouble.message} actions={again} />
+      </div>
+    );
+  }
+  if (state.link === 'live' || !isActive) return null;
+  return (
+    <div className={styles.bar}>
+      <Notice tone="warn" icon="offline" title={t.chat.lost} />
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { type ReactNode, memo, useId, useState } from 'react';
+import { useSpeech } from '@/lib/i18n/locale';
+import { formatDuration } from '@/lib/time';
+import { Icon, type IconName } from '@/ui/Icon';
+import { Spinner } from '@/ui/Spinner';
+import { BrowserCode } from './BrowserCode';
+import { type ShownState, isCached, isForBrowser, shownState, summaryOf, tookMs } from './call-view';
+import { useChat } from './chat-context';
+import type { CallPlace } from './thread-messages';
+import styles from './ToolCard.module.css';
+import { ToolDetails } from './ToolDetails';
+import { useWholeCall } from './use-whole-call';
+
+const ICONS: Record<ShownState, IconName | null> = {
+  writing: null,
+  requested: 'clock',
+  asked: 'shield',
+  delegated: 'play',
+  running: null,
+  done: 'check',
+  failed: 'alert',
+  refused: 'block',
+  unknown: 'question',
+  stopped: 'block',
+};
+
+/** One call: what it is and where it stands, and on demand everything about it. */
+export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) {
+  const { t } = useSpeech();
+  const { titleOf } = useChat();
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const call = useWholeCall(place, isOpen);
+  const state = shownState(place);
+  const name = titleOf(call.tool);
+  return (
+    <article className={`${styles.card} ${styles[state] ?? ''}`} aria-label={`${name}: ${t.tools.states[state]}`}>
+      <button
+        type="button"
+        className={styles.head}
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span className={styles.icon}>
+          <StateIcon name={ICONS[state]} />
+        </span>
+        <span className={styles.name}>{name}</span>
+        <span className={styles.summary}>{summaryOf(call)}</span>
+        <span className={styles.state}>
+          <StateWords call={call} state={state} />
+          <span className={isOpen ? `${styles.chevron} ${styles.open}` : styles.chevron}>
+            <Icon name="chevron" size={14} />
+          </span>
+        </span>
+      </button>
+      <Attention place={{ ...place, call }} />
+      {isOpen && (
+        <div id={id} className={styles.body}>
+          <ToolDetails call={call} />
+        </div>
+      )}
+    </article>
+  );
+});
+
+function StateIcon({ name }: { name: IconName | null }) {
+  return name === null ? <Spinner /> : <Icon name={name} size={17} />;
+}
+
+function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
+  const { t, tag } = useSpeech();
+  const took = state === 'done' ? tookMs(call) : null;
+  return (
+    <>
+      {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
+      {isCached(call) && (
+        <span className={styles.tag} title={t.tools.cachedHint}>
+          {t.tools.cached}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What a person has to do about the call, or to know at once. */
+function Attention({ place }: { place: CallPlace }): ReactNode {
+  const { ApprovalView } = useChat();
+  const { call, run, isOver } = place;
+  const { approval } = call;
+  const parts: ReactNode[] = [];
+  if (approval)
+    parts.push(<ApprovalView key="approval" approval={approval} isOpen={!isOver && approval.settled === null} />);
+  if (call.state === 'delegated' && isForBrowser(call) && !isOver && run !== null && call.call !== null) {
+    parts.push(<BrowserCode key="code" run={run} call={call.call} input={call.input} />);
+  }
+  if (call.failure) {
+    parts.push(
+      <p key="failure" className={styles.error}>
+        {call.failure.message}
+      </p>,
+    );
+  }
+  return parts.length === 0 ? null : <div className={styles.body}>{parts}</div>;
+}

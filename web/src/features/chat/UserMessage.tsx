@@ -1,0 +1,54 @@
+import { MessagePrimitive } from '@assistant-ui/react';
+import { ApiError } from '@/api/errors';
+import { type Strings } from '@/lib/i18n/en';
+import { useSpeech } from '@/lib/i18n/locale';
+import { Button } from '@/ui/Button';
+import { Notice } from '@/ui/Notice';
+import { useChat } from './chat-context';
+import styles from './Message.module.css';
+import { useEntry } from './use-entry';
+
+export function UserMessage() {
+  const { t } = useSpeech();
+  const { session, sendAgain } = useChat();
+  const entry = useEntry();
+  if (entry?.kind !== 'asked') return null;
+  const { text, error } = entry;
+  return (
+    <MessagePrimitive.Root className={styles.asked} role="article" aria-label={t.chat.you}>
+      <div
+        className={error ? `${styles.bubble} ${styles.unsent}` : styles.bubble}
+        lang={/\p{Script=Han}/u.test(text) ? 'zh' : undefined}
+      >
+        {text}
+      </div>
+      {error && (
+        <div className={styles.unsentNotice}>
+          <Notice
+            tone="bad"
+            title={t.chat.notSent}
+            detail={reasonOf(error, t)}
+            actions={
+              <>
+                <Button size="small" onClick={sendAgain}>
+                  {t.chat.sendAgain}
+                </Button>
+                <Button size="small" look="quiet" onClick={() => session.discard()}>
+                  {t.chat.discard}
+                </Button>
+              </>
+            }
+          />
+        </div>
+      )}
+    </MessagePrimitive.Root>
+  );
+}
+
+/** What the server said, and what to do about it where that is known. */
+function reasonOf(error: Error, t: Strings): string {
+  if (!(error instanceof ApiError)) return t.app.unreachable;
+  if (error.code === 'conversation_busy') return t.chat.busyElsewhere;
+  const hint = /model/.test(error.code) ? t.chat.unknownModel : '';
+  return [error.message, hint].filter(Boolean).join('\n');
+}

@@ -1,0 +1,36 @@
+// How a call is shown: which state, which words, how long it took.
+
+import type { CallPlace } from './thread-messages';
+import { BROWSER_JS_EVAL } from './client-tools';
+import { type Call, type CallState, isPending } from './run-state';
+import { firstString } from '@/lib/json-text';
+
+export type ShownState = CallState | 'stopped';
+
+/** A call that has not ended when its run has will never end. */
+export function shownState({ call, isOver }: CallPlace): ShownState {
+  return isOver && isPending(call) ? 'stopped' : call.state;
+}
+
+/** A line by which a person recognises the call. */
+export function summaryOf(call: Call): string {
+  const line = call.output?.title || firstString(call.input);
+  return line.replace(/\s+/g, ' ').trim();
+}
+
+/** How long it took; of what waits for a person that would say nothing about the tool. */
+export function tookMs(call: Call): number | null {
+  const { startedAt, endedAt } = call;
+  if (isForBrowser(call)) return null;
+  return startedAt !== null && endedAt !== null ? endedAt - startedAt : null;
+}
+
+/** Whether the result of an identical call was used. */
+export function isCached({ trail }: Call): boolean {
+  return trail.some((stage) => stage.stage === 'cache' && stage.found !== 'miss');
+}
+
+/** Whether the page itself has to run it. */
+export function isForBrowser(call: Call): boolean {
+  return call.tool === BROWSER_JS_EVAL;
+}

@@ -1,0 +1,31 @@
+import { type ComponentType, createContext, useContext } from 'react';
+import type { Approval } from './run-state';
+import type { ChatSession } from './chat-session';
+
+/** What the thread needs from around it. */
+export interface Chat {
+  session: ChatSession;
+  /** The person's own name, if there is one. */
+  me: string | null;
+  /** A tool's title for people, by its name. */
+  titleOf: (tool: string) => string;
+  /** Draws the question about a call; another feature knows how. */
+  ApprovalView: ComponentType<ApprovalViewProps>;
+  /** Sends a message as the composer would. */
+  ask: (text: string) => void;
+  sendAgain: () => void;
+}
+
+export interface ApprovalViewProps {
+  approval: Approval;
+  /** Whether it can still be answered. */
+  isOpen: boolean;
+}
+
+export const ChatContext = createContext<Chat | null>(null);
+
+export function useChat(): Chat {
+  const chat = useContext(ChatContext);
+  if (chat === null) throw new Error('there is no chat around this');
+  return chat;
+}

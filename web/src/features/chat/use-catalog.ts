@@ -1,0 +1,41 @@
+import { useEffect, useState } from 'react';
+import { type Agent, type Model, type Tool, listAgents, listModels, listTools } from '@/api/catalog';
+import { getReach, subscribeReach } from '@/api/reachability';
+
+/** What there is to choose from; empty until it is known. */
+export interface Catalog {
+  models: Model[];
+  defaultModel: string | null;
+  agents: Agent[];
+  tools: Tool[];
+}
+
+const NOTHING: Catalog = { models: [], defaultModel: null, agents: [], tools: [] };
+
+/** Reads the catalog, and reads it again when the server was away: it may have come back with another. */
+export function useCatalog(): Catalog {
+  const [catalog, setCatalog] = useState(NOTHING);
+  useEffect(() => {
+    let isCurrent = true;
+    const add = (part: Partial<Catalog>) => isCurrent && setCatalog((known) => ({ ...known, ...part }));
+    const load = () => {
+      // Each is of use without the others.
+      listModels().then(({ models, default: chosen }) => add({ models, defaultModel: chosen ?? null }), ignore);
+      listAgents().then((agents) => add({ agents }), ignore);
+      listTools().then((tools) => add({ tools }), ignore);
+    };
+    load();
+    const unsubscribe = subscribeReach(() => {
+      if (getReach() === 'up') load();
+    });
+    return () => {
+      isCurrent = false;
+      unsubscribe();
+    };
+  }, []);
+  return catalog;
+}
+
+function ignore(): void {
+  // Without a list the server's own choice is used.
+}

@@ -1,0 +1,30 @@
+import type { Stage } from '@/api/generated/events';
+import { formatBytes } from '@/lib/bytes';
+import { useSpeech } from '@/lib/i18n/locale';
+import { formatDuration } from '@/lib/time';
+
+/** Says what a stage of the pipeline decided. */
+export function useTrailWords(): (stage: Stage) => string {
+  const { t, tag } = useSpeech();
+  const words = t.tools.stage;
+  return (stage) => {
+    switch (stage.stage) {
+      case 'resolve':
+        return stage.repaired_from ? words.repaired(stage.repaired_from, stage.tool) : stage.tool;
+      case 'check':
+        return stage.problem ?? words.checkOk;
+      case 'judge':
+        return [stage.verdict, stage.rule].filter(Boolean).join(' · ');
+      case 'cache':
+        return stage.found;
+      case 'limit':
+        return stage.refused ?? (stage.waited_ms > 0 ? words.waited(formatDuration(stage.waited_ms, tag)) : words.free);
+      case 'breaker':
+        return stage.state;
+      case 'run':
+        return words.ran(stage.attempt, formatDuration(stage.ms, tag));
+      case 'bound':
+        return words.bytes(formatBytes(stage.kept_bytes, tag), formatBytes(stage.whole_bytes, tag));
+    }
+  };
+}

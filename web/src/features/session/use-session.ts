@@ -1,0 +1,41 @@
+import { useCallback, useEffect, useState } from 'react';
+import { onUnauthorized } from '@/api/client';
+import { type Session, getSession, signOut } from '@/api/session';
+import { getReach, subscribeReach } from '@/api/reachability';
+
+export type SessionState =
+  { status: 'unknown' } | { status: 'unreachable' } | { status: 'signed-out' } | { status: 'ready'; session: Session };
+
+export interface SessionControl {
+  state: SessionState;
+  refresh: () => void;
+  leave: () => void;
+}
+
+/** Who is here. Asked at the start, when the server comes back, and when it no longer knows us. */
+export function useSession(): SessionControl {
+  const [state, setState] = useState<SessionState>({ status: 'unknown' });
+  const refresh = useCallback(() => {
+    getSession().then(
+      (session) =>
+        setState(session.needed && !session.signed_in ? { status: 'signed-out' } : { status: 'ready', session }),
+      // Somebody at work keeps the page; only who has nothing yet is told.
+      () => setState((known) => (known.status === 'unknown' ? { status: 'unreachable' } : known)),
+    );
+  }, []);
+  useEffect(() => {
+    refresh();
+    const unsubscribe = subscribeReach(() => {
+      if (getReach() === 'up') refresh();
+    });
+    const unlisten = onUnauthorized(() => setState({ status: 'signed-out' }));
+    return () => {
+      unsubscribe();
+      unlisten();
+    };
+  }, [refresh]);
+  const leave = useCallback(() => {
+    signOut().then(refresh, refresh);
+  }, [refresh]);
+  return { state, refresh, leave };
+}

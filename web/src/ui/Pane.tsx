@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+import { CopyButton } from './CopyButton';
+import styles from './Pane.module.css';
+
+interface Props {
+  title: string;
+  /** What is copied: the text without its form. */
+  text: string;
+  children: ReactNode;
+}
+
+/** Preformatted text of any length: it scrolls, and can be copied. */
+export function Pane({ title, text, children }: Props) {
+  return (
+    <section className={styles.pane} aria-label={title}>
+      <div className={styles.head}>
+        <span>{title}</span>
+        <CopyButton text={text} />
+      </div>
+      {/* It scrolls, so it must be reachable by the keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre className={styles.body} tabIndex={0}>
+        {children}
+      </pre>
+    </section>
+  );
+}
