@@ -139,9 +139,15 @@ impl Shelves {
             return Err(fenced);
         }
         // A batch sent again may begin with events that its first try has kept.
-        let kept = |recorded: &&Arc<Recorded>| shelf.log.iter().any(|held| *held == ***recorded);
-        let known = batch.events.iter().take_while(kept).count();
-        let new = &batch.events[known..];
+        let known = batch.events.partition_point(|recorded| recorded.event.seq <= shelf.record.last_seq);
+        let (known, new) = batch.events.split_at(known);
+        let place = |recorded: &Recorded| usize::try_from(recorded.event.seq - 1).ok();
+        let is_kept = |recorded: &Arc<Recorded>| {
+            place(recorded).and_then(|at| shelf.log.get(at)).is_some_and(|held| *held == **recorded)
+        };
+        if !known.iter().all(is_kept) {
+            return Err(fenced);
+        }
         if new.first().is_some_and(|first| first.event.seq != shelf.record.last_seq + 1) {
             return Err(fenced);
         }

@@ -17,6 +17,7 @@ use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::World;
 
 use crate::config::{Config, Source};
+use crate::nearby::Nearby;
 
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,7 @@ pub struct Assembly {
     pub store: Arc<dyn Store>,
     pub runtime: Runtime,
     pub models: Vec<Arc<HttpModel>>,
+    pub(crate) nearby: Nearby,
 }
 
 /// One TLS provider for the whole process.
@@ -85,7 +87,7 @@ pub fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
-    Ok(Assembly { store, runtime, models: over_http })
+    Ok(Assembly { store, runtime, models: over_http, nearby: Nearby::default() })
 }
 
 /// Tools that the file names and nobody knows are a slip worth telling.
@@ -150,10 +152,11 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
-    let models = assembly.models.clone();
+    let (models, nearby) = (assembly.models.clone(), assembly.nearby.clone());
     let problems = move |name: &str| {
         let model = models.iter().find(|model| model.name() == name)?;
-        model.missing_key().map(|variable| format!("set the environment variable {variable}"))
+        let key = model.missing_key().map(|variable| format!("set the environment variable {variable}"));
+        key.or_else(|| nearby.problem(name))
     };
     Ok(App::new(assembly.runtime.clone(), access, Box::new(problems)))
 }

@@ -16,7 +16,7 @@ use crate::config::{Config, Environment, Overrides};
 
 /// A self-hosted tool-calling runtime for AI agents.
 #[derive(Debug, Parser)]
-#[command(name = "helve", version, about, max_term_width = 100)]
+#[command(name = "helve", version, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -40,10 +40,10 @@ enum Command {
 #[derive(Debug, Clone, Default, Args)]
 pub struct Common {
     /// The configuration file [default: helve.toml, if it is there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
     /// The directory in which everything is kept [default: ~/.local/share/helve]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
 }
 

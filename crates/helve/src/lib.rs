@@ -7,3 +7,4 @@
 pub mod assemble;
 pub mod commands;
 pub mod config;
+mod nearby;

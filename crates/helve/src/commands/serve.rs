@@ -11,8 +11,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{Common, start_logging};
-use crate::assemble::{Assembly, DRAIN, Extras, Hold, application, assemble};
+use crate::assemble::{Assembly, DRAIN, Extras, Hold, application, assemble, install_tls};
 use crate::config::Config;
+use crate::nearby::choose_ollama_model;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
 const TOKENS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -27,13 +28,17 @@ pub(crate) struct ServeArgs {
 }
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    let config = args.common.load(args.listen.clone())?;
+    let mut config = args.common.load(args.listen.clone())?;
     start_logging(&config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("the runtime cannot be started")?;
-    runtime.block_on(serve(&config, &World::real(), vec![]))?;
+    install_tls();
+    runtime.block_on(async {
+        choose_ollama_model(&mut config).await;
+        serve(&config, &World::real(), vec![]).await
+    })?;
     // Threads that still block, such as a last read, are not waited for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
@@ -68,6 +73,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     if taken_up > 0 {
         tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
     }
+    assembly.nearby.look(&assembly.models).await;
     app.set_ready();
     println!("listening on http://{address}");
     let watch = watch(&assembly, &app, &stop);
@@ -99,6 +105,7 @@ async fn other_loopback(address: SocketAddr) -> Option<TcpListener> {
 /// What goes on beside the requests.
 fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::task::JoinHandle<()> {
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
+    let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
     tokio::spawn(async move {
         let tokens = async {
             loop {
@@ -111,6 +118,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
         tokio::select! {
             () = runtime.keep_watch() => {}
             () = tokens => {}
+            () = nearby.keep_looking(&models) => {}
             () = stop.cancelled() => {}
         }
     })

@@ -77,7 +77,8 @@ const KNOWN: &[Known] = &[
         name: "local",
         vendor: "ollama",
         model_env: "OLLAMA_MODEL",
-        model: "llama3.2",
+        // Whatever it has; see `nearby`.
+        model: "",
         url_env: Some("OLLAMA_API_URL"),
         always: true,
     },
