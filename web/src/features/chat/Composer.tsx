@@ -13,10 +13,12 @@ interface Props {
   state: ChatState;
   /** The run that is not over; while there is one nothing can be sent. */
   active: RunState | null;
+  /** Whether a message is on its way and its run is not known yet. */
+  isSending: boolean;
 }
 
 /** Where messages are written, sent and stopped, and where the page says how the connection is. */
-export function Composer({ state, active }: Props) {
+export function Composer({ state, active, isSending }: Props) {
   const { t } = useSpeech();
   return (
     <div className={styles.dock}>
@@ -34,21 +36,21 @@ export function Composer({ state, active }: Props) {
             maxRows={10}
             rows={1}
           />
-          {active === null ? (
+          {active === null && !isSending ? (
             <ComposerPrimitive.Send className={styles.round} aria-label={t.chat.send} title={t.chat.send}>
               <Icon name="send" size={20} />
             </ComposerPrimitive.Send>
           ) : (
-            <StopButton key={active.run} />
+            <StopButton key={active?.run} isReady={active !== null} />
           )}
         </ComposerPrimitive.Root>
-        <Hint active={active} />
+        <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
       </div>
     </div>
   );
 }
 
-function StopButton() {
+function StopButton({ isReady }: { isReady: boolean }) {
   const { t } = useSpeech();
   const { session } = useChat();
   const [isStopping, setStopping] = useState(false);
@@ -63,7 +65,7 @@ function StopButton() {
       className={`${styles.round} ${styles.stop}`}
       aria-label={label}
       title={label}
-      disabled={isStopping}
+      disabled={isStopping || !isReady}
       onClick={stop}
     >
       <Icon name="stop" size={18} />
@@ -71,10 +73,10 @@ function StopButton() {
   );
 }
 
-function Hint({ active }: { active: RunState | null }) {
+function Hint({ phase }: { phase: RunState['phase'] | null }) {
   const { t } = useSpeech();
-  if (active === null) return <p className={`${styles.hint} ${styles.keys}`}>{t.chat.hintKeys}</p>;
-  switch (active.phase) {
+  if (phase === null) return <p className={`${styles.hint} ${styles.keys}`}>{t.chat.hintKeys}</p>;
+  switch (phase) {
     case 'waiting_approval':
     case 'needs_attention':
       return <p className={`${styles.hint} ${styles.attention}`}>{t.chat.hintApproval}</p>;

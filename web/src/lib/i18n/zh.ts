@@ -57,7 +57,7 @@ export const zh: Strings = {
     greeting: '今天想做点什么？',
     introduction: 'Helve 让模型使用工具。每次调用都看得见，重要的事都要经过你。',
     suggestions: [
-      { title: '精确计算', text: '3480 的 12.5% 是多少？' },
+      { title: '精确计算', text: '3480 × 12.5% 是多少？' },
       { title: '几件事同时做', text: '东京和巴黎现在几点？' },
       { title: '在浏览器里运行代码', text: '在浏览器里运行 `[..."helve"].reverse().join("")`' },
       { title: '先问过你', text: '记住：明天九点开会' },
