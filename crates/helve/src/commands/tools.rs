@@ -71,7 +71,7 @@ fn list(assembly: &Assembly, as_json: bool) -> anyhow::Result<ExitCode> {
     for tool in tools {
         let spec = tool.spec();
         let effect = json!(spec.effect);
-        let first = spec.description.lines().next().unwrap_or_default();
+        let first = spec.description.split_inclusive(". ").next().unwrap_or_default().trim();
         let off = if tool.is_enabled() { "" } else { " (off)" };
         println!("{:width$}  {:14}  {first}{off}", spec.name, effect.as_str().unwrap_or_default());
     }

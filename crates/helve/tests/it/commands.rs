@@ -1,0 +1,124 @@
+//! The commands that do one thing and end.
+
+use serde_json::{Value, json};
+
+use crate::{err, out, run, scratch};
+
+#[test]
+fn parse_prints_the_calls_found_in_a_text() {
+    let text = "Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n</tool_call>";
+    let output = run(&["parse"], text);
+    let found: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(
+        found,
+        json!({
+            "content": "Let me see.\n", "reasoning": "", "dialect": "hermes", "complete": true,
+            "calls": [{"name": "f", "arguments": {"x": 1}}]
+        })
+    );
+}
+
+#[test]
+fn parse_reads_lines_in_order_and_the_size_of_pieces_changes_nothing() {
+    let lines = [
+        json!({"id": "a", "text": "<think>hm</think>Hello"}),
+        json!({"id": 2, "text": "{\"tool\": \"look\", \"q\": \"x\"}", "tools": [{"name": "look"}]}),
+        json!({"id": 3, "text": "so it is</think>yes", "reasoning_open": true}),
+        json!({"id": 4, "text": "<tool_call>{\"name\": \"f\"}</tool_call>", "dialect": "json_bare"}),
+    ];
+    let input = lines.map(|line| line.to_string()).join("\n");
+    let whole = out(&run(&["parse", "--jsonl"], &input));
+    let found: Vec<Value> = whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        found.iter().map(|line| line["id"].clone()).collect::<Vec<_>>(),
+        [json!("a"), json!(2), json!(3), json!(4)]
+    );
+    assert_eq!((&found[0]["reasoning"], &found[0]["content"]), (&json!("hm"), &json!("Hello")));
+    assert_eq!(found[1]["calls"][0]["name"], "look");
+    assert_eq!(found[2]["reasoning"], "so it is");
+    assert_eq!(found[3]["calls"], json!([]));
+    for chunk in ["1", "2", "7"] {
+        assert_eq!(out(&run(&["parse", "--jsonl", "--chunk", chunk], &input)), whole, "in pieces of {chunk}");
+    }
+}
+
+#[test]
+fn parse_says_what_is_wrong_with_its_input() {
+    let broken = run(&["parse", "--jsonl"], "{\"text\": \"ok\"}\nnot json\n");
+    assert!(!broken.status.success());
+    assert!(err(&broken).starts_with("helve: line 2"), "{}", err(&broken));
+    let dialect = run(&["parse", "--dialect", "klingon"], "x");
+    assert!(err(&dialect).contains("`helve parse --dialect list`"), "{}", err(&dialect));
+    let list = run(&["parse", "--dialect", "list"], "");
+    assert!(out(&list).lines().any(|line| line == "hermes"), "{}", out(&list));
+}
+
+#[test]
+fn a_tool_is_called_from_the_command_line_and_the_call_is_on_record() {
+    let data = scratch();
+    let data = data.to_str().unwrap();
+    let called =
+        run(&["tools", "call", "calculator", r#"{"expression": "12.5% of 3,480"}"#, "--data", data], "");
+    assert_eq!(out(&called), "435\n", "{}", err(&called));
+    let wrong = run(&["tools", "call", "calculator", r#"{"expr": "1"}"#, "--data", data], "");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert_eq!(err(&wrong).lines().count(), 1, "{}", err(&wrong));
+    let unknown = run(&["tools", "call", "teleport", "{}", "--data", data], "");
+    assert!(err(&unknown).contains("there is no tool `teleport`"), "{}", err(&unknown));
+    let listed = out(&run(&["tools", "list", "--data", data], ""));
+    for name in ["calculator", "save_note", "search_web", "time"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+    let shown: Value =
+        serde_json::from_str(&out(&run(&["tools", "show", "time", "--data", data], ""))).unwrap();
+    assert_eq!(shown["effect"], "read");
+}
+
+#[test]
+fn a_token_is_shown_once_listed_without_its_secret_and_revoked() {
+    let data = scratch();
+    let data = data.to_str().unwrap();
+    let made = run(&["token", "create", "--user", "mei", "--admin", "--note", "laptop", "--data", data], "");
+    let token = out(&made).trim().to_owned();
+    let (id, secret) = token.split_once('.').unwrap();
+    let listed = out(&run(&["token", "list", "--data", data], ""));
+    assert!(listed.contains(id) && listed.contains("mei") && listed.contains("admin"), "{listed}");
+    assert!(!listed.contains(secret));
+    assert!(run(&["token", "revoke", id, "--data", data], "").status.success());
+    assert!(out(&run(&["token", "list", "--data", data], "")).contains("revoked"));
+    let nothing = run(&["token", "revoke", "hv_nothing", "--data", data], "");
+    assert!(err(&nothing).contains("`helve token list` shows the ids"), "{}", err(&nothing));
+    // Neither the secret nor the token stands in the database.
+    let file = std::fs::read(std::path::Path::new(data).join("helve.db")).unwrap();
+    assert!(!file.windows(secret.len()).any(|window| window == secret.as_bytes()));
+}
+
+#[test]
+fn doctor_says_what_to_do_about_each_problem() {
+    let data = scratch();
+    let fine = run(&["doctor", "--data", data.to_str().unwrap()], "");
+    let text = out(&fine);
+    for word in ["database", "model `demo`", "set ARK_API_KEY", "set TAVILY_API_KEY"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let file = data.join("wrong.toml");
+    std::fs::write(&file, "[server]\nlisen = 1\n").unwrap();
+    let wrong = run(&["doctor", "--config", file.to_str().unwrap()], "");
+    assert!(!wrong.status.success());
+    assert!(out(&wrong).contains("line 2 at `lisen`"), "{}", out(&wrong));
+}
+
+#[test]
+fn every_command_has_help() {
+    for command in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["parse", "--help"],
+        &["tools", "call", "--help"],
+        &["token", "create", "--help"],
+        &["doctor", "--help"],
+    ] {
+        let output = run(command, "");
+        assert!(output.status.success() && out(&output).contains("Usage:"), "{command:?}");
+    }
+}

@@ -1,0 +1,42 @@
+//! The binary as people meet it: arguments in, text and exit codes out.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod commands;
+mod serving;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A place of its own for each test.
+fn scratch() -> PathBuf {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap().keep()
+}
+
+/// The binary with nothing of this machine's environment but what it needs to run.
+fn helve() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_helve"));
+    command.env_clear().env("HOME", scratch()).current_dir(scratch());
+    command
+}
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    use std::io::Write;
+    let mut child = helve()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}

@@ -1,0 +1,143 @@
+//! The server as a process: it starts, says so, serves, stops, and starts again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::{err, helve, run, scratch};
+
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Served {
+    /// Starts on a free port and waits for the one line that says so.
+    fn start(data: &Path, more: &[(&str, &str)]) -> Self {
+        let mut child = helve()
+            .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
+            .envs(more.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// One request on a connection of its own; the answer as text.
+    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn stop(mut self) -> bool {
+        let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+        self.child.wait().unwrap().success()
+    }
+}
+
+const ASK: &str = r#"{"message": "what is 12.5% of 3,480?", "stream": false}"#;
+
+#[test]
+fn the_demo_model_answers_without_a_key_and_the_conversation_outlives_the_process() {
+    let data = scratch();
+    let first = Served::start(&data, &[]);
+    let answer = first.ask("POST", "/api/agent", "", ASK);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("12.5% of 3,480 = **435**"), "{answer}");
+    assert!(answer.contains(r#"{"name":"calculator","state":"done"}"#), "{answer}");
+    assert!(first.stop(), "told to stop, it ends well");
+
+    let second = Served::start(&data, &[]);
+    let listed = second.ask("GET", "/api/conversations", "", "");
+    assert!(listed.contains("what is 12.5% of 3,480?"), "{listed}");
+    assert!(second.ask("GET", "/readyz", "", "").contains(r#""ready":true"#));
+}
+
+#[test]
+fn a_second_server_on_the_same_data_is_told_who_holds_it() {
+    let data = scratch();
+    let first = Served::start(&data, &[]);
+    let second = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], "");
+    assert_eq!(second.status.code(), Some(1));
+    assert!(err(&second).contains(&format!("process {}", first.child.id())), "{}", err(&second));
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_a_token() {
+    let data = scratch();
+    let refused = run(&["serve", "--listen", "0.0.0.0:0", "--data", data.to_str().unwrap()], "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("helve token create"), "{}", err(&refused));
+}
+
+#[test]
+fn a_token_from_the_environment_is_wanted_by_every_request() {
+    let served = Served::start(&scratch(), &[("HELVE_TOKEN", "open-sesame")]);
+    assert!(served.ask("GET", "/api/models", "", "").starts_with("HTTP/1.1 401"));
+    let wrong = served.ask("GET", "/api/models", "Authorization: Bearer sesame\r\n", "");
+    assert!(wrong.starts_with("HTTP/1.1 401"), "{wrong}");
+    let right = served.ask("GET", "/api/models", "Authorization: Bearer open-sesame\r\n", "");
+    assert!(right.starts_with("HTTP/1.1 200"), "{right}");
+    assert!(served.ask("GET", "/healthz", "", "").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_model_without_its_key_or_its_server_says_so_and_the_run_is_over() {
+    let data = scratch();
+    std::fs::write(
+        data.join("helve.toml"),
+        "[[models]]\nname = \"gone\"\nprotocol = \"openai_chat\"\nmodel = \"m\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
+    )
+    .unwrap();
+    let config = data.join("helve.toml");
+    let served = Served::start(&data, &[("HELVE_CONFIG", config.to_str().unwrap())]);
+    let ask = |model: &str| {
+        let body = format!(r#"{{"message": "hi", "model": "{model}", "stream": false}}"#);
+        served.ask("POST", "/api/agent", "", &body)
+    };
+    let keyless = ask("volcano");
+    assert!(keyless.contains("set the environment variable ARK_API_KEY"), "{keyless}");
+    let gone = ask("gone");
+    assert!(gone.contains("the model server at 127.0.0.1:9 cannot be reached"), "{gone}");
+    assert!(gone.contains(r#""state":"failed""#), "{gone}");
+    let unknown = ask("gpt-9");
+    assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
+    // Nothing is left hanging, and the store is well.
+    let runs = served.ask("GET", "/api/runs", "", "");
+    assert_eq!(runs.matches(r#""state":"failed""#).count(), 2, "{runs}");
+    assert!(served.ask("GET", "/readyz", "", "").contains(r#""ready":true"#));
+}
+
+#[test]
+fn a_wrong_configuration_names_the_line_and_the_key() {
+    let dir = scratch();
+    let file = dir.join("helve.toml");
+    std::fs::write(&file, "[server]\nlisten = \"127.0.0.1:0\"\n\n[[agents]]\nname = \"a\"\nmax_step = 3\n")
+        .unwrap();
+    let refused = run(&["serve", "--config", file.to_str().unwrap()], "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("line 6 at `max_step`: unknown field `max_step`"), "{}", err(&refused));
+}
