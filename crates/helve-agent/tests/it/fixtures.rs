@@ -1,0 +1,49 @@
+//! Logs for the page's tests: what the page folds out of the events must be the message that was stored.
+
+use expect_test::expect_file;
+use helve_model::Reply;
+use helve_store::{Recorded, Scope, Store};
+use helve_types::Answer;
+use serde_json::{Value, json};
+
+use crate::lab::{Lab, mei, reply, settle};
+
+/// The run's events as they go over the wire, and the message they add up to.
+async fn recorded(replies: impl IntoIterator<Item = Reply>, approve: bool) -> String {
+    let lab = Lab::new(replies);
+    let mut started = lab.start("please").await;
+    if settle(&mut started.follower).await == "waiting_approval" {
+        let question = lab.questions().await.remove(0);
+        let answer = match approve {
+            true => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()) },
+            false => Answer::Reject { reason: "not now".into() },
+        };
+        lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
+        settle(&mut started.follower).await;
+    }
+    let wire = |event: &Recorded| json!({"id": event.event.seq, "data": serde_json::from_str::<Value>(&event.json).unwrap()});
+    let events: Vec<Value> = lab.store.events(started.run, 0, 99).await.unwrap().iter().map(wire).collect();
+    let conversation = started.conversation.unwrap();
+    let messages = lab.store.messages(Scope::User(mei()), conversation).await.unwrap();
+    let text = json!({"events": events, "message": messages[1]});
+    serde_json::to_string_pretty(&text).unwrap() + "\n"
+}
+
+// Time stands still, so that every call takes none.
+#[tokio::test(start_paused = true)]
+async fn the_recorded_transcripts_are_up_to_date() {
+    let looked = [
+        reply(r#"think First look. | say Let me look. | call look {"q": "a"} | call fail {"q": "b"}"#),
+        reply("say One of them is there."),
+    ];
+    expect_file!["../../../../fixtures/transcripts/two-calls.json"].assert_eq(&recorded(looked, true).await);
+    let approved = [reply(r#"call send {"q": "x"}"#), reply("say Sent.")];
+    expect_file!["../../../../fixtures/transcripts/approved-with-edits.json"]
+        .assert_eq(&recorded(approved, true).await);
+    let rejected = [reply(r#"call send {"q": "x"}"#), reply("say As you wish.")];
+    expect_file!["../../../../fixtures/transcripts/rejected.json"]
+        .assert_eq(&recorded(rejected, false).await);
+    let refused = helve_model::ModelError::new(helve_model::ModelErrorKind::Key, "set SOME_KEY");
+    expect_file!["../../../../fixtures/transcripts/model-without-key.json"]
+        .assert_eq(&recorded([Reply::new().fails(refused)], true).await);
+}
