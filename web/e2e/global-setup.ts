@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startMock } from './mock/server';
+import { startServer } from './server';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -7,14 +7,14 @@ declare module 'vitest' {
   }
 }
 
-/** Tests run against the server at `HELVE_URL`, or against a mock of our own. */
+/** Tests run against the server at `HELVE_URL`, or against one of their own. */
 export default async function setup(project: TestProject) {
-  const real = process.env.HELVE_URL;
-  if (real) {
-    project.provide('url', real);
+  const given = process.env.HELVE_URL;
+  if (given) {
+    project.provide('url', given);
     return;
   }
-  const mock = await startMock();
-  project.provide('url', mock.url);
-  return () => mock.close();
+  const server = await startServer();
+  project.provide('url', server.url);
+  return () => server.close();
 }

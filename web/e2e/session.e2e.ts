@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, ask, finished, isMock, openPage, shows } from './browser';
-import { type Mock, startMock } from './mock/server';
+import { answer, ask, finished, isGiven, openPage, shows } from './browser';
+import { type TestServer, startServer } from './server';
 
-describe.runIf(isMock)('a server with a token', () => {
-  let guarded: Mock;
+describe.runIf(!isGiven)('a server with a token', () => {
+  let guarded: TestServer;
   beforeAll(async () => {
-    guarded = await startMock({ token: 'open-sesame' });
+    guarded = await startServer('open-sesame');
   });
   afterAll(() => guarded.close());
 

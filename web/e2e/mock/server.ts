@@ -17,13 +17,15 @@ export interface MockOptions {
 
 export interface Mock {
   url: string;
+  /** Goes away as by a crash, and comes back after a while. */
+  restart: (downMs: number) => Promise<void>;
   close: () => Promise<void>;
 }
 
 export async function startMock(options: MockOptions = {}): Promise<Mock> {
   const mock = new MockServer(options);
   await mock.listen();
-  return { url: mock.url, close: () => mock.leave() };
+  return { url: mock.url, restart: (downMs) => mock.restart(downMs), close: () => mock.leave() };
 }
 
 interface Exchange {
@@ -74,7 +76,7 @@ class MockServer {
     const url = new URL(request.url ?? '/', this.url);
     const path = url.pathname.split('/').slice(1).map(decodeURIComponent);
     if (url.pathname === '/healthz') return void response.end('ok');
-    if (path[0] === 'mock') return this.#disturb(path[1], url.searchParams, response);
+    if (url.pathname === '/mock/cut') return this.#cut(response);
     if (path[0] !== 'api') return serveFile(url.pathname, response);
     try {
       if (request.headers['x-helve-page'] !== '1') throw new Problem(401, 'no_page_header', 'X-Helve-Page is missing');
@@ -167,14 +169,13 @@ class MockServer {
     return this.#token === undefined || headers.cookie?.includes(`helve=${this.#token}`) === true;
   }
 
-  /** What a test does to the server: cuts those who follow, or makes it go away for a while as by a crash. */
-  #disturb(what: string | undefined, query: URLSearchParams, response: ServerResponse): void {
+  /** Breaks the connections of those who follow runs. */
+  #cut(response: ServerResponse): void {
+    for (const stream of this.#streams) stream.destroy();
     response.end('ok');
-    if (what === 'cut') for (const stream of this.#streams) stream.destroy();
-    if (what === 'restart') setTimeout(() => void this.#restart(Number(query.get('down') ?? 1_500)), 20);
   }
 
-  async #restart(downMs: number): Promise<void> {
+  async restart(downMs: number): Promise<void> {
     await this.leave();
     this.#world.crash();
     await new Promise((resolve) => setTimeout(resolve, downMs));
