@@ -170,5 +170,5 @@ function keptMessage(run: MockRun): Message {
     return { type: 'tool', step, call: call ?? '', tool, input, state: kept, output, failure, ...times };
   });
   if (state.end?.how === 'failed') parts.push({ type: 'notice', text: state.end.message });
-  return { id: run.ids.reply, role: 'assistant', at: Date.now(), run: run.id, model: run.ids.model, parts };
+  return { id: run.ids.reply, role: 'assistant', at: state.asked?.at ?? 0, run: run.id, model: run.ids.model, parts };
 }
