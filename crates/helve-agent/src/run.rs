@@ -75,28 +75,17 @@ pub enum Errand {
         call: ToolCall,
         attempts_before: u32,
         grant: Option<Grant>,
+        /// When it was sent before, if that may have taken effect.
+        sent_at: Option<Timestamp>,
     },
     /// The outcome is known without running anything.
-    Settle {
-        call: CallId,
-        outcome: Outcome,
-    },
+    Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.
-    Lose {
-        call: ToolCall,
-        sent_at: Timestamp,
-        because: String,
-    },
+    Lose { call: ToolCall, sent_at: Timestamp, because: String },
     /// A person has to say what became of it.
-    AskOutcome {
-        call: ToolCall,
-        because: String,
-    },
+    AskOutcome { call: ToolCall, because: String },
     /// A person wants it done again, as a new call.
-    Repeat {
-        call: ToolCall,
-        replaces: CallId,
-    },
+    Repeat { call: ToolCall, replaces: CallId },
 }
 
 impl Errand {

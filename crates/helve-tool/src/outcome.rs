@@ -52,6 +52,30 @@ impl Outcome {
     }
 }
 
+/// An attempt that may have taken effect without anybody knowing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub(crate) sent_at: Timestamp,
+    pub(crate) because: String,
+    pub(crate) then: OnUnknown,
+}
+
+impl Doubt {
+    /// Whatever kept the call from its answer afterwards: it may have happened before.
+    pub(crate) fn over(self, outcome: Outcome) -> Outcome {
+        let Self { sent_at, because, then } = self;
+        let because = match outcome {
+            Outcome::Failed(failure) | Outcome::Refused(failure) => {
+                format!("{because}; then: {}", failure.message)
+            }
+            // Consent to what may have been done already is no consent.
+            Outcome::Asked(_) => format!("{because}; nobody has allowed to try it again"),
+            known => return known,
+        };
+        Outcome::Unknown { sent_at, because, checked: None, then }
+    }
+}
+
 /// The outcome that a person's answer makes by itself; none where the call has yet to run.
 pub fn settled_by(answer: &Answer) -> Option<Outcome> {
     match answer {
@@ -86,6 +110,15 @@ pub enum Fault {
 pub(crate) enum Stop {
     Outcome(Box<Outcome>),
     Fault(Fault),
+}
+
+impl Stop {
+    pub(crate) fn in_doubt(self, doubt: Option<Doubt>) -> Self {
+        match (self, doubt) {
+            (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),
+            (stop, _) => stop,
+        }
+    }
 }
 
 impl From<Failure> for Stop {

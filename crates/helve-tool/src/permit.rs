@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use self::after::{After, Ended, after, health};
 use crate::gate::Candidate;
-use crate::outcome::{Outcome, Stop};
+use crate::outcome::{Doubt, Outcome, Stop};
 use crate::{CacheScope, CallContext, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
@@ -80,6 +80,16 @@ impl Permit {
 
     /// Sends the call until it is answered or must not be sent again.
     async fn guarded(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
+        let mut doubt = None;
+        self.send_until_answered(cx, trail, &mut doubt).await.map_err(|stop| stop.in_doubt(doubt))
+    }
+
+    async fn send_until_answered(
+        &self,
+        cx: &CallContext,
+        trail: &mut Trail,
+        in_doubt: &mut Option<Doubt>,
+    ) -> Result<ToolOutput, Stop> {
         let attempts_max = self.tool.guarding.settings.attempts.max(1);
         let mut tries = 0;
         loop {
@@ -96,7 +106,10 @@ impl Permit {
                     let unknown = Outcome::Unknown { sent_at: at, because, checked: None, then };
                     return Err(unknown.into());
                 }
-                After::Again(pause) => {
+                After::Again { pause, doubt } => {
+                    if let Some(because) = doubt {
+                        *in_doubt = Some(Doubt { sent_at: at, because, then: self.tool.spec.on_unknown });
+                    }
                     let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}

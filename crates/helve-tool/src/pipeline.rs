@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use helve_policy::Rules;
 use helve_store::Entry;
-use helve_types::{CallId, Effect, Failure, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail};
+use helve_types::{
+    CallId, Effect, Failure, OnUnknown, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail,
+};
 use tokio::time::Instant;
 
 use crate::bound::bound;
 use crate::check::check;
 use crate::gate::{Candidate, admit, judge};
-use crate::outcome::Stop;
+use crate::outcome::{Doubt, Stop};
 use crate::{CallContext, Fault, Outcome, Registered};
 
 /// The only way to run a tool.
@@ -33,9 +35,32 @@ impl Pipeline {
 
     /// Every call gets exactly one outcome, also a refused one; it is on record when this returns.
     pub async fn execute(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
+        self.run_and_record(call, None, cx).await
+    }
+
+    /// The same for a call that was in flight when the server stopped and may be sent again: whatever keeps it
+    /// from an answer now, it may have happened then.
+    pub async fn resend(
+        &self,
+        call: &ToolCall,
+        sent_at: Timestamp,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let because = "the server stopped while the call was in flight".into();
+        let doubt = Doubt { sent_at, because, then: on_unknown(call, cx) };
+        self.run_and_record(call, Some(doubt), cx).await
+    }
+
+    async fn run_and_record(
+        &self,
+        call: &ToolCall,
+        doubt: Option<Doubt>,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
         let began = Instant::now();
         let mut trail = Trail::default();
-        let (outcome, whole) = match self.attempt(call, cx, &mut trail).await {
+        let attempted = self.attempt(call, cx, &mut trail).await.map_err(|stop| stop.in_doubt(doubt));
+        let (outcome, whole) = match attempted {
             Ok((output, whole)) => (Outcome::Finished(output), whole),
             Err(Stop::Outcome(outcome)) => (self.checked(*outcome, call, cx).await, None),
             Err(Stop::Fault(fault)) => return Err(fault),
@@ -71,9 +96,7 @@ impl Pipeline {
         because: String,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let tool = cx.toolbox.resolve(&call.name).ok();
-        let then = tool.map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default();
-        let lost = Outcome::Unknown { sent_at, because, checked: None, then };
+        let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
         let outcome = self.checked(lost, call, cx).await;
         cx.journal.commit(outcome.entry(&call.id, Trail::default(), None)).await?;
         Ok(outcome)
@@ -118,6 +141,11 @@ impl Pipeline {
             other => other,
         }
     }
+}
+
+/// What the call's tool wants done when nobody knows what became of it.
+fn on_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
+    cx.toolbox.resolve(&call.name).map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default()
 }
 
 fn resolve<'a>(

@@ -33,9 +33,15 @@ impl Driver {
         let id = errand.call().clone();
         let pipeline = self.pipeline.clone();
         match errand {
-            Errand::Execute { call, attempts_before, grant } => {
+            Errand::Execute { call, attempts_before, grant, sent_at } => {
                 let cx = self.context(&id, attempts_before, grant);
-                Box::pin(async move { (id, pipeline.execute(&call, &cx).await.map(drop)) })
+                Box::pin(async move {
+                    let seen_to = match sent_at {
+                        Some(sent_at) => pipeline.resend(&call, sent_at, &cx).await,
+                        None => pipeline.execute(&call, &cx).await,
+                    };
+                    (id, seen_to.map(drop))
+                })
             }
             Errand::Settle { call, outcome } => {
                 let cx = self.context(&id, 0, None);

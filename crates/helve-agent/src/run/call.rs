@@ -28,6 +28,8 @@ pub(crate) enum Phase {
         effect: Effect,
         attempt: u32,
         at: Timestamp,
+        /// A person's consent, which also covers the next attempt.
+        consent: Option<Box<Consent>>,
     },
     /// The client has it.
     Delegated,
@@ -43,11 +45,35 @@ pub(crate) enum Phase {
     Settled,
 }
 
+/// A person's consent to one exact call, as the log tells it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Consent {
+    binding: String,
+    edited: Option<String>,
+}
+
+impl Consent {
+    fn grant(&self) -> Grant {
+        Grant { binding: self.binding.clone(), edited: self.edited.clone() }
+    }
+}
+
+/// The consent in an answer to a question.
+fn consent(question: &Question, answer: &Answer) -> Option<Box<Consent>> {
+    let Answer::Approve { arguments } = answer else { return None };
+    Some(Box::new(Consent { binding: question.binding.clone(), edited: arguments.clone() }))
+}
+
 impl Call {
     pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
         self.phase = match (fact, std::mem::replace(&mut self.phase, Phase::Settled)) {
-            (Fact::ToolStarted { effect, attempt, .. }, _) => {
-                Phase::Started { effect: *effect, attempt: *attempt, at }
+            (Fact::ToolStarted { effect, attempt, .. }, before) => {
+                let consent = match before {
+                    Phase::Answered { question, answer } => consent(&question, &answer),
+                    Phase::Started { consent, .. } => consent,
+                    _ => None,
+                };
+                Phase::Started { effect: *effect, attempt: *attempt, at, consent }
             }
             (Fact::ToolDelegated { .. }, _) => Phase::Delegated,
             (Fact::ToolUnknown { because, then, .. }, _) => {
@@ -77,18 +103,12 @@ impl Call {
     /// What there is to do about the call, if anything.
     pub(super) fn errand(&self) -> Option<Errand> {
         let call = || self.call.clone();
+        let execute = |grant| Errand::Execute { call: call(), attempts_before: 0, grant, sent_at: None };
         match &self.phase {
-            Phase::Planned => Some(Errand::Execute { call: call(), attempts_before: 0, grant: None }),
+            Phase::Planned => Some(execute(None)),
             Phase::Answered { question, answer } => Some(match settled_by(answer) {
                 Some(outcome) => Errand::Settle { call: self.call.id.clone(), outcome },
-                None => {
-                    let edited = match answer {
-                        Answer::Approve { arguments } => arguments.clone(),
-                        _ => None,
-                    };
-                    let grant = Some(Grant { binding: question.binding.clone(), edited });
-                    Errand::Execute { call: call(), attempts_before: 0, grant }
-                }
+                None => execute(consent(question, answer).map(|consent| consent.grant())),
             }),
             // Only a crash leaves a started call to the machine: the driver sees to those it started.
             Phase::Started { effect: Effect::NonIdempotent, at, .. } => Some(Errand::Lose {
@@ -96,9 +116,12 @@ impl Call {
                 sent_at: *at,
                 because: "the server stopped while the call was in flight".into(),
             }),
-            Phase::Started { attempt, .. } => {
-                Some(Errand::Execute { call: call(), attempts_before: *attempt, grant: None })
-            }
+            Phase::Started { effect, attempt, at, consent } => Some(Errand::Execute {
+                call: call(),
+                attempts_before: *attempt,
+                grant: consent.as_ref().map(|consent| consent.grant()),
+                sent_at: (*effect != Effect::Read).then_some(*at),
+            }),
             Phase::Unknown { because, then } => match then {
                 OnUnknown::AskUser => Some(Errand::AskOutcome { call: call(), because: because.clone() }),
                 OnUnknown::TellModel | OnUnknown::FailRun => None,

@@ -106,10 +106,11 @@ fn words(step: &Step) -> String {
 fn errand_words(errand: &Errand) -> String {
     let place = errand.call().as_str().split_once(':').map_or("", |(_, place)| place);
     match errand {
-        Errand::Execute { attempts_before, grant, .. } => {
+        Errand::Execute { attempts_before, grant, sent_at, .. } => {
             format!(
-                "execute {place} after {attempts_before}{}",
-                if grant.is_some() { " granted" } else { "" }
+                "execute {place} after {attempts_before}{}{}",
+                if grant.is_some() { " granted" } else { "" },
+                if sent_at.is_some() { " in doubt" } else { "" }
             )
         }
         Errand::Settle { outcome, .. } => match outcome {
@@ -167,7 +168,7 @@ fn a_restarted_step_is_another_attempt() {
 fn a_started_call_is_sent_again_only_if_repeating_it_does_no_harm() {
     let crashed = |effect| said(1, 1).into_iter().chain([sent(id(1, 0), effect)]);
     check(crashed(Effect::Read), expect!["execute 1:0 after 1"]);
-    check(crashed(Effect::Idempotent), expect!["execute 1:0 after 1"]);
+    check(crashed(Effect::Idempotent), expect!["execute 1:0 after 1 in doubt"]);
     check(crashed(Effect::NonIdempotent), expect!["lose 1:0"]);
 }
 
@@ -180,6 +181,23 @@ fn a_question_waits_and_its_answer_decides() {
     check(with(Answer::Reject { reason: String::new() }), expect!["refuse 1:0 Denied"]);
     check(with(Answer::Expire), expect!["refuse 1:0 Unanswered"]);
     check(with(Answer::Respond { text: "hi".into() }), expect!["settle 1:0"]);
+}
+
+#[test]
+fn consent_covers_the_next_attempt_after_a_crash() {
+    let edited = Answer::Approve { arguments: Some("{\"q\":1}".into()) };
+    let crashed = || {
+        let asked = [asked(id(1, 0), ApprovalKind::Permission), answered(id(1, 0), edited.clone())];
+        said(1, 1).into_iter().chain(asked).chain([sent(id(1, 0), Effect::Idempotent)])
+    };
+    check(crashed(), expect!["execute 1:0 after 1 granted in doubt"]);
+    let twice = crashed().chain([sent(id(1, 0), Effect::Idempotent)]);
+    check(twice, expect!["execute 1:0 after 1 granted in doubt"]);
+    let log: Vec<Fact> = std::iter::once(started()).chain(crashed()).collect();
+    let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    let Step::CallTools(errands) = run.next_step() else { panic!("nothing to do") };
+    let [Errand::Execute { grant: Some(grant), .. }] = &errands[..] else { panic!("{errands:?}") };
+    assert_eq!((grant.binding.as_str(), grant.edited.as_deref()), ("b", Some("{\"q\":1}")));
 }
 
 #[test]

@@ -32,7 +32,11 @@ pub(super) enum After {
     /// Never sent again by itself.
     Unknown(String),
     /// Send it again after a pause.
-    Again(Duration),
+    Again {
+        pause: Duration,
+        /// Why it may have happened all the same, if it may.
+        doubt: Option<String>,
+    },
 }
 
 /// A pause that the other side asks for and that is longer than this is not waited for.
@@ -42,16 +46,19 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) -> After {
     let again = |pause: Option<Duration>| {
         let pause = pause.unwrap_or(FIRST_PAUSE * 2u32.saturating_pow(tries.saturating_sub(1).min(5)));
-        (tries < tries_max && pause <= PAUSE_MAX).then_some(After::Again(pause))
+        (tries < tries_max && pause <= PAUSE_MAX).then_some(pause)
     };
+    let unsent = |pause| After::Again { pause, doubt: None };
     // May it be sent again although it may have happened?
     let repeatable = effect != Effect::NonIdempotent;
     let ambiguous = |because: String, kind: FailureKind| {
         let retried = if repeatable { again(None) } else { None };
-        retried.unwrap_or(match effect {
-            Effect::Read => After::Failed(Failure::new(kind, because)),
-            Effect::Idempotent | Effect::NonIdempotent => After::Unknown(because),
-        })
+        match (retried, effect) {
+            (Some(pause), Effect::Read) => After::Again { pause, doubt: None },
+            (Some(pause), _) => After::Again { pause, doubt: Some(because) },
+            (None, Effect::Read) => After::Failed(Failure::new(kind, because)),
+            (None, _) => After::Unknown(because),
+        }
     };
     match ended {
         Ended::Output(output) => After::Done(output),
@@ -59,14 +66,18 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
             After::Failed(Failure::new(FailureKind::Failed, message))
         }
         Ended::Error(ToolError::NotSent(message)) => {
-            again(None).unwrap_or_else(|| After::Failed(Failure::new(FailureKind::Failed, message)))
+            let failed = || After::Failed(Failure::new(FailureKind::Failed, message));
+            again(None).map_or_else(failed, unsent)
         }
-        Ended::Error(ToolError::Busy { message, retry_after }) => again(retry_after).unwrap_or_else(|| {
-            let mut failure = Failure::new(FailureKind::Failed, message);
-            failure.retry_after_ms =
-                retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            After::Failed(failure)
-        }),
+        Ended::Error(ToolError::Busy { message, retry_after }) => {
+            let failed = || {
+                let mut failure = Failure::new(FailureKind::Failed, message);
+                failure.retry_after_ms =
+                    retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                After::Failed(failure)
+            };
+            again(retry_after).map_or_else(failed, unsent)
+        }
         Ended::Error(ToolError::Lost(message)) => ambiguous(message, FailureKind::Failed),
         Ended::TimedOut(limit) => {
             let seconds = limit.as_secs_f64();
@@ -107,7 +118,8 @@ mod tests {
             After::Done(_) => "done",
             After::Failed(_) => "failed",
             After::Unknown(_) => "unknown",
-            After::Again(_) => "again",
+            After::Again { doubt: None, .. } => "again",
+            After::Again { doubt: Some(_), .. } => "again, in doubt",
         }
     }
 
@@ -136,12 +148,12 @@ mod tests {
             (busy(3_600), ["failed", "failed", "failed"], ["failed", "failed", "failed"]),
             (
                 Ended::Error(ToolError::Lost("reset".into())),
-                ["again", "again", "unknown"],
+                ["again", "again, in doubt", "unknown"],
                 ["failed", "unknown", "unknown"],
             ),
             (
                 Ended::TimedOut(Duration::from_secs(1)),
-                ["again", "again", "unknown"],
+                ["again", "again, in doubt", "unknown"],
                 ["failed", "unknown", "unknown"],
             ),
             (Ended::Cancelled, ["failed", "unknown", "unknown"], ["failed", "unknown", "unknown"]),

@@ -487,6 +487,91 @@ async fn what_was_provably_not_sent_is_tried_again_whatever_its_effect() {
     assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
 }
 
+/// Is lost at first, and then fails in another way.
+fn is_lost_then(error: ToolError) -> Behaviour {
+    Box::new(move |n| {
+        let error = if n == 0 { ToolError::Lost("the line went dead".into()) } else { error.clone() };
+        Box::pin(async move { Err(error) })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_happened_stays_unknown_however_the_next_attempt_fails() {
+    for later in [
+        ToolError::Declined("no such account".into()),
+        ToolError::NotSent("connection refused".into()),
+        ToolError::Busy { message: "busy".into(), retry_after: None },
+    ] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+        let runs = lab.tool(spec("put", Effect::Idempotent), Guards::default(), is_lost_then(later));
+        let outcome = lab.run("put", r#"{"q": "x"}"#).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        assert!(matches!(outcome, Outcome::Unknown { .. }), "{outcome:?}");
+    }
+    let lab = Lab::new().await;
+    let no = is_lost_then(ToolError::Declined("no".into()));
+    lab.tool(spec("look", Effect::Read), Guards::default(), no);
+    let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+    assert!(matches!(outcome, Outcome::Failed(_)), "a read has nothing to be unsure of: {outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_happened_stays_unknown_when_it_cannot_be_sent_again() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let limit = LimitSettings { per_window: Some(1), ..LimitSettings::default() };
+    let guards = Guards { limits: Limits { tool: Some(limit), user: None }, ..Guards::default() };
+    lab.tool(spec("put", Effect::Idempotent), guards, fails(ToolError::Lost("the line went dead".into())));
+    lab.run("put", r#"{"q": "x"}"#).await;
+    lab.check(expect![[r#"
+        tool.requested put {"q": "x"}
+        tool.started put attempt 1
+        tool.unknown the line went dead; then: `put` cannot be called right now: too many calls in a short time; answer without it or try later
+    "#]])
+    .await;
+
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    lab.tool(
+        spec("put", Effect::Idempotent),
+        Guards::default(),
+        is_lost_then(ToolError::Declined("no".into())),
+    );
+    let cancel = lab.cancel.clone();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cancel.cancel();
+    };
+    let call = lab.call("put", r#"{"q": "x"}"#);
+    let (outcome, ()) = tokio::join!(lab.execute(&call), stop);
+    assert!(matches!(outcome, Ok(Outcome::Unknown { .. })), "stopped between two attempts: {outcome:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened() {
+    let sent_at = Timestamp(7);
+    let deny = Rule { action: Action::Deny, ..anything() };
+    let ask = Rule { action: Action::Ask, ..anything() };
+    for (rule, name) in [(deny, "put"), (ask, "put"), (anything(), "gone")] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", vec![rule]);
+        let runs = lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
+        let call = lab.call(name, r#"{"q": "x"}"#);
+        let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
+        let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_at, &cx).await.unwrap();
+        assert!(matches!(outcome, Outcome::Unknown { sent_at: Timestamp(7), .. }), "{outcome:?}");
+        assert_eq!(runs.load(Ordering::Relaxed), 0);
+    }
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
+    let call = lab.call("put", r#"{"q": "x"}"#);
+    let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
+    let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_at, &cx).await.unwrap();
+    assert_eq!(outcome, Outcome::Finished(ToolOutput::text("put")));
+}
+
 #[tokio::test]
 async fn a_tool_that_panics_fails_its_call_and_nothing_else() {
     let lab = Lab::new().await;
