@@ -126,7 +126,9 @@ impl Driver {
         let mut message = self.run.message().clone();
         facts.iter().for_each(|fact| message.learn(now, fact));
         fate.at("run.before_end");
-        let entry = Entry { facts, state: Some(state), message: Some(message), wholes: vec![] };
+        // The message is the fold of the log, times included.
+        let entry =
+            Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() };
         self.journal.commit(entry).await?;
         fate.at("run.after_end");
         while let Ok(command) = self.commands.try_recv() {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use helve_types::{Fact, Message, RunId, RunState, World};
+use helve_types::{Fact, Message, RunId, RunState, Timestamp, World};
 
 use crate::{Append, OnCommit, Recorded, Store, StoreError, Urgency, Whole};
 
@@ -21,6 +21,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub struct Entry {
     pub facts: Vec<Fact>,
+    /// When they happened; now, if nothing else depends on it.
+    pub at: Option<Timestamp>,
     pub state: Option<RunState>,
     pub message: Option<Message>,
     pub wholes: Vec<Whole>,
@@ -119,7 +121,7 @@ impl RunJournal {
 
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
     fn queue(&self, entry: Entry, urgency: Urgency) -> (u64, crate::StoreFuture<'static, ()>) {
-        let at = self.shared.world.now();
+        let at = entry.at.unwrap_or_else(|| self.shared.world.now());
         let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.tail();
         let mut events = Vec::with_capacity(entry.facts.len());
@@ -267,6 +269,17 @@ mod tests {
         async fn kept(&self) -> usize {
             self.store.events(self.run, 1, 99).await.unwrap().len()
         }
+    }
+
+    #[tokio::test]
+    async fn facts_have_the_time_that_their_writer_gives_them() {
+        let subject = subject().await;
+        let at = Some(Timestamp(7));
+        subject.journal.commit(Entry { at, ..text("then").into() }).await.unwrap();
+        subject.journal.commit(text("now")).await.unwrap();
+        let kept = subject.store.events(subject.run, 1, 9).await.unwrap();
+        assert_eq!(kept[0].event.at, Timestamp(7));
+        assert_eq!(kept[1].event.at, World::still().now());
     }
 
     #[tokio::test]
