@@ -1,0 +1,153 @@
+//! The store as the lab wants it: watched at its commits, or bent into a bug.
+//!
+//! `Bent` passes everything on to the real store but the three ways in which a run is written, which a `Bend` may
+//! change. The product is never switched into a bug; the bug is put around it.
+
+mod late_intent;
+mod unknown_as_failed;
+mod watched;
+mod write_behind;
+
+use std::sync::Arc;
+
+use helve_store::{
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
+    Recorded, RunRecord, Scope, Store, StoreFuture, Token, Urgency,
+};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+
+pub(crate) use self::late_intent::LateIntent;
+pub(crate) use self::unknown_as_failed::UnknownAsFailed;
+pub(crate) use self::watched::Watched;
+pub(crate) use self::write_behind::WriteBehind;
+
+/// What is done differently.
+pub(crate) trait Bend: Send + Sync + 'static {
+    fn append(&self, inner: &Arc<dyn Store>, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
+        inner.append(batch, urgency)
+    }
+
+    fn open_run<'a>(&'a self, inner: &'a Arc<dyn Store>, new: NewRun) -> StoreFuture<'a, Opened> {
+        inner.open_run(new)
+    }
+
+    fn claim<'a>(
+        &'a self,
+        inner: &'a Arc<dyn Store>,
+        run: RunId,
+        owner: String,
+        counts_as_resume: bool,
+    ) -> StoreFuture<'a, Claimed> {
+        inner.claim(run, owner, counts_as_resume)
+    }
+}
+
+pub(crate) struct Bent<B> {
+    inner: Arc<dyn Store>,
+    bend: B,
+}
+
+impl<B: Bend> Bent<B> {
+    pub(crate) fn around(inner: Arc<dyn Store>, bend: B) -> Arc<dyn Store> {
+        Arc::new(Self { inner, bend })
+    }
+}
+
+impl<B: Bend> Store for Bent<B> {
+    fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
+        self.bend.open_run(&self.inner, new)
+    }
+
+    fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
+        self.bend.append(&self.inner, batch, urgency)
+    }
+
+    fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
+        self.bend.claim(&self.inner, run, owner, counts_as_resume)
+    }
+
+    fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {
+        self.inner.run(scope, run)
+    }
+
+    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.inner.runs(scope, page)
+    }
+
+    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.inner.unfinished_runs()
+    }
+
+    fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {
+        self.inner.events(run, after, limit)
+    }
+
+    fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
+        self.inner.calls(run)
+    }
+
+    fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
+        self.inner.whole_output(call)
+    }
+
+    fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
+        self.inner.approval(scope, approval)
+    }
+
+    fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>> {
+        self.inner.approvals(scope, filter)
+    }
+
+    fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
+        self.inner.expired_approvals(now)
+    }
+
+    fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
+        self.inner.conversations(scope, page)
+    }
+
+    fn conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Conversation> {
+        self.inner.conversation(scope, conversation)
+    }
+
+    fn messages(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, Vec<Message>> {
+        self.inner.messages(scope, conversation)
+    }
+
+    fn rename_conversation(
+        &self,
+        scope: Scope,
+        conversation: ConversationId,
+        title: String,
+    ) -> StoreFuture<'_, ()> {
+        self.inner.rename_conversation(scope, conversation, title)
+    }
+
+    fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()> {
+        self.inner.delete_conversation(scope, conversation)
+    }
+
+    fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {
+        self.inner.create_token(token)
+    }
+
+    fn tokens(&self) -> StoreFuture<'_, Vec<Token>> {
+        self.inner.tokens()
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
+        self.inner.revoke_token(id, at)
+    }
+
+    fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.audit(entry)
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.inner.check()
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,85 @@
+//! The bug "acknowledged before it is committed": everything is said to be durable at once, and written later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_store::{Append, Claimed, NewRun, Opened, Place, Store, StoreFuture, Urgency};
+use helve_types::RunId;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Bend;
+
+/// How far writing is behind; a cache that syncs when it has time.
+const LAG: Duration = Duration::from_millis(10);
+
+pub(crate) struct WriteBehind {
+    queue: mpsc::UnboundedSender<Late>,
+}
+
+enum Late {
+    Open(Box<NewRun>),
+    Append(Append),
+    /// Tells when everything before it is written.
+    Mark(oneshot::Sender<()>),
+}
+
+impl WriteBehind {
+    /// Must be made inside of a runtime, in which it writes.
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+        let (queue, mut late) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(work) = late.recv().await {
+                match work {
+                    Late::Open(new) => {
+                        tokio::time::sleep(LAG).await;
+                        _ = inner.open_run(*new).await;
+                    }
+                    Late::Append(batch) => {
+                        tokio::time::sleep(LAG).await;
+                        _ = inner.append(batch, Urgency::Now).await;
+                    }
+                    Late::Mark(reached) => _ = reached.send(()),
+                }
+            }
+        });
+        Self { queue }
+    }
+
+    fn push(&self, work: Late) {
+        _ = self.queue.send(work);
+    }
+}
+
+impl Bend for WriteBehind {
+    fn append(&self, _: &Arc<dyn Store>, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
+        if let Some(publish) = batch.on_commit.take() {
+            publish(&batch.events);
+        }
+        self.push(Late::Append(batch));
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn open_run<'a>(&'a self, inner: &'a Arc<dyn Store>, new: NewRun) -> StoreFuture<'a, Opened> {
+        // What has to be looked up first cannot be answered from nothing.
+        if new.key.is_some() || matches!(new.place, Place::Conversation(_)) {
+            return inner.open_run(new);
+        }
+        self.push(Late::Open(Box::new(new)));
+        Box::pin(std::future::ready(Ok(Opened::New { epoch: 1, history: vec![] })))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        inner: &'a Arc<dyn Store>,
+        run: RunId,
+        owner: String,
+        counts_as_resume: bool,
+    ) -> StoreFuture<'a, Claimed> {
+        Box::pin(async move {
+            let (mark, reached) = oneshot::channel();
+            self.push(Late::Mark(mark));
+            _ = reached.await;
+            inner.claim(run, owner, counts_as_resume).await
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! `faultlab`: kills the server, and says whether it kept its promises.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
+use helve_lab::labels::CrashPoint;
+use helve_lab::mutants::Mutant;
+use helve_lab::server::{ServerArgs, run};
+
+#[derive(Debug, Parser)]
+#[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Kill it so many times, checking before each restart
+    Kill(KillArgs),
+    /// Show that each seeded bug is found
+    Mutants(MutantsArgs),
+    /// The server under test; what `kill` starts
+    #[command(hide = true)]
+    Server(ServerArgs),
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Plans the kills and the load
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Rounds at the same time
+    #[arg(long, default_value_t = 3)]
+    jobs: usize,
+    /// Where data directories are made [default: in memory]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct KillArgs {
+    #[command(flatten)]
+    common: Common,
+    #[arg(long, default_value_t = 300)]
+    kills: usize,
+    /// Go on when something was found
+    #[arg(long)]
+    keep_going: bool,
+    /// Only this round of the plan
+    #[arg(long)]
+    round: Option<usize>,
+    /// Always at this label, as in `tool.after_run:2`
+    #[arg(long, conflicts_with = "any_moment")]
+    at: Option<CrashPoint>,
+    /// Never at a label
+    #[arg(long)]
+    any_moment: bool,
+    /// With this bug
+    #[arg(long)]
+    mutant: Option<Mutant>,
+}
+
+#[derive(Debug, Args)]
+struct MutantsArgs {
+    #[command(flatten)]
+    common: Common,
+    /// How many kills each bug may survive
+    #[arg(long, default_value_t = 300)]
+    kills: usize,
+}
+
+fn main() -> ExitCode {
+    match obey(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("faultlab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn obey(command: Command) -> anyhow::Result<ExitCode> {
+    let command = match command {
+        Command::Server(args) => return run(&args).map(|()| ExitCode::SUCCESS),
+        other => other,
+    };
+    helve::assemble::install_tls();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        match command {
+            Command::Kill(args) => kill(args).await,
+            Command::Mutants(args) => mutants(args).await,
+            Command::Server(_) => Ok(ExitCode::SUCCESS),
+        }
+    })
+}
+
+fn campaign(common: &Common, kills: usize) -> anyhow::Result<Campaign> {
+    // This very program is also the server, so that there is nothing else to build.
+    let command = ServerCommand { program: std::env::current_exe()?, arguments: vec!["server".into()] };
+    let campaign = Campaign::new(command, common.seed, kills);
+    Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), progress, ..campaign })
+}
+
+fn progress(tally: &Tally, failures: usize) {
+    eprintln!(
+        "{:>7} kills  {:>5.0}/min  {:>6} runs  {:>6} effects  {failures} rounds with violations",
+        tally.kills,
+        tally.kills_per_minute(),
+        tally.runs,
+        tally.effects
+    );
+}
+
+async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
+    let places = match (args.at, args.any_moment) {
+        (Some(point), _) => Where::Only(point),
+        (None, true) => Where::AnyMoment,
+        (None, false) => Where::Everywhere,
+    };
+    let campaign = campaign(&args.common, args.kills)?;
+    let campaign =
+        Campaign { places, round: args.round, mutant: args.mutant, keep_going: args.keep_going, ..campaign };
+    let Verdict { tally, failures } = campaign.run().await?;
+    println!("{tally}");
+    if failures.is_empty() {
+        println!("no violation");
+        return Ok(ExitCode::SUCCESS);
+    }
+    failures.iter().for_each(|failure| println!("{failure}"));
+    Ok(ExitCode::FAILURE)
+}
+
+async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
+    let mut survivors = 0;
+    for mutant in Mutant::ALL {
+        let campaign = Campaign { mutant: Some(mutant), ..campaign(&args.common, args.kills)? };
+        let Verdict { tally, failures } = campaign.run().await?;
+        let rules: Vec<&str> = failures
+            .iter()
+            .flat_map(|failure| &failure.finding.violations)
+            .map(|violation| violation.rule)
+            .collect();
+        let mut rules = rules;
+        rules.sort_unstable();
+        rules.dedup();
+        let found = if failures.is_empty() { "SURVIVED".to_owned() } else { rules.join(" ") };
+        println!("{:<24}{:>6} kills  {found}", mutant.name(), tally.kills);
+        survivors += usize::from(failures.is_empty());
+        // What a known bug leaves behind is of no use.
+        failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+    }
+    Ok(if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,243 @@
+//! Effects: what the ledger says happened against what the log says was done.
+
+use std::collections::BTreeSet;
+
+use helve_types::{Answer, ApprovalKind, CallId, Effect, Fact};
+use serde_json::Value;
+
+use super::Evidence;
+use crate::tools;
+
+/// What the logs say of one call.
+#[derive(Debug, Default)]
+struct Told<'a> {
+    starts: usize,
+    /// The text of its result.
+    result: Option<&'a str>,
+    /// Whether a person answered in the tool's place.
+    by_person: bool,
+    failed: Option<&'a str>,
+    /// The arguments that a person agreed to.
+    approved: Option<&'a str>,
+    asked: Option<&'a str>,
+}
+
+fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
+    let mut told = Told::default();
+    let run = call.parse::<CallId>().ok().and_then(|call| call.run());
+    let log = run.and_then(|run| evidence.disk.runs.get(&run)).map_or(&[][..], |run| &run.log);
+    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
+    for event in about {
+        match &event.body.fact {
+            Fact::ToolStarted { .. } => told.starts += 1,
+            Fact::ToolFinished { output, .. } => told.result = Some(&output.text),
+            Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
+                told.failed = Some(&failure.message);
+            }
+            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
+                told.asked = Some(&question.arguments);
+            }
+            Fact::ApprovalAnswered { answer: Answer::Approve { arguments }, .. } => {
+                told.approved = arguments.as_deref().or(told.asked);
+            }
+            Fact::ApprovalAnswered { answer: Answer::Respond { .. }, .. } => told.by_person = true,
+            _ => {}
+        }
+    }
+    told
+}
+
+pub(super) fn at_most_once(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        let count = entries.iter().filter(|entry| entry.class == Effect::NonIdempotent).count();
+        if count > 1 {
+            wrong.push(format!("call {call} of `{}` happened {count} times", entries[0].tool));
+        }
+    }
+    wrong
+}
+
+pub(super) fn one_key(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    let effects = evidence.effects();
+    for (call, entries) in &effects {
+        let keys: BTreeSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+        if keys.len() > 1 || !keys.contains(call) {
+            wrong.push(format!("call {call} happened under the keys {keys:?}"));
+        }
+    }
+    for (call, row) in &evidence.disk.calls {
+        let is_ours = tools::kind(&row.tool).is_some_and(|kind| kind.class == Effect::Idempotent);
+        if is_ours && row.state == "succeeded" && !effects.contains_key(call.as_str()) {
+            let by_person = told(evidence, call.as_str()).by_person;
+            if !by_person {
+                wrong.push(format!("call {call} of `{}` succeeded and never happened", row.tool));
+            }
+        }
+    }
+    wrong
+}
+
+pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        let starts = told(evidence, call).starts;
+        if starts < entries.len() {
+            let times = entries.len();
+            wrong.push(format!(
+                "call {call} was carried out {times} times and started {starts} times by its log"
+            ));
+        }
+        let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
+        if row.is_none_or(|row| row.attempt < entries.len() as u64) {
+            wrong
+                .push(format!("call {call} was carried out {} times, and its row is {row:?}", entries.len()));
+        }
+    }
+    wrong
+}
+
+pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    let effects = evidence.effects();
+    for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::kind(&row.tool).is_some()) {
+        let told = told(evidence, call.as_str());
+        let Some(result) = told.result.filter(|_| !told.by_person) else { continue };
+        let entries = effects.get(call.as_str()).map_or(&[][..], Vec::as_slice);
+        if !entries.iter().any(|entry| entry.answer == result) {
+            wrong.push(format!(
+                "call {call} of `{}` has the result `{result}`, which the ledger never gave",
+                row.tool
+            ));
+        }
+    }
+    wrong
+}
+
+/// Reads change nothing: that one was carried out and gave no result is no lie.
+pub(super) fn no_false_failure(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        if entries.iter().all(|entry| entry.class == Effect::Read) {
+            continue;
+        }
+        let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
+        let state = row.map_or("", |row| row.state.as_str());
+        let told = told(evidence, call);
+        if let Some(failed) = told.failed {
+            let tool = &entries[0].tool;
+            wrong.push(format!("call {call} of `{tool}` happened, and its log says `{failed}`"));
+        } else if matches!(state, "failed" | "denied" | "expired") {
+            wrong.push(format!("call {call} of `{}` happened, and its row says `{state}`", entries[0].tool));
+        }
+        let effects: BTreeSet<u64> = entries.iter().map(|entry| entry.receipt).collect();
+        if state == "unknown" && effects.len() > 1 {
+            wrong.push(format!("call {call} is unknown and happened {} times", effects.len()));
+        }
+    }
+    wrong
+}
+
+pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        let told = told(evidence, call);
+        if told.asked.is_none() {
+            continue;
+        }
+        let Some(approved) = told.approved else {
+            wrong.push(format!("call {call} happened although nobody had agreed to it"));
+            continue;
+        };
+        let approved = serde_json::from_str::<Value>(approved).unwrap_or_default();
+        let other = entries.iter().find(|entry| entry.payload != approved);
+        if let Some(entry) = other {
+            wrong.push(format!("call {call}: a person agreed to {approved}, and {} was sent", entry.payload));
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::check::story::{Story, broken};
+
+    #[test]
+    fn a_second_effect_breaks_i3_unless_it_is_idempotent() {
+        let mut story = Story::with_log(&["requested", "started"]);
+        story.happens("effect_send");
+        assert!(broken("I3", &story).is_empty());
+        story.happens("effect_send");
+        assert_eq!(broken("I3", &story).len(), 1);
+        let mut story = Story::with_log(&["requested", "started", "started"]);
+        story.happens("effect_put");
+        story.happens("effect_put");
+        assert!(broken("I3", &story).is_empty());
+    }
+
+    #[test]
+    fn another_key_or_a_success_without_an_effect_breaks_i4() {
+        let mut story = Story::of_tool("effect_put", &["requested", "started", "finished"]);
+        assert_eq!(broken("I4", &story).len(), 1);
+        story.happens("effect_put");
+        assert!(broken("I4", &story).is_empty());
+        story.happens("effect_put");
+        story.evidence.ledger[1].key = "another".into();
+        assert_eq!(broken("I4", &story).len(), 1);
+    }
+
+    #[test]
+    fn an_effect_without_its_start_on_disk_breaks_i5() {
+        let mut story = Story::with_log(&["requested", "started"]);
+        story.happens("effect_send");
+        assert!(broken("I5", &story).is_empty());
+        let mut story = Story::with_log(&["requested"]);
+        story.happens("effect_send");
+        assert_eq!(broken("I5", &story).len(), 2, "by the log and by the row");
+        let mut story = Story::with_log(&["requested", "started"]);
+        story.happens("effect_put");
+        story.happens("effect_put");
+        assert_eq!(broken("I5", &story).len(), 2, "each attempt needs a start of its own");
+    }
+
+    #[test]
+    fn a_result_that_the_ledger_never_gave_breaks_i6() {
+        let mut story = Story::with_log(&["requested", "started", "finished"]);
+        story.happens("effect_send");
+        assert!(broken("I6", &story).is_empty());
+        story.evidence.ledger[0].answer = "something else".into();
+        assert_eq!(broken("I6", &story).len(), 1);
+    }
+
+    #[test]
+    fn an_effect_that_is_reported_as_failed_breaks_i7() {
+        for (said, wrong) in [("failed", 1), ("refused", 1), ("unknown", 0), ("finished", 0)] {
+            let mut story = Story::with_log(&["requested", "started", said]);
+            assert!(broken("I7", &story).is_empty(), "{said}");
+            story.happens("effect_send");
+            assert_eq!(broken("I7", &story).len(), wrong, "{said}");
+        }
+        let mut story = Story::with_log(&["requested", "started", "unknown"]);
+        story.happens("effect_send");
+        story.happens("effect_send");
+        assert_eq!(broken("I7", &story).len(), 1);
+        let mut story = Story::of_tool("effect_read", &["requested", "started", "failed"]);
+        story.happens("effect_read");
+        assert!(broken("I7", &story).is_empty(), "a read is no effect");
+    }
+
+    #[test]
+    fn an_effect_that_nobody_agreed_to_breaks_i12() {
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved", "started"]);
+        story.happens("effect_ask");
+        assert!(broken("I12", &story).is_empty());
+        story.evidence.ledger[0].payload = json!({"note": "another"});
+        assert_eq!(broken("I12", &story).len(), 1);
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "started"]);
+        story.happens("effect_ask");
+        assert_eq!(broken("I12", &story).len(), 1);
+    }
+}

@@ -1,0 +1,209 @@
+//! Evidence made up for tests: one run with one call, told in words.
+
+use std::collections::BTreeMap;
+
+use helve_agent::Run as Machine;
+use helve_types::{
+    Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind, MessageId,
+    ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice,
+    ToolOutput, Trail,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{Evidence, check};
+use crate::client::{ClientLog, Reader};
+use crate::ledger::Entry;
+use crate::snapshot::{Call, Event, Run, Snapshot};
+use crate::tools;
+
+const ARGUMENTS: &str = "{\"note\":\"x\"}";
+
+pub(super) struct Story {
+    pub(super) evidence: Evidence,
+    pub(super) run: RunId,
+    pub(super) call: CallId,
+    tool: &'static str,
+}
+
+/// What one rule finds wrong.
+pub(super) fn broken(rule: &str, story: &Story) -> Vec<String> {
+    let found = check(&story.evidence).into_iter();
+    found.filter(|violation| violation.rule == rule).map(|violation| violation.what).collect()
+}
+
+impl Story {
+    pub(super) fn with_log(words: &[&str]) -> Self {
+        Self::of_tool("effect_send", words)
+    }
+
+    /// A run whose log is `run.started` and what the words say of its one call.
+    pub(super) fn of_tool(tool: &'static str, words: &[&str]) -> Self {
+        let run = RunId(Uuid::from_u128(7));
+        let setup = RunSetup {
+            agent: "default".into(),
+            model: "mock".into(),
+            system: String::new(),
+            max_steps: 10,
+            tool_choice: ToolChoice::Auto,
+            tools: vec![],
+            client_tools: vec![],
+            params: ModelParams::default(),
+            mode: None,
+            stream: true,
+            input: RunInput::Conversation,
+        };
+        let row = Run {
+            state: RunState::Running,
+            ended: false,
+            conversation: None,
+            history: 0,
+            setup,
+            log: vec![],
+        };
+        let disk =
+            Snapshot { runs: BTreeMap::from([(run, row)]), integrity: "ok".into(), ..Snapshot::default() };
+        let evidence = Evidence { disk, ledger: vec![], clients: vec![ClientLog::default()], at_end: false };
+        let mut story = Self { evidence, run, call: CallId::new(run, 1, 0), tool };
+        story.add(Fact::RunStarted(RunStarted {
+            agent: "default".into(),
+            model: "mock".into(),
+            conversation: None,
+            message: None,
+            reply: MessageId(Uuid::from_u128(2)),
+            text: "n-1 go".into(),
+        }));
+        words.iter().for_each(|word| story.say(word));
+        story
+    }
+
+    fn say(&mut self, word: &str) {
+        let call = self.call.clone();
+        let effect = tools::kind(self.tool).map_or(Effect::Read, |kind| kind.class);
+        let failure = |kind| Failure::new(kind, "no luck");
+        let (fact, state) = match word {
+            "requested" => {
+                let requested = Fact::ToolRequested {
+                    step: 1,
+                    call: call.clone(),
+                    provider_id: None,
+                    tool: self.tool.into(),
+                    arguments: ARGUMENTS.into(),
+                    part: None,
+                    replaces: None,
+                };
+                let row = Call { tool: self.tool.into(), state: String::new(), attempt: 0 };
+                self.evidence.disk.calls.insert(call, row);
+                (requested, "planned")
+            }
+            "started" => {
+                let row = self.evidence.disk.calls.get_mut(&call).unwrap();
+                row.attempt += 1;
+                let attempt = u32::try_from(row.attempt).unwrap();
+                let (tool, version) = (self.tool.into(), "v".into());
+                (Fact::ToolStarted { call, tool, version, effect, attempt, arguments: None }, "started")
+            }
+            "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
+            "approved" => {
+                let answer = Answer::Approve { arguments: None };
+                let approval = ApprovalId(Uuid::from_u128(5));
+                (Fact::ApprovalAnswered { approval, call, answer, by: "mei".into() }, "approved")
+            }
+            "finished" => {
+                let output = ToolOutput::text(answer(self.tool));
+                (Fact::ToolFinished { call, output, trail: Trail::default() }, "succeeded")
+            }
+            "failed" => {
+                let failure = failure(FailureKind::Failed);
+                (Fact::ToolFailed { call, failure, trail: Trail::default() }, "failed")
+            }
+            "refused" => {
+                let failure = failure(FailureKind::Denied);
+                (Fact::ToolRefused { call, failure, trail: Trail::default() }, "denied")
+            }
+            "unknown" => {
+                let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
+                (Fact::ToolUnknown { call, sent_at, because, checked: None, then }, "unknown")
+            }
+            other => panic!("a story knows no `{other}`"),
+        };
+        self.add(fact);
+        state.clone_into(&mut self.evidence.disk.calls.get_mut(&self.call).unwrap().state);
+    }
+
+    pub(super) fn add(&mut self, fact: Fact) {
+        let log = self.log();
+        let seq = log.len() as u64 + 1;
+        let body = EventBody { at: Timestamp(0), fact };
+        let json = serde_json::to_string(&body).unwrap();
+        log.push(Event { seq, kind: body.fact.kind().into(), json, body });
+    }
+
+    /// The ledger carries out the call once more.
+    pub(super) fn happens(&mut self, tool: &'static str) {
+        let class = tools::kind(tool).unwrap().class;
+        let n = self.evidence.ledger.len() as u64 + 1;
+        let receipt = if class == Effect::Idempotent { 1 } else { n };
+        self.evidence.ledger.push(Entry {
+            n,
+            receipt,
+            call: self.call.to_string(),
+            key: self.call.to_string(),
+            tool: tool.into(),
+            class,
+            at_ms: 0,
+            payload: json!({"note": "x"}),
+            answer: answer(tool),
+        });
+    }
+
+    /// A reader gets everything there is.
+    pub(super) fn reads_all(&mut self) {
+        let mut reader = Reader::new(self.run);
+        reader.connected();
+        for event in &self.evidence.disk.runs[&self.run].log {
+            reader.take(Some(event.seq), &event.json);
+        }
+        self.client().readers.push(reader);
+    }
+
+    pub(super) fn machine(&self) -> Machine {
+        let row = &self.evidence.disk.runs[&self.run];
+        let log = row.log.iter().map(|event| (event.body.at, &event.body.fact));
+        Machine::replay(self.run, row.setup.clone(), log).unwrap()
+    }
+
+    pub(super) fn row(&mut self) -> &mut Run {
+        self.evidence.disk.runs.get_mut(&self.run).unwrap()
+    }
+
+    pub(super) fn log(&mut self) -> &mut Vec<Event> {
+        &mut self.row().log
+    }
+
+    pub(super) fn client(&mut self) -> &mut ClientLog {
+        &mut self.evidence.clients[0]
+    }
+
+    pub(super) fn reader(&mut self) -> &mut Reader {
+        &mut self.client().readers[0]
+    }
+}
+
+fn answer(tool: &str) -> String {
+    format!("receipt 1 for {tool} (x)")
+}
+
+fn question(call: CallId, tool: &str, effect: Effect) -> Question {
+    Question {
+        approval: ApprovalId(Uuid::from_u128(5)),
+        call,
+        kind: ApprovalKind::Permission,
+        tool: tool.into(),
+        arguments: ARGUMENTS.into(),
+        effect,
+        because: "it changes something".into(),
+        binding: "b".into(),
+        expires_at: Timestamp(i64::MAX),
+    }
+}

@@ -1,0 +1,99 @@
+//! Views: what readers saw and what is kept beside the log are folds of the log.
+
+use helve_agent::Run as Machine;
+
+use super::Evidence;
+use crate::snapshot::Run;
+use crate::view::View;
+
+pub(super) fn readers_agree(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for client in &evidence.clients {
+        wrong.extend(client.faults.iter().cloned());
+        for reader in &client.readers {
+            let of = format!("a reader of run {}", reader.run);
+            wrong.extend(reader.view.faults.iter().map(|fault| format!("{of}: {fault}")));
+            let Some(run) = evidence.disk.runs.get(&reader.run) else { continue };
+            let seen = |event: &&crate::snapshot::Event| event.seq <= reader.view.last;
+            let log = run.log.iter().filter(seen).map(|event| (event.seq, &event.body));
+            let told = View::of_log(log);
+            if !reader.view.agrees(&told) {
+                wrong.push(format!("{of} has {:?}, the log has {told:?}", reader.view));
+            }
+            if reader.view.over && !reader.view.open.is_empty() {
+                wrong.push(format!("{of} still shows {:?} of a run that is over", reader.view.open));
+            }
+        }
+    }
+    wrong
+}
+
+/// The message that history shows of a run is the run's own log, folded.
+pub(super) fn messages_agree(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, run) in &evidence.disk.runs {
+        let Some(conversation) = run.conversation.filter(|_| run.state.is_final()) else { continue };
+        let log = run.log.iter().map(|event| (event.body.at, &event.body.fact));
+        let Some(machine) = Machine::replay(*id, run.setup.clone(), log) else { continue };
+        let kept = evidence.disk.messages.get(&conversation).and_then(|all| kept_message(run, all));
+        match kept {
+            None => wrong.push(format!("run {id} is over and left no message")),
+            Some(kept) if kept.parts != machine.message().parts => {
+                wrong.push(format!(
+                    "run {id} left {:?}, its log says {:?}",
+                    kept.parts,
+                    machine.message().parts
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    wrong
+}
+
+/// After the history and the user's message comes the run's.
+fn kept_message<'a>(run: &Run, all: &'a [helve_types::Message]) -> Option<&'a helve_types::Message> {
+    all.get(run.history + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_types::{Ending, Fact, Message, MessageId, RunState, Timestamp};
+    use uuid::Uuid;
+
+    use crate::check::story::{Story, broken};
+    use crate::view::Item;
+
+    #[test]
+    fn a_reader_that_saw_something_else_breaks_i11() {
+        let mut story = Story::with_log(&["requested", "started", "finished"]);
+        story.reads_all();
+        assert!(broken("I11", &story).is_empty());
+        if let Some(Item::Call(call)) = story.reader().view.items.first_mut() {
+            call.told = "something else".into();
+        }
+        assert_eq!(broken("I11", &story).len(), 1);
+        story.reader().view.faults.push("event 3 came after event 3".into());
+        assert_eq!(broken("I11", &story).len(), 2);
+        story.client().faults.push("a 409 for an event that was sent".into());
+        assert_eq!(broken("I11", &story).len(), 3);
+    }
+
+    #[test]
+    fn a_message_that_is_not_the_fold_of_its_log_breaks_r3() {
+        let mut story = Story::with_log(&["requested", "started", "finished"]);
+        let conversation = Uuid::from_u128(3);
+        story.row().conversation = Some(conversation);
+        assert!(broken("R3", &story).is_empty());
+        story.add(Fact::RunFinished { ending: Ending::Answered });
+        story.row().state = RunState::Completed;
+        assert_eq!(broken("R3", &story).len(), 1);
+        let message = |n| Message::user(MessageId(Uuid::from_u128(n)), Timestamp(0), "go");
+        let mut reply = story.machine().message().clone();
+        story.evidence.disk.messages.insert(conversation, vec![message(1), reply.clone()]);
+        assert!(broken("R3", &story).is_empty());
+        reply.parts.clear();
+        story.evidence.disk.messages.insert(conversation, vec![message(1), reply]);
+        assert_eq!(broken("R3", &story).len(), 1);
+    }
+}

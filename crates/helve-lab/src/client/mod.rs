@@ -1,0 +1,79 @@
+//! The load: clients that start runs, follow them, answer questions, change their minds, and never give up.
+//!
+//! Clients talk to the server over real HTTP and know nothing of it but what the documentation says. Each keeps a
+//! log of what it was promised and shown. When the server dies they wait at the `Door`, and go on with the next
+//! one as a page would: the same request under the same key, the same stream after the last event.
+
+mod asker;
+mod door;
+mod follow;
+mod log;
+mod talk;
+mod watcher;
+mod wish;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use helve_types::RunId;
+use reqwest::Client;
+use tokio::task::JoinSet;
+
+use self::asker::Asker;
+pub(crate) use self::door::{Door, Open, State};
+pub use self::log::{Answered, ClientLog, Reader, Start};
+use self::watcher::Watcher;
+use crate::dice::Dice;
+
+/// Clients that start runs of their own.
+const ASKERS: usize = 6;
+/// Clients that read along with others' runs, from the beginning.
+const WATCHERS: usize = 2;
+
+/// All clients of a round; they end when this is dropped.
+pub(crate) struct Crowd {
+    door: Door,
+    logs: Vec<SharedLog>,
+    _tasks: JoinSet<()>,
+}
+
+pub(crate) type SharedLog = Arc<Mutex<ClientLog>>;
+
+/// Runs that anybody may watch.
+pub(crate) type Runs = Arc<Mutex<Vec<RunId>>>;
+
+impl Crowd {
+    pub(crate) fn start(door: &Door, mut dice: Dice) -> Result<Self, reqwest::Error> {
+        let http = Client::builder().no_proxy().retry(reqwest::retry::never()).build()?;
+        let runs = Runs::default();
+        let logs: Vec<SharedLog> = (0..ASKERS + WATCHERS).map(|_| SharedLog::default()).collect();
+        let mut tasks = JoinSet::new();
+        for (number, log) in logs.iter().enumerate() {
+            let (door, http, log, runs) = (door.clone(), http.clone(), log.clone(), runs.clone());
+            let dice = dice.fork();
+            if number < ASKERS {
+                tasks.spawn(Asker::new(number, door, http, log, runs, dice).run());
+            } else {
+                tasks.spawn(Watcher::new(door, http, log, runs, dice).run());
+            }
+        }
+        Ok(Self { door: door.clone(), logs, _tasks: tasks })
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.logs.len()
+    }
+
+    pub(crate) fn logs(&self) -> Vec<ClientLog> {
+        self.logs.iter().map(|log| lock(log).clone()).collect()
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.door.set(State::Closed);
+    }
+}
+
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

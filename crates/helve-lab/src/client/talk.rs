@@ -1,0 +1,157 @@
+//! One server, as a client talks to it: requests, and frames from a stream of events.
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use helve_types::RunId;
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::wish::Wish;
+
+/// The server is gone, or as good as gone.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+impl From<reqwest::Error> for Gone {
+    fn from(_: reqwest::Error) -> Self {
+        Self
+    }
+}
+
+pub(super) struct Talk<'a> {
+    pub(super) http: &'a Client,
+    pub(super) base: &'a str,
+}
+
+/// What came of a request to start a run.
+pub(super) enum Started {
+    Run {
+        run: RunId,
+        conversation: Option<String>,
+    },
+    /// The conversation has a run that is not over.
+    Busy,
+    Refused(String),
+}
+
+impl Talk<'_> {
+    pub(super) async fn start(&self, wish: &Wish, conversation: Option<&str>) -> Result<Started, Gone> {
+        let mut body = json!({"message": wish.message});
+        if let Some(conversation) = conversation {
+            body["conversation"] = conversation.into();
+        }
+        let mut request = self.http.post(format!("{}/api/runs", self.base)).json(&body);
+        if let Some(key) = &wish.key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let response = request.send().await?;
+        let status = response.status();
+        let text = response.text().await?;
+        let said: Value = serde_json::from_str(&text).unwrap_or_default();
+        let run = said["run"].as_str().and_then(|run| run.parse().ok());
+        Ok(match (status, run) {
+            (StatusCode::CREATED, Some(run)) => {
+                Started::Run { run, conversation: said["conversation"].as_str().map(str::to_owned) }
+            }
+            (StatusCode::CONFLICT, _) => Started::Busy,
+            _ => Started::Refused(format!("{status}: {text}")),
+        })
+    }
+
+    pub(super) async fn settle(&self, approval: Uuid, answer: &Value) -> Result<StatusCode, Gone> {
+        let url = format!("{}/api/approvals/{approval}", self.base);
+        let response = self.http.post(url).json(answer).send().await?;
+        let status = response.status();
+        // An answer that broke off was not given.
+        response.text().await?;
+        Ok(status)
+    }
+
+    pub(super) async fn cancel(&self, run: RunId) -> Result<StatusCode, Gone> {
+        let url = format!("{}/api/runs/{run}/cancel", self.base);
+        let response = self.http.post(url).json(&json!({})).send().await?;
+        let status = response.status();
+        response.text().await?;
+        Ok(status)
+    }
+
+    /// The run's events after this one.
+    pub(super) async fn follow(&self, run: RunId, after: u64) -> Result<Response, Gone> {
+        let mut request = self.http.get(format!("{}/api/runs/{run}/events", self.base));
+        if after > 0 {
+            request = request.header("Last-Event-ID", after);
+        }
+        Ok(request.send().await?)
+    }
+}
+
+/// The frames of a stream.
+pub(super) struct Frames {
+    bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    held: Vec<u8>,
+}
+
+/// One frame: its id, if it has one, and its data.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) id: Option<u64>,
+    pub(super) data: String,
+}
+
+impl Frames {
+    pub(super) fn of(response: Response) -> Self {
+        Self { bytes: response.bytes_stream().boxed(), held: vec![] }
+    }
+
+    /// The next frame with data, or none at the stream's proper end.
+    pub(super) async fn next(&mut self) -> Result<Option<Frame>, Gone> {
+        loop {
+            while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.held.drain(..end + 2).collect();
+                if let Some(frame) = parse(&String::from_utf8_lossy(&frame)) {
+                    return Ok(Some(frame));
+                }
+            }
+            match self.bytes.next().await {
+                Some(bytes) => self.held.extend_from_slice(&bytes?),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Comments and `retry:` are no frames.
+fn parse(text: &str) -> Option<Frame> {
+    let mut id = None;
+    let mut data: Option<String> = None;
+    for line in text.lines() {
+        if let Some(value) = line.strip_prefix("id:") {
+            id = value.trim().parse().ok();
+        } else if let Some(value) = line.strip_prefix("data:") {
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match &mut data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => data = Some(value.to_owned()),
+            }
+        }
+    }
+    Some(Frame { id, data: data? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_data_and_perhaps_an_id() {
+        let frame = |id, data: &str| Some(Frame { id, data: data.into() });
+        assert_eq!(parse("id: 7\ndata: {\"a\": 1}\n\n"), frame(Some(7), "{\"a\": 1}"));
+        assert_eq!(parse("data: a\ndata: b\n\n"), frame(None, "a\nb"));
+        assert_eq!(parse("retry: 1000\n\n"), None);
+        assert_eq!(parse(":\n\n"), None);
+    }
+}

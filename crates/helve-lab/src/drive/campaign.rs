@@ -1,0 +1,149 @@
+//! Many rounds, a few at a time.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+use super::plan::{KILLS_PER_ROUND, Kill, Where, plan};
+use super::process::ServerCommand;
+use super::round::{Finding, Outcome, Round};
+use super::tally::Tally;
+use crate::mutants::Mutant;
+
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    pub command: ServerCommand,
+    pub seed: u64,
+    pub kills: usize,
+    pub places: Where,
+    pub mutant: Option<Mutant>,
+    /// Rounds at the same time.
+    pub jobs: usize,
+    /// Whether rounds go on being started when one has found something.
+    pub keep_going: bool,
+    /// Only this round of the plan.
+    pub round: Option<usize>,
+    /// Where data directories are made; in memory, if the machine has such a place, since a killed process cannot
+    /// tell a synced page from an unsynced one anyway.
+    pub dir: Option<PathBuf>,
+    /// Called after each round with everything so far.
+    pub progress: fn(&Tally, usize),
+}
+
+/// A round that found something, and where it can be looked into.
+#[derive(Debug)]
+pub struct Failure {
+    pub round: usize,
+    pub finding: Finding,
+    pub dir: PathBuf,
+    pub replay: String,
+}
+
+#[derive(Debug)]
+pub struct Verdict {
+    pub tally: Tally,
+    pub failures: Vec<Failure>,
+}
+
+impl Campaign {
+    pub fn new(command: ServerCommand, seed: u64, kills: usize) -> Self {
+        Self {
+            command,
+            seed,
+            kills,
+            places: Where::Everywhere,
+            mutant: None,
+            jobs: 3,
+            keep_going: false,
+            round: None,
+            dir: None,
+            progress: |_, _| {},
+        }
+    }
+
+    /// To the end of the plan, or of the rounds that were under way when something was found.
+    pub async fn run(&self) -> anyhow::Result<Verdict> {
+        let began = Instant::now();
+        let rounds: Vec<Vec<Kill>> =
+            plan(self.seed, self.kills, self.places).chunks(KILLS_PER_ROUND).map(<[Kill]>::to_vec).collect();
+        let wanted = |number: &usize| self.round.is_none_or(|only| only == *number);
+        let mut waiting = (0..rounds.len()).filter(wanted).collect::<Vec<_>>().into_iter();
+        let mut running = JoinSet::new();
+        let mut verdict = Verdict { tally: Tally::default(), failures: vec![] };
+        loop {
+            while running.len() < self.jobs.max(1) && (self.keep_going || verdict.failures.is_empty()) {
+                let Some(number) = waiting.next() else { break };
+                let (campaign, kills) = (self.clone(), rounds[number].clone());
+                running.spawn(async move { (number, campaign.play(number, &kills).await) });
+            }
+            let Some(played) = running.join_next().await else { break };
+            let (number, played) = played?;
+            let (outcome, dir) = played.with_context(|| self.replay(number))?;
+            verdict.tally.add(outcome.tally);
+            verdict.tally.time = began.elapsed();
+            if let Some(finding) = outcome.finding {
+                let failure =
+                    Failure { round: number, finding, dir: dir.keep(), replay: self.replay(number) };
+                verdict.failures.push(failure);
+            }
+            (self.progress)(&verdict.tally, verdict.failures.len());
+        }
+        Ok(verdict)
+    }
+
+    /// Plays one round in a directory of its own, which is kept if something goes wrong.
+    async fn play(&self, number: usize, kills: &[Kill]) -> anyhow::Result<(Outcome, TempDir)> {
+        let place = self.dir.clone().unwrap_or_else(fast_place);
+        let dir = tempfile::Builder::new().prefix("helve-lab-").tempdir_in(&place)?;
+        let round = Round {
+            command: &self.command,
+            dir: dir.path(),
+            seed: self.seed.wrapping_add(number as u64),
+            kills,
+            mutant: self.mutant,
+        };
+        match round.run().await {
+            Ok(outcome) => Ok((outcome, dir)),
+            Err(error) => {
+                let kept = dir.keep();
+                Err(error.context(format!("everything is kept in {}", kept.display())))
+            }
+        }
+    }
+
+    fn replay(&self, round: usize) -> String {
+        let mut line = format!("faultlab kill --seed {} --kills {} --round {round}", self.seed, self.kills);
+        match self.places {
+            Where::Everywhere => {}
+            Where::Only(point) => line.push_str(&format!(" --at {point}")),
+            Where::AnyMoment => line.push_str(" --any-moment"),
+        }
+        if let Some(mutant) = self.mutant {
+            line.push_str(&format!(" --mutant {mutant}"));
+        }
+        line
+    }
+}
+
+fn fast_place() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.finding.kill {
+            Some((number, kill)) => writeln!(f, "round {}, kill {number}, {kill}:", self.round)?,
+            None => writeln!(f, "round {}, at its end:", self.round)?,
+        }
+        for violation in &self.finding.violations {
+            writeln!(f, "  {}  {}", violation.rule, violation.what)?;
+        }
+        writeln!(f, "  kept in {}", self.dir.display())?;
+        writeln!(f, "  replay with: {}", self.replay)
+    }
+}

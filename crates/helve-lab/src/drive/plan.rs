@@ -1,0 +1,95 @@
+//! When to kill: every label in turn, and any moment at all. The same seed plans the same kills.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::dice::Dice;
+use crate::labels::{self, CrashPoint};
+
+/// Kills of one data directory; then a new one is taken, so that each check stays quick.
+pub const KILLS_PER_ROUND: usize = 20;
+
+/// How often each label is passed before it strikes, in the sweep that every plan begins with.
+const SWEEP: [u32; 3] = [1, 2, 3];
+
+/// One death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kill {
+    At(CrashPoint),
+    /// So long after it was started, ready or not.
+    AfterStart(Duration),
+    /// So long after it was ready.
+    AfterReady(Duration),
+}
+
+impl fmt::Display for Kill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(point) => write!(f, "at {point}"),
+            Self::AfterStart(wait) => write!(f, "{:.1} ms after its start", wait.as_secs_f64() * 1e3),
+            Self::AfterReady(wait) => write!(f, "{:.1} ms after it was ready", wait.as_secs_f64() * 1e3),
+        }
+    }
+}
+
+/// Which labels are of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Where {
+    /// All labels three times, then a third at labels and the rest at any moment.
+    #[default]
+    Everywhere,
+    /// Always there.
+    Only(CrashPoint),
+    /// No labels.
+    AnyMoment,
+}
+
+/// So many kills, in an order that mixes everything.
+pub fn plan(seed: u64, kills: usize, places: Where) -> Vec<Kill> {
+    let mut dice = Dice::new(seed);
+    let mut plan: Vec<Kill> = match places {
+        Where::Everywhere => {
+            let points =
+                SWEEP.iter().flat_map(|nth| labels::all().map(|label| CrashPoint { label, nth: *nth }));
+            points.map(Kill::At).take(kills).collect()
+        }
+        Where::Only(point) => vec![Kill::At(point); kills],
+        Where::AnyMoment => vec![],
+    };
+    let all: Vec<&'static str> = labels::all().collect();
+    while plan.len() < kills {
+        plan.push(match dice.below(12) {
+            0..4 if places == Where::Everywhere => {
+                let label: &'static str = *dice.pick(&all[..]);
+                let nth = 1 + u32::try_from(dice.below(6)).unwrap_or(0);
+                Kill::At(CrashPoint { label, nth })
+            }
+            0..6 => Kill::AfterStart(Duration::from_micros(dice.below(150_000))),
+            _ => Kill::AfterReady(Duration::from_micros(500 + dice.below(399_500))),
+        });
+    }
+    dice.shuffle(&mut plan);
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_plans_the_same_kills() {
+        assert_eq!(plan(1, 300, Where::Everywhere), plan(1, 300, Where::Everywhere));
+        assert_ne!(plan(1, 300, Where::Everywhere), plan(2, 300, Where::Everywhere));
+    }
+
+    #[test]
+    fn three_hundred_kills_pass_every_label_three_times() {
+        let plan = plan(1, 300, Where::Everywhere);
+        assert_eq!(plan.len(), 300);
+        for label in labels::all() {
+            for nth in SWEEP {
+                assert!(plan.contains(&Kill::At(CrashPoint { label, nth })), "{label}:{nth}");
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The worlds Helve is tested against: a mock model server, an outside effect ledger, and a driver that kills the
+//! server.
+//!
+//! `mock` answers as its requests say; `ledger` remembers what was done to the world; `tools` do it, through the
+//! real pipeline. `server` is the real server with these tools and a fate. `drive` starts it, lets `client`s at it,
+//! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `mutants` are seeded bugs
+//! that prove the checker can find something.
+
+mod bend;
+pub mod check;
+mod client;
+pub mod dice;
+pub mod drive;
+pub mod labels;
+pub mod ledger;
+pub mod mock;
+pub mod mutants;
+pub mod server;
+pub mod snapshot;
+pub mod tools;
+pub mod view;
+mod web;
+
+pub use client::{Answered, ClientLog, Reader, Start};

@@ -1,0 +1,85 @@
+//! The server under test: the real one, with the lab's tools, a fate, and if so ordered a bug around it.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use helve::assemble::{AroundStore, Extras, install_tls};
+use helve::commands::serve::serve;
+use helve::config::{Config, Environment, Overrides};
+use helve_store::Store;
+use helve_types::{Fate, World};
+
+use crate::bend::{Bent, Watched};
+use crate::labels::{CrashPoint, IN_STORE};
+use crate::mutants::Mutant;
+use crate::tools::lab_tools;
+
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    /// The configuration file
+    #[arg(long)]
+    config: std::path::PathBuf,
+    /// Where the ledger takes effects
+    #[arg(long, env = "LAB_LEDGER")]
+    ledger: String,
+    /// Die when this label is passed for the nth time, as in `tool.after_run:2`
+    #[arg(long, env = "LAB_CRASH_AT")]
+    crash_at: Option<CrashPoint>,
+    /// Have this bug
+    #[arg(long, env = "LAB_MUTANT")]
+    mutant: Option<Mutant>,
+    /// End when standard input does: whoever holds its other end is gone
+    #[arg(long)]
+    end_with_stdin: bool,
+}
+
+/// Serves until it is killed.
+pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
+    let overrides = Overrides { config: Some(args.config.clone()), ..Overrides::default() };
+    // Whatever keys this machine has are not for the lab.
+    let config = Config::load(&overrides, &Environment::default())?;
+    _ = tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(&config.log))
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
+    install_tls();
+    let fate = args.crash_at.map_or_else(Fate::default, CrashPoint::fate);
+    let extras = Extras {
+        tools: lab_tools(&args.ledger, Mutant::declared(args.mutant))?,
+        around_store: around_store(args, &fate),
+    };
+    if args.end_with_stdin {
+        end_with_stdin();
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let world = World { fate, ..World::real() };
+    runtime.block_on(serve(&config, &world, extras)).context("the lab's server")?;
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// Unless it is to have a bug or to die there, the store is the real one and nothing else.
+fn around_store(args: &ServerArgs, fate: &Fate) -> Option<AroundStore> {
+    let mutant = args.mutant;
+    let watched = args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| fate.clone());
+    if mutant.is_none() && watched.is_none() {
+        return None;
+    }
+    Some(Box::new(move |store: Arc<dyn Store>| {
+        let store = mutant.map_or(store.clone(), |mutant| mutant.around(store));
+        match watched {
+            Some(fate) => Bent::around(store, Watched { fate }),
+            None => store,
+        }
+    }))
+}
+
+/// The driver holds the other end, and it closes however the driver ends.
+fn end_with_stdin() {
+    std::thread::spawn(|| {
+        _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(3);
+    });
+}
