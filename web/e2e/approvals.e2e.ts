@@ -12,7 +12,7 @@ async function openQuestion(): Promise<Page> {
 }
 
 function question(page: Page) {
-  return page.getByRole('region', { name: 'May save_note run?' });
+  return page.getByRole('group', { name: 'May save_note run?' });
 }
 
 /** Clicks once the decision may be taken; Playwright waits until the button is active. */
@@ -157,7 +157,7 @@ describe.runIf(isMock)('odd questions', () => {
     const page = await openPage();
     await ask(page, 'tricky note');
     await shows(question(page));
-    const shown = await question(page).getByRole('region', { name: 'Exactly this will be sent' }).innerText();
+    const shown = await question(page).getByRole('group', { name: 'Exactly this will be sent' }).innerText();
     expect(shown).toContain('invoiceU+202Egpj.exe <img src=x onerror=alert(1)>U+200B');
     expect(shown.split('\\n').length).toBe(301);
     expect(shown).toContain('the end');
@@ -169,7 +169,7 @@ describe.runIf(isMock)('odd questions', () => {
     const page = await openPage();
     await ask(page, 'cut off the mail');
     await shows(card(page, /send_mail: Outcome unknown/));
-    await shows(page.getByRole('region', { name: 'Did send_mail happen?' }));
+    await shows(page.getByRole('group', { name: 'Did send_mail happen?' }));
     await click(page, 'It happened');
     await finished(page);
     await shows(answer(page).getByText(/a person says: happened/));

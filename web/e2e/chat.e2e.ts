@@ -14,8 +14,8 @@ describe('a question', () => {
       .getByRole('button')
       .first()
       .click();
-    await shows(page.getByRole('region', { name: 'Arguments' }).getByText('"12.5% of 3,480"'));
-    await shows(page.getByRole('region', { name: 'Result' }).getByText('435'));
+    await shows(page.getByRole('group', { name: 'Arguments' }).getByText('"12.5% of 3,480"'));
+    await shows(page.getByRole('group', { name: 'Result' }).getByText('435'));
     await shows(page.getByText('What each stage decided'));
     // What the model thought is there for whoever wants it.
     expect(await page.getByText('the calculator is exact').count()).toBe(0);

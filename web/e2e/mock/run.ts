@@ -77,6 +77,8 @@ export class MockRun {
 
   #end(state: string, fact: Parameters<FakeFeed['record']>[0]): void {
     this.state = state;
+    this.pending.clear();
+    this.delegated.clear();
     this.feed.record(fact);
     this.onEnd();
     this.#tell();

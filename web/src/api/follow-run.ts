@@ -8,7 +8,7 @@ import { send } from './client';
 import { ApiError, isAbort } from './errors';
 import { type Frame, isLast } from './frames';
 import type { EventBody, Live, RunId } from './generated/events';
-import { noteSilence, pause } from './reachability';
+import { pause } from './reachability';
 import { SseReader } from './sse';
 
 /** The server sends a comment every 15 seconds; a connection as silent as this is dead. */
@@ -90,9 +90,6 @@ async function connect(following: Following, cursor: Cursor): Promise<void> {
         }
       }
     }
-  } catch (error) {
-    if (!signal.aborted) noteSilence();
-    throw error;
   } finally {
     silence.abort();
   }

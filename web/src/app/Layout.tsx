@@ -10,13 +10,15 @@ import styles from './Layout.module.css';
 interface Props {
   /** The conversations; told how to close itself where it covers the page. */
   side: (close: () => void) => ReactNode;
+  /** What the page is about, for those who go by headings; none where the page itself has one. */
+  title: string | null;
   picker: ReactNode;
   tools: ReactNode;
   children: ReactNode;
 }
 
 /** The frame of the page: conversations at the side, or in a drawer where there is no room. */
-export function Layout({ side, picker, tools, children }: Props) {
+export function Layout({ side, title, picker, tools, children }: Props) {
   const { t } = useSpeech();
   const isNarrow = useMediaQuery('(max-width: 820px)');
   const [isOpen, setOpen] = useState(false);
@@ -27,7 +29,7 @@ export function Layout({ side, picker, tools, children }: Props) {
       <a className={styles.skip} href="#composer">
         {t.app.skipToComposer}
       </a>
-      {!isNarrow && <div className={styles.side}>{side(close)}</div>}
+      {!isNarrow && <aside className={styles.side}>{side(close)}</aside>}
       {isNarrow && isOpen && (
         <Drawer label={t.conversations.title} onClose={close}>
           {side(close)}
@@ -35,6 +37,7 @@ export function Layout({ side, picker, tools, children }: Props) {
       )}
       <main className={styles.main}>
         <header className={styles.header}>
+          {title !== null && <h1 className="visually-hidden">{title}</h1>}
           {isNarrow && (
             <IconButton icon="menu" label={t.app.openMenu} aria-expanded={isOpen} onClick={() => setOpen(true)} />
           )}

@@ -39,7 +39,11 @@ export function Page({ session, onSignOut }: Props) {
   const isNarrow = useMediaQuery('(max-width: 820px)');
   const chat = useChatSession(id, {
     onCreated: (created) => go({ page: 'conversation', id: created }, 'replace'),
-    onRun: conversations.refresh,
+    onRun: () => {
+      conversations.refresh();
+      // A run that ends takes its questions with it.
+      pending.refresh();
+    },
     onApproval: pending.refresh,
   });
   const begin = useCallback(() => {
@@ -47,7 +51,8 @@ export function Page({ session, onSignOut }: Props) {
     document.getElementById('composer')?.focus();
   }, [go]);
   useShortcuts(begin);
-  useTitle(conversations.conversations.find((known) => known.id === id)?.title ?? null, pending.approvals.length);
+  const title = conversations.conversations.find((known) => known.id === id)?.title ?? null;
+  useTitle(title, pending.approvals.length);
 
   const openRun = (run: string) => {
     getRun(run).then(
@@ -83,6 +88,7 @@ export function Page({ session, onSignOut }: Props) {
           />
         </Sidebar>
       )}
+      title={id === null ? null : title || t.conversations.untitled}
       picker={<ModelPicker catalog={catalog} choosing={choosing} />}
       tools={
         <>

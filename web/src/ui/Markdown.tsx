@@ -38,7 +38,8 @@ const BlockView = memo(function BlockView({ block }: { block: Block }): ReactNod
     case 'paragraph':
       return <p>{inline(block.children)}</p>;
     case 'heading': {
-      const Heading = `h${block.level}` as 'h1';
+      // The page has the first level for itself.
+      const Heading = `h${Math.min(6, block.level + 1)}` as 'h2';
       return <Heading>{inline(block.children)}</Heading>;
     }
     case 'code':
@@ -86,6 +87,7 @@ function ListView({ start, tight, items }: Extract<Block, { type: 'list' }>) {
 }
 
 function ItemView({ item, tight }: { item: ListItem; tight: boolean }) {
+  const { t } = useSpeech();
   const content = item.blocks.map((block, index) =>
     tight && block.type === 'paragraph' ? (
       <Fragment key={index}>{inline(block.children)}</Fragment>
@@ -96,7 +98,13 @@ function ItemView({ item, tight }: { item: ListItem; tight: boolean }) {
   if (item.done === null) return <li>{content}</li>;
   return (
     <li className={styles.task}>
-      <input type="checkbox" checked={item.done} disabled readOnly />
+      <input
+        type="checkbox"
+        checked={item.done}
+        disabled
+        readOnly
+        aria-label={item.done ? t.markdown.task.done : t.markdown.task.open}
+      />
       {content}
     </li>
   );

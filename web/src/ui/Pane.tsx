@@ -12,7 +12,7 @@ interface Props {
 /** Preformatted text of any length: it scrolls, and can be copied. */
 export function Pane({ title, text, children }: Props) {
   return (
-    <section className={styles.pane} aria-label={title}>
+    <div className={styles.pane} role="group" aria-label={title}>
       <div className={styles.head}>
         <span>{title}</span>
         <CopyButton text={text} />
@@ -22,6 +22,6 @@ export function Pane({ title, text, children }: Props) {
       <pre className={styles.body} tabIndex={0}>
         {children}
       </pre>
-    </section>
+    </div>
   );
 }

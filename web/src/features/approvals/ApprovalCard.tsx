@@ -31,11 +31,12 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
   const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
   const isLate = answering.at === 'settled' && !answering.isOurs;
   if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
-  if (!isOpen) return <p className={styles.settled}>{t.approvals.withdrawn}</p>;
+  if (!isOpen) return null;
   const isOutcome = question.kind === 'outcome';
   return (
-    <section
+    <div
       className={styles.card}
+      role="group"
       aria-label={isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}
     >
       <h3 className={styles.title}>
@@ -46,7 +47,7 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
       <Arguments title={isOutcome ? t.approvals.sent : t.approvals.sends} text={question.arguments} />
       {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
-    </section>
+    </div>
   );
 }
 

@@ -22,7 +22,7 @@ export function SettledLine({ settled, me, isLate }: Props) {
   const line = [isLate ? t.approvals.firstAnswer : '', settledWords(answer, who, t)].filter(Boolean).join(' ');
   return (
     <p className={styles.settled} role="status">
-      <Icon name={isNo ? 'block' : 'check'} size={15} />
+      <Icon name={isNo ? 'block' : 'shield'} size={15} />
       {reason ? `${line}: ${reason}` : line}
     </p>
   );

@@ -51,7 +51,7 @@ export function BrowserCode({ run, call, input }: Props) {
   };
 
   return (
-    <section className={styles.panel} aria-label={t.browserCode.title}>
+    <div className={styles.panel} role="group" aria-label={t.browserCode.title}>
       <div>
         <h3 className={styles.title}>{t.browserCode.title}</h3>
         <p className={styles.explanation}>{code === null ? t.browserCode.noCode : t.browserCode.explanation}</p>
@@ -85,6 +85,6 @@ export function BrowserCode({ run, call, input }: Props) {
         />
       )}
       {stage.at === 'taken' && <Notice title={t.browserCode.takenElsewhere} />}
-    </section>
+    </div>
   );
 }

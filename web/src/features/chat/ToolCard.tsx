@@ -94,7 +94,8 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   if (call.state === 'delegated' && isForBrowser(call) && !isOver && run !== null && call.call !== null) {
     parts.push(<BrowserCode key="code" run={run} call={call.call} input={call.input} />);
   }
-  if (call.failure) {
+  // Whoever is asked about an unknown outcome reads the reason there.
+  if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <p key="failure" className={styles.error}>
         {call.failure.message}

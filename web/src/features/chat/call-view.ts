@@ -14,7 +14,8 @@ export function shownState({ call, isOver }: CallPlace): ShownState {
 
 /** A line by which a person recognises the call. */
 export function summaryOf(call: Call): string {
-  const line = call.output?.title || firstString(call.input);
+  const reported = call.progress.trimEnd().split('\n').at(-1);
+  const line = call.output?.title || reported || firstString(call.input);
   return line.replace(/\s+/g, ' ').trim();
 }
 

@@ -9,7 +9,7 @@ import { type ClientResult, type NewRun, cancelRun, deliverResult, startRun } fr
 import { FrameBatch } from '@/lib/frame-batch';
 import { randomId } from '@/lib/random-id';
 import { serverNow } from '@/lib/server-clock';
-import { type Action, type ChatState, activeRun, changeChat, newChat } from './chat-state';
+import { type Action, type ChatState, activeRun, changeChat, entriesOf, newChat } from './chat-state';
 import { CLIENT_TOOLS } from './client-tools';
 import { type RunState, applyFrame, newRun } from './run-state';
 
@@ -92,8 +92,7 @@ export class ChatSession {
     }
     if (this.#state.history.status !== 'ready') return void this.load();
     const isKnown = this.#state.runs.some(({ run }) => run === found.active_run);
-    const shown = this.#state.history.messages.length + 2 * this.#state.runs.length;
-    if ((found.active_run && !isKnown) || found.messages > shown) await this.load();
+    if ((found.active_run && !isKnown) || found.messages > entriesOf(this.#state).length) await this.load();
   }
 
   async send(text: string, choice: Choice): Promise<void> {
@@ -101,11 +100,12 @@ export class ChatSession {
     await this.#post(choice);
   }
 
-  /** Sends the message that was not sent; the key is the same, so it cannot arrive twice. */
+  /** Sends the message that was not sent. Where no answer came the key is the same, so that it cannot arrive twice. */
   async sendAgain(choice: Choice): Promise<void> {
     const { sending } = this.#state;
     if (sending === null) return;
-    this.#change({ type: 'send', key: sending.key, text: sending.text, at: serverNow() });
+    const key = sending.error instanceof ApiError ? randomId() : sending.key;
+    this.#change({ type: 'send', key, text: sending.text, at: serverNow() });
     await this.#post(choice);
   }
 

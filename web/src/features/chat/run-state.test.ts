@@ -242,6 +242,8 @@ function story(random: () => number): Act[] {
       const part = `${step}.${attempt}.${2 + index}`;
       return { call: `r1:${step}:${index}`, part, input: words(part, 'input', `tool${index}`), tool: `tool${index}` };
     });
+    // What looked like a call and was none leaves no fact behind.
+    if (chance(0.3)) words(`${step}.${attempt}.9`, 'input', 'quoted');
     acts.push((feed) => {
       feed.record(
         { type: 'reasoning.finished', step, part: `${step}.${attempt}.0`, text: thought },
@@ -265,6 +267,7 @@ function story(random: () => number): Act[] {
     }
     for (const { call, tool } of calls) {
       if (chance(0.5)) acts.push((feed) => feed.write(call, 'progress', '10 % ', tool));
+      if (chance(0.3)) acts.push((feed) => feed.record({ type: 'run.resumed', resume: 2 }));
       if (chance(0.5)) acts.push((feed) => feed.write(call, 'progress', '20 % ', tool));
       acts.push((feed) => feed.record({ type: 'tool.finished', call, output: { text: 'ok' }, trail: [] }));
     }

@@ -4,7 +4,6 @@ export const en = {
   name: 'English',
 
   app: {
-    tagline: 'Tools for any model, and the last word for you',
     skipToComposer: 'Skip to the message box',
     openMenu: 'Open conversations',
     closeMenu: 'Close conversations',
@@ -18,7 +17,6 @@ export const en = {
     retry: 'Try again',
     copy: 'Copy',
     copied: 'Copied',
-    more: 'More',
     unreachable: 'Helve does not answer.',
     unreachableHint: 'Is the server running? This page goes on by itself as soon as it is back.',
     wentWrong: 'Something went wrong.',
@@ -120,7 +118,6 @@ export const en = {
     arguments: 'Arguments',
     progress: 'Progress',
     result: 'Result',
-    error: 'Error',
     trail: 'What each stage decided',
     cut: (kept: string, whole: string) => `Cut for the model: ${kept} of ${whole}`,
     unknownHint: 'It was cut off in flight: it may or may not have happened.',
@@ -163,12 +160,10 @@ export const en = {
   approvals: {
     badge: (count: number) => (count === 1 ? '1 approval is waiting' : `${count} approvals are waiting`),
     inbox: 'Waiting for you',
-    none: 'Nothing is waiting for you.',
     open: 'Open the conversation',
     permission: (tool: string) => `May ${tool} run?`,
     outcome: (tool: string) => `Did ${tool} happen?`,
     outcomeHint: 'The call was cut off in flight. Look where it should have had its effect, then say what you found.',
-    because: 'Why you are asked',
     effects: {
       read: 'Changes nothing',
       idempotent: 'Changes something; repeating it does no harm',
@@ -196,14 +191,13 @@ export const en = {
       edited: (by: string) => `Edited and allowed by ${by}`,
       reject: (by: string) => `Rejected by ${by}`,
       respond: (by: string) => `Answered by ${by}`,
-      happened: (by: string) => `${by}: it happened`,
-      did_not_happen: (by: string) => `${by}: it did not happen`,
-      run_again: (by: string) => `${by}: run again`,
+      happened: (by: string) => `It happened, says ${by}`,
+      did_not_happen: (by: string) => `It did not happen, says ${by}`,
+      run_again: (by: string) => `To be run again, says ${by}`,
       expire: 'Nobody answered in time',
     },
     you: 'you',
     firstAnswer: 'Somebody else answered first.',
-    withdrawn: 'No longer asked',
   },
 
   markdown: {
@@ -212,6 +206,7 @@ export const en = {
     imageBlocked: 'An image that cannot be opened',
     linkHint: (host: string) => `Opens ${host}`,
     copyCode: 'Copy the code',
+    task: { done: 'Done', open: 'Not done' },
   },
 
   code: {

@@ -4,7 +4,6 @@ export const zh: Strings = {
   name: '中文',
 
   app: {
-    tagline: '让任何模型都能用工具，最后由你做主',
     skipToComposer: '跳到输入框',
     openMenu: '打开对话列表',
     closeMenu: '关闭对话列表',
@@ -18,7 +17,6 @@ export const zh: Strings = {
     retry: '重试',
     copy: '复制',
     copied: '已复制',
-    more: '更多',
     unreachable: 'Helve 没有响应。',
     unreachableHint: '服务器在运行吗？恢复之后，页面会自动继续。',
     wentWrong: '出了点问题。',
@@ -120,7 +118,6 @@ export const zh: Strings = {
     arguments: '参数',
     progress: '进度',
     result: '结果',
-    error: '错误',
     trail: '各环节的决定',
     cut: (kept, whole) => `给模型的内容已截短：${whole} 中的 ${kept}`,
     unknownHint: '调用中途被切断：可能已生效，也可能没有。',
@@ -163,12 +160,10 @@ export const zh: Strings = {
   approvals: {
     badge: (count) => `${count} 项等待批准`,
     inbox: '等你处理',
-    none: '没有等你处理的事项。',
     open: '打开对话',
     permission: (tool) => `允许运行 ${tool} 吗？`,
     outcome: (tool) => `${tool} 生效了吗？`,
     outcomeHint: '调用中途被切断。请到它应当生效的地方看一看，再告诉我们结果。',
-    because: '为什么问你',
     effects: {
       read: '不改变任何东西',
       idempotent: '会改变数据，重复执行没有害处',
@@ -196,14 +191,13 @@ export const zh: Strings = {
       edited: (by) => `${by}修改后已允许`,
       reject: (by) => `${by}已拒绝`,
       respond: (by) => `${by}已答复`,
-      happened: (by) => `${by}：已生效`,
-      did_not_happen: (by) => `${by}：没有生效`,
-      run_again: (by) => `${by}：重新运行`,
+      happened: (by) => `${by}确认已生效`,
+      did_not_happen: (by) => `${by}确认没有生效`,
+      run_again: (by) => `${by}要求重新运行`,
       expire: '没有人及时答复',
     },
     you: '你',
     firstAnswer: '别人已经先答复了。',
-    withdrawn: '已撤回',
   },
 
   markdown: {
@@ -212,6 +206,7 @@ export const zh: Strings = {
     imageBlocked: '无法打开的图片',
     linkHint: (host) => `前往 ${host}`,
     copyCode: '复制代码',
+    task: { done: '已完成', open: '未完成' },
   },
 
   code: {

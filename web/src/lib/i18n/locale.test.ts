@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { en } from './en';
+import { preferredLocale } from './locale';
+import { zh } from './zh';
+
+test('the first language that is known is spoken', () => {
+  expect(preferredLocale(['fr-FR', 'zh-Hant-TW', 'en'])).toBe('zh');
+  expect(preferredLocale(['en-GB'])).toBe('en');
+  expect(preferredLocale(['fr'])).toBe('en');
+  expect(preferredLocale([])).toBe('en');
+});
+
+/** Every text of a table, with its place in it; functions are called with stand-ins. */
+function texts(node: unknown, path = ''): [string, string][] {
+  if (typeof node === 'string') return [[path, node]];
+  if (typeof node === 'function') return texts(node('①', '②'), path);
+  return Object.entries(node as object).flatMap(([key, value]) => texts(value, `${path}.${key}`));
+}
+
+test('both tables say everything, and say it with what they are given', () => {
+  const english = new Map(texts(en));
+  const chinese = new Map(texts(zh));
+  expect([...chinese.keys()]).toEqual([...english.keys()]);
+  for (const [path, text] of chinese) {
+    expect(text.trim(), path).not.toBe('');
+    expect(text.includes('①'), path).toBe(english.get(path)?.includes('①'));
+  }
+});
