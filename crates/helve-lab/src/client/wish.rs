@@ -84,7 +84,6 @@ const FAULTS: &[&str] = &[
     "status=503,times=1",
     "open,times=1",
     "nodone",
-
 ];
 
 fn script(dice: &mut Dice) -> String {

@@ -60,7 +60,7 @@ pub fn plan(seed: u64, kills: usize, places: Where) -> Vec<Kill> {
     while plan.len() < kills {
         plan.push(match dice.below(12) {
             0..4 if places == Where::Everywhere => {
-                let label: &'static str = *dice.pick(&all[..]);
+                let label = *dice.pick(&all);
                 let nth = 1 + u32::try_from(dice.below(6)).unwrap_or(0);
                 Kill::At(CrashPoint { label, nth })
             }

@@ -79,13 +79,13 @@ impl Round<'_> {
             lab.kill_once(*kill).await.with_context(|| format!("kill {number}, {kill}"))?;
             let violations = lab.judge(false).await?;
             if !violations.is_empty() {
-                return Ok(lab.found(Finding { kill: Some((number, *kill)), violations })?);
+                return lab.found(Finding { kill: Some((number, *kill)), violations });
             }
         }
         lab.finish().await?;
         let violations = lab.judge(true).await?;
         if !violations.is_empty() {
-            return Ok(lab.found(Finding { kill: None, violations })?);
+            return lab.found(Finding { kill: None, violations });
         }
         Ok(Outcome { tally: lab.tally, finding: None })
     }

@@ -1,0 +1,12 @@
+//! The promises of the journal, kept through SIGKILL; and the checker that says so, shown able to say otherwise.
+
+mod kills;
+mod mutants;
+
+use helve_lab::drive::{Campaign, ServerCommand};
+
+fn campaign(kills: usize) -> Campaign {
+    helve::assemble::install_tls();
+    let program = env!("CARGO_BIN_EXE_faultlab").into();
+    Campaign::new(ServerCommand { program, arguments: vec!["server".into()] }, 1, kills)
+}
