@@ -54,14 +54,15 @@ export class FakeFeed {
       reader.step = step;
       frames.push({ kind: 'live', body: { type: 'step.started', ...this.#step } });
     }
-    for (const { part, kind, tool, text } of this.#open) {
-      const seen = reader.seen.get(part);
+    for (const open of this.#open) {
+      const { part, kind, tool, text } = open;
+      const seen = reader.seen.get(open);
       if (seen === undefined) {
         frames.push({ kind: 'live', body: { type: 'part.started', part, kind, tool, text } });
       } else if (seen < text.length) {
         frames.push({ kind: 'live', body: { type: 'part.delta', part, text: text.slice(seen) } });
       }
-      reader.seen.set(part, text.length);
+      reader.seen.set(open, text.length);
     }
     return frames;
   }
@@ -98,7 +99,8 @@ export class FakeFeed {
 
 /** A connection: it begins behind some fact and knows nothing else. */
 export class Reader {
-  readonly seen = new Map<string, number>();
+  /** How far it has read each part; one that begins anew under an old name is another part. */
+  readonly seen = new Map<object, number>();
   step: string | null = null;
 
   constructor(public seq: number) {}
