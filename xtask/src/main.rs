@@ -12,10 +12,22 @@ mod step;
 mod test;
 mod tidy;
 
+use std::process::ExitCode;
+
 use anyhow::bail;
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match obey(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\n── {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn obey(arguments: &[String]) -> anyhow::Result<()> {
     let (command, rest) = arguments.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
     match command {
         "run" => run::run(rest),

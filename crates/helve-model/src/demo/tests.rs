@@ -111,3 +111,16 @@ async fn it_says_what_it_is_when_it_understands_nothing() {
     let said = said(vec![Turn::User("你好".into())]).await;
     assert!(said.contains("演示模型"), "{said}");
 }
+
+#[tokio::test]
+async fn whatever_it_offers_it_does() {
+    for greeting in ["hello", "你好"] {
+        let offers = said(vec![Turn::User(greeting.into())]).await;
+        let offers: Vec<&str> = offers.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+        assert_eq!(offers.len(), 5, "{offers:?}");
+        for offer in offers {
+            let answer = said(vec![Turn::User(offer.into())]).await;
+            assert!(answer.contains("calls: "), "{offer}: {answer}");
+        }
+    }
+}

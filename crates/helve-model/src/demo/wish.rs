@@ -27,32 +27,28 @@ pub(super) fn wishes(message: &str) -> Vec<Wish> {
 }
 
 const NOTE: &[&str] = &[
-    "save a note:",
+    "save a note that says",
     "save a note that",
     "save a note",
-    "take a note:",
     "take a note that",
     "take a note",
     "note that",
     "note:",
     "remember that",
-    "remember:",
     "remember to",
     "remember",
-    "记住：",
     "记住",
-    "记一下：",
     "记一下",
-    "记下来：",
+    "记下来",
     "记下",
-    "保存笔记：",
+    "记个笔记",
     "保存笔记",
+    "保存一条笔记",
 ];
 
 const SEARCH: &[&str] = &[
     "search the web for",
     "search for",
-    "search:",
     "search",
     "look up",
     "google",
@@ -107,6 +103,7 @@ fn after(message: &str, phrases: &[&str]) -> Option<String> {
         .filter_map(|phrase| Some((lower.find(phrase)?, phrase)))
         .min_by_key(|(at, phrase)| (*at, std::cmp::Reverse(phrase.len())))?;
     let rest = source.get(at + phrase.len()..)?;
+    let rest = rest.trim_start().trim_start_matches([':', '：', ',', '，']);
     let rest = rest.trim().trim_matches(['"', '“', '”', '。', '.', '?', '？']).trim();
     (!rest.is_empty()).then(|| rest.to_owned())
 }
@@ -230,7 +227,7 @@ fn chinese_arithmetic(message: &str) -> String {
     }
     let Some((whole, part)) = text.split_once('的') else { return text };
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    let number = whole.rsplit(|c: char| !digits(c)).next().unwrap_or_default();
+    let number = whole.trim_end().rsplit(|c: char| !digits(c)).next().unwrap_or_default();
     let percent = part.trim_start().split_inclusive('%').next().unwrap_or_default();
     let is_percent = percent.ends_with('%') && percent.trim_end_matches('%').chars().all(digits);
     if number.is_empty() || !is_percent { text.clone() } else { format!("{percent} of {number}") }
@@ -247,6 +244,7 @@ mod tests {
             ("Please compute (3 + 4) * 2^10.", Some("(3 + 4) * 2^10")),
             ("sqrt(2) please", Some("sqrt(2)")),
             ("3480的12.5%是多少？", Some("12.5% of 3480")),
+            ("3480 的 12.5% 是多少？", Some("12.5% of 3480")),
             ("12加30乘以2等于多少", Some("12+30*2")),
             ("I have 3 cats", None),
             ("hello - who are you?", None),
@@ -275,7 +273,10 @@ mod tests {
             ("Search the web for Rust 2024 edition", Wish::Search("Rust 2024 edition".into())),
             ("搜索一下 量子计算", Wish::Search("量子计算".into())),
             ("Remember that the meeting is at nine.", Wish::Note("the meeting is at nine".into())),
+            ("Save a note that says: milk", Wish::Note("milk".into())),
+            ("note: milk", Wish::Note("milk".into())),
             ("记住：明天开会", Wish::Note("明天开会".into())),
+            ("保存一条笔记：押金是 435", Wish::Note("押金是 435".into())),
             ("run `6 * 7` in my browser", Wish::RunCode("6 * 7".into())),
             ("东京现在几点？", Wish::Time("Asia/Tokyo".into())),
         ];
