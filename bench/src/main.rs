@@ -1,0 +1,39 @@
+//! `make bench`: what Helve costs, as ratios within one run.
+//!
+//! Machines are noisy, so nothing here is an absolute figure to hold anybody to: each table sets Helve beside
+//! something bare that was measured in the same minute. Servers run as processes of their own, so that their CPU
+//! time and memory are theirs alone. `make bench ARGS=turns` runs one section.
+
+mod floor;
+mod load;
+mod pipeline;
+mod processes;
+mod streams;
+mod turns;
+
+use anyhow::bail;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        // The processes that a bench starts are this same binary.
+        ["serve-mock", port] => processes::mock(port.parse()?),
+        ["serve-floor", port, model] => floor::serve(port.parse()?, model),
+        ["serve-helve", port, model, data] => processes::helve(port, model, data),
+        [] => {
+            pipeline::report()?;
+            turns::report()?;
+            streams::report()
+        }
+        ["pipeline"] => pipeline::report(),
+        ["turns"] => turns::report(),
+        ["streams"] => streams::report(),
+        _ => bail!("use one of: pipeline, turns, streams"),
+    }
+}
+
+/// A runtime for the side that asks.
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(work)
+}

@@ -1,0 +1,109 @@
+//! The servers under measurement, each a process of its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use helve::config::{Config, Environment, Overrides};
+use helve_types::World;
+
+/// A server that ends with this value.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(role: &str, more: &[&str]) -> anyhow::Result<Self> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let child = Command::new(std::env::current_exe()?)
+            .arg(role)
+            .arg(address.port().to_string())
+            .args(more)
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .with_context(|| format!("{role} cannot be started"))?;
+        let server = Self { child, address };
+        server.wait(role)?;
+        Ok(server)
+    }
+
+    pub(crate) fn mock() -> anyhow::Result<Self> {
+        Self::start("serve-mock", &[])
+    }
+
+    pub(crate) fn floor(model: &Server) -> anyhow::Result<Self> {
+        Self::start("serve-floor", &[&model.address.to_string()])
+    }
+
+    pub(crate) fn helve(model: &Server, data: &Path) -> anyhow::Result<Self> {
+        Self::start("serve-helve", &[&model.address.to_string(), &data.display().to_string()])
+    }
+
+    fn wait(&self, role: &str) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while std::net::TcpStream::connect(self.address).is_err() {
+            if began.elapsed() > Duration::from_secs(20) {
+                bail!("{role} does not answer");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Helve takes runs a moment after it listens.
+        std::thread::sleep(Duration::from_millis(300));
+        Ok(())
+    }
+
+    /// CPU time used so far, of user and system.
+    pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let after_name = stat.rsplit_once(')').context("an odd /proc entry")?.1;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+        // utime and stime, in hundredths of a second on every Linux there is.
+        Ok(Duration::from_millis((ticks(11) + ticks(12)) * 10))
+    }
+
+    /// Memory in use, in KiB.
+    pub(crate) fn memory_kib(&self) -> anyhow::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
+    }
+}
+
+/// The mock model server, as a process.
+pub(crate) fn mock(port: u16) -> anyhow::Result<()> {
+    helve_lab::mock::serve_forever(SocketAddr::from(([127, 0, 0, 1], port)))
+}
+
+/// Helve with the mock as its model, and a tool that does next to nothing.
+pub(crate) fn helve(port: &str, model: &str, data: &str) -> anyhow::Result<()> {
+    let directory = std::path::PathBuf::from(data);
+    std::fs::create_dir_all(&directory)?;
+    let file = directory.join("helve.toml");
+    std::fs::write(
+        &file,
+        format!(
+            "default_model = \"mock\"\n[server]\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n\
+             [[models]]\nname = \"mock\"\nprotocol = \"openai_chat\"\nmodel = \"mock\"\n\
+             base_url = \"http://{model}/v1\"\ntools = \"native\"\n\
+             [[agents]]\nname = \"default\"\ntools = [\"calculator\"]\n"
+        ),
+    )?;
+    let overrides = Overrides { config: Some(file), listen: None, data: Some(directory) };
+    let config = Config::load(&overrides, &Environment::default())?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(helve::commands::serve::serve(&config, &World::real(), vec![]))
+}
