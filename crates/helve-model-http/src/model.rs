@@ -2,7 +2,7 @@
 
 use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
 use helve_types::ModelParams;
-use reqwest::Client;
+use reqwest::{Client, Url};
 use secrecy::SecretString;
 
 use crate::protocol::Target;
@@ -45,7 +45,7 @@ pub enum SettingsError {
 pub struct HttpModel {
     settings: HttpModelSettings,
     vendor: &'static Vendor,
-    url: String,
+    url: Url,
     client: Client,
 }
 
@@ -63,16 +63,16 @@ impl HttpModel {
             (None, None) => return Err(SettingsError::Neither),
         };
         let base = settings.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
-        if !base.starts_with("http://") && !base.starts_with("https://") {
-            return Err(SettingsError::BadUrl(base.into()));
-        }
-        let url = format!("{base}{}", vendor.protocol.path);
+        let url = Url::parse(&format!("{base}{}", vendor.protocol.path))
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
+            .ok_or_else(|| SettingsError::BadUrl(base.into()))?;
         Ok(Self { settings, vendor, url, client })
     }
 
     /// The address that questions are sent to.
     pub fn url(&self) -> &str {
-        &self.url
+        self.url.as_str()
     }
 
     /// The vendor's name for the model.

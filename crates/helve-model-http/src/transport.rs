@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sse_stream::SseByteStream;
 
@@ -42,7 +42,7 @@ pub fn client() -> Result<Client, reqwest::Error> {
 
 pub(crate) struct Question<'a> {
     pub(crate) client: &'a Client,
-    pub(crate) url: &'a str,
+    pub(crate) url: &'a Url,
     pub(crate) key: Option<&'a SecretString>,
     pub(crate) body: Vec<u8>,
     pub(crate) stream: bool,
@@ -54,7 +54,7 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
     let Question { client, url, key, body, stream, protocol } = question;
     let accept = if stream { "text/event-stream" } else { "application/json" };
     let mut request =
-        client.post(url).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
+        client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
     if let Some(key) = key {
         match HeaderValue::try_from(format!("Bearer {}", key.expose_secret())) {
             Ok(mut value) => {
@@ -67,9 +67,9 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
         }
     }
     if stream {
-        Box::pin(Answer { state: State::Asking(Box::pin(send(request, url.to_owned()))), protocol })
+        Box::pin(Answer { state: State::Asking(Box::pin(send(request, url.clone()))), protocol })
     } else {
-        let url = url.to_owned();
+        let url = url.clone();
         let whole = async move { whole(send(request, url).await, protocol).await };
         Box::pin(stream::once(whole).flat_map(stream::iter))
     }
@@ -80,7 +80,7 @@ fn failed(kind: ModelErrorKind, message: String) -> ModelStream {
 }
 
 /// The response of a server that took the question.
-async fn send(request: reqwest::RequestBuilder, url: String) -> Result<Response, ModelError> {
+async fn send(request: reqwest::RequestBuilder, url: Url) -> Result<Response, ModelError> {
     let response = request.send().await.map_err(|error| unreachable(&error, &url))?;
     if response.status().is_success() {
         return Ok(response);
@@ -91,8 +91,10 @@ async fn send(request: reqwest::RequestBuilder, url: String) -> Result<Response,
     Err(status::refusal(code, retry_after, &body))
 }
 
-fn unreachable(error: &reqwest::Error, url: &str) -> ModelError {
-    let host = url.split('/').nth(2).unwrap_or(url);
+fn unreachable(error: &reqwest::Error, url: &Url) -> ModelError {
+    // Not the whole authority, which may hold a password.
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let host = format!("{}{port}", url.host_str().unwrap_or_default());
     let what = if error.is_timeout() {
         format!("the model server at {host} did not answer in time")
     } else if error.is_connect() {

@@ -5,6 +5,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use helve::commands::{Cli, run};
 
+/// Faster than the system's with many small pieces from many threads, which is what a conversation is.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(code) => code,

@@ -18,6 +18,7 @@ use helve_store::{
     Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
 use self::readers::Readers;
@@ -125,7 +126,14 @@ fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
          PRAGMA wal_autocheckpoint = 2000;
          PRAGMA journal_size_limit = 67108864;",
     )?;
+    keep_plans(connection)?;
     connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// Plans a statement once: without this, SQLite plans it again whenever other values are bound to it.
+fn keep_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
