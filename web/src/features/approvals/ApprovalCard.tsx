@@ -57,7 +57,7 @@ function Facts({ question }: { question: Question }) {
     <div className={styles.facts}>
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       <p className={styles.because}>
-        <VisibleText text={question.because} />
+        <VisibleText text={t.approvals.reasons[question.because] ?? question.because} />
       </p>
       <p className={styles.small}>
         {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}

@@ -38,7 +38,7 @@ export function ChatView({ session, me, choice, tools, ApprovalView }: Props) {
   });
 
   const chat = useMemo(() => {
-    const titles = new Map(tools.map(({ name, title }) => [name, title ?? name]));
+    const titles = new Map(tools.map(({ name, title }) => [name, t.tools.names[name] ?? title ?? name]));
     titles.set(BROWSER_JS_EVAL, t.browserCode.name);
     return {
       session,

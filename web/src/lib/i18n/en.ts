@@ -100,6 +100,13 @@ export const en = {
   },
 
   tools: {
+    /** Of the tools that come with Helve; others have the names that the server gives. */
+    names: {
+      calculator: 'Calculator',
+      time: 'Time',
+      search_web: 'Web search',
+      save_note: 'Save a note',
+    } as Record<string, string>,
     atOnce: (count: number) => `${count} calls at once`,
     states: {
       writing: 'Writing…',
@@ -169,6 +176,12 @@ export const en = {
       idempotent: 'Changes something; repeating it does no harm',
       non_idempotent: 'Changes something, and is sent once',
     },
+    /** For what the server says when no rule gives a reason of its own. */
+    reasons: {
+      'a rule wants a person to decide': 'A rule wants a person to decide',
+      'it changes something': 'It changes something',
+      'it changes something and cannot be taken back': 'It changes something and cannot be taken back',
+    } as Record<string, string>,
     sends: 'Exactly this will be sent',
     sent: 'Exactly this was sent',
     until: (when: string) => `Waits until ${when}`,

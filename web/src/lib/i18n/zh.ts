@@ -100,6 +100,7 @@ export const zh: Strings = {
   },
 
   tools: {
+    names: { calculator: '计算器', time: '时间', search_web: '网页搜索', save_note: '保存笔记' },
     atOnce: (count) => `同时进行 ${count} 项调用`,
     states: {
       writing: '正在编写…',
@@ -168,6 +169,11 @@ export const zh: Strings = {
       read: '不改变任何东西',
       idempotent: '会改变数据，重复执行没有害处',
       non_idempotent: '会改变数据，只发送一次',
+    },
+    reasons: {
+      'a rule wants a person to decide': '有规则要求由人来决定',
+      'it changes something': '会改变数据',
+      'it changes something and cannot be taken back': '会改变数据，而且无法撤回',
     },
     sends: '将要发送的原文',
     sent: '已经发送的原文',
