@@ -1,3 +1,5 @@
+//! Many deaths of the real server.
+
 use helve_lab::drive::{Campaign, Verdict};
 use helve_lab::labels;
 

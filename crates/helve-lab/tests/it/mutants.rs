@@ -1,3 +1,5 @@
+//! Bugs that are put in on purpose.
+
 use helve_lab::drive::{Campaign, Verdict};
 use helve_lab::mutants::Mutant;
 
