@@ -28,9 +28,9 @@ impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
         let turns = transcript(self.history, self.run);
         let setup = self.run.setup();
-        let specs: Vec<&'a ToolSpec> = match (self.tools, &setup.tool_choice) {
-            (Tools::Withheld, _) | (_, ToolChoice::None) => vec![],
-            (Tools::Offered, _) => self.kit.toolbox.specs().map(|spec| &**spec).collect(),
+        let specs: Vec<&'a ToolSpec> = match self.tools {
+            Tools::Withheld => vec![],
+            Tools::Offered => self.kit.toolbox.specs().map(|spec| &**spec).collect(),
         };
         match self.profile {
             None => ModelRequest {

@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use helve_model::Model;
 use helve_store::{Entry, RunJournal, StoreError};
 use helve_tool::{Fault, Pipeline};
-use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, UserId};
+use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -73,7 +73,40 @@ pub(crate) struct Driver {
     pub(crate) in_flight_calls: HashSet<CallId>,
 }
 
+/// What a driver is made of.
+pub(crate) struct Parts {
+    pub(crate) run: Run,
+    pub(crate) user: UserId,
+    pub(crate) conversation: Option<ConversationId>,
+    pub(crate) history: Vec<Message>,
+    pub(crate) journal: RunJournal,
+    pub(crate) kit: Arc<Kit>,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) commands: mpsc::UnboundedReceiver<Command>,
+}
+
 impl Driver {
+    pub(crate) fn new(shared: &Arc<Shared>, parts: Parts) -> Self {
+        let Parts { run, user, conversation, history, journal, kit, pipeline, commands } = parts;
+        Self {
+            shared: shared.clone(),
+            feed: shared.feed(run.id()),
+            model: shared.models.get(&run.setup().model).cloned(),
+            run,
+            user,
+            conversation,
+            history,
+            journal,
+            kit,
+            pipeline,
+            commands,
+            cancel: CancellationToken::new(),
+            cancelled_by: None,
+            in_flight: FuturesUnordered::new(),
+            in_flight_calls: HashSet::new(),
+        }
+    }
+
     pub(crate) async fn drive(&mut self) -> Result<Left, DriveError> {
         loop {
             self.absorb();
@@ -122,13 +155,8 @@ impl Driver {
     /// Writes the last facts together with the finished message.
     async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let fate = self.shared.world.fate.clone();
-        let now = self.shared.world.now();
-        let mut message = self.run.message().clone();
-        facts.iter().for_each(|fact| message.learn(now, fact));
+        let entry = ending(&self.run, facts, state, self.shared.world.now());
         fate.at("run.before_end");
-        // The message is the fold of the log, times included.
-        let entry =
-            Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() };
         self.journal.commit(entry).await?;
         fate.at("run.after_end");
         while let Ok(command) = self.commands.try_recv() {
@@ -160,7 +188,8 @@ impl Driver {
                 _ = reply.send(result);
             }
             Command::Deliver { call, outcome, reply } => {
-                let waits = self.run.call(&call).is_some_and(|held| matches!(held.phase, Phase::Delegated));
+                let waits =
+                    self.run.call(&call).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }));
                 let result = if waits {
                     let cx = self.context(&call, 0, None);
                     self.pipeline.settle(&call, outcome, &cx).await?;
@@ -179,4 +208,11 @@ impl Driver {
         self.absorb();
         Ok(())
     }
+}
+
+/// The last facts of a run together with its message, which is the fold of its log, times included.
+pub(crate) fn ending(run: &Run, facts: Vec<Fact>, state: RunState, now: Timestamp) -> Entry {
+    let mut message = run.message().clone();
+    facts.iter().for_each(|fact| message.learn(now, fact));
+    Entry { facts, at: Some(now), state: Some(state), message: Some(message), ..Entry::default() }
 }

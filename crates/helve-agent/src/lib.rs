@@ -21,6 +21,6 @@ pub use command::CommandError;
 pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_model::Model;
-pub use run::{Errand, Heard, HeardCall, HeardPart, Run, Step, Tools};
+pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};
 pub use transcript::transcript;

@@ -7,9 +7,10 @@ use futures_util::StreamExt;
 use helve_dialect::{Dropped, End, Parser, Piece, Reading};
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
+use serde::de::IgnoredAny;
 
 use crate::feed::Feed;
-use crate::run::{Heard, HeardCall, HeardPart, Tools};
+use crate::run::{Flaw, Heard, HeardCall, HeardPart, Tools};
 
 /// Why there is no complete message.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ struct Call {
     provider_id: Option<String>,
     tool: String,
     arguments: String,
+    flaw: Option<Flaw>,
 }
 
 /// Who found the call, with its number there.
@@ -101,6 +103,9 @@ impl<'a> Listener<'a> {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
                 parser.finish(end, &mut |piece| hearing.take(place, piece));
+                if end == End::Cut {
+                    hearing.cut_native_calls();
+                }
             }
         }
     }
@@ -163,14 +168,24 @@ impl Hearing {
             Piece::CallDropped { index, why: Dropped::Quoted, .. } => {
                 self.calls.retain(|known| known.from != From::Text(index));
             }
-            // What was meant as a call and cannot be read stays one, so that the model is told.
-            Piece::CallDropped { index, name, text, .. } => {
+            // What was meant as a call and cannot be read is kept as one that never runs, so that the model is told.
+            Piece::CallDropped { index, name, text, why } => {
                 if !self.calls.iter().any(|known| known.from == From::Text(index)) {
                     self.begin(place, From::Text(index), None, name.unwrap_or_default().into());
                 }
                 if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
                     known.arguments = text.to_owned();
+                    known.flaw = Some(if why == Dropped::Cut { Flaw::Cut } else { Flaw::Broken });
                 }
+            }
+        }
+    }
+
+    /// The message reached its limit: a native call is whole only if its arguments are.
+    fn cut_native_calls(&mut self) {
+        for call in self.calls.iter_mut().filter(|call| matches!(call.from, From::Vendor(_))) {
+            if serde_json::from_str::<IgnoredAny>(&call.arguments).is_err() {
+                call.flaw = Some(Flaw::Cut);
             }
         }
     }
@@ -194,7 +209,7 @@ impl Hearing {
         let part = self.next_part(place);
         let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
         self.current = None;
-        self.calls.push(Call { from, part, number, provider_id, tool, arguments: String::new() });
+        self.calls.push(Call { from, part, number, provider_id, tool, arguments: String::new(), flaw: None });
     }
 
     fn extend(&mut self, place: Place<'_>, from: From, text: &str) {
@@ -222,6 +237,7 @@ fn distinct(calls: Vec<Call>) -> Vec<HeardCall> {
             provider_id: call.provider_id.filter(unique),
             tool: call.tool,
             arguments: call.arguments,
+            flaw: call.flaw,
         });
     }
     heard

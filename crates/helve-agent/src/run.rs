@@ -10,8 +10,8 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    CallId, Ending, Fact, Message, MessageId, Mode, PartId, RunId, RunInput, RunSetup, RunState, StopReason,
-    Timestamp, ToolCall, Usage,
+    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, Mode, PartId, RunId, RunInput, RunSetup,
+    RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,32 @@ pub struct HeardCall {
     pub provider_id: Option<String>,
     pub tool: String,
     pub arguments: String,
+    /// It is on record as what the model wrote, and must never run.
+    pub flaw: Option<Flaw>,
+}
+
+/// Why something that was meant as a call is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// The message ended inside of it.
+    Cut,
+    /// It cannot be read in exactly one way.
+    Broken,
+}
+
+impl Flaw {
+    /// What the model is told.
+    fn failure(self, tool: &str) -> Failure {
+        let message = match self {
+            Self::Cut => format!(
+                "the call of `{tool}` was cut off before its end, so it did not run; call again, and say less before and in the call"
+            ),
+            Self::Broken => format!(
+                "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments"
+            ),
+        };
+        Failure::new(FailureKind::BadArguments, message)
+    }
 }
 
 impl Run {
@@ -244,7 +270,8 @@ impl Run {
         if self.setup.input == RunInput::Call {
             return Step::Finish(Ending::Answered);
         }
-        if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated)) {
+        if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated { .. }))
+        {
             return Step::Finish(Ending::ClientTools);
         }
         let asked_enough = self.step > self.setup.max_steps;
@@ -255,7 +282,8 @@ impl Run {
             let ending = if asked_enough { Ending::StepLimit } else { Ending::Answered };
             return Step::Finish(ending);
         }
-        let tools = if self.step < self.setup.max_steps { Tools::Offered } else { Tools::Withheld };
+        let wanted = self.setup.tool_choice != ToolChoice::None && self.step < self.setup.max_steps;
+        let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
     }
 
@@ -279,15 +307,23 @@ impl Run {
             HeardPart::Text { part, text } => Fact::TextFinished { step, part, text },
             HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
         }));
-        facts.extend((0..).zip(heard.calls).map(|(index, call)| Fact::ToolRequested {
-            step,
-            call: CallId::new(self.id, step, index),
-            provider_id: call.provider_id,
-            tool: call.tool,
-            arguments: call.arguments,
-            part: call.part,
-            replaces: None,
-        }));
+        let mut refused = vec![];
+        for (index, HeardCall { part, provider_id, tool, arguments, flaw }) in (0..).zip(heard.calls) {
+            let call = CallId::new(self.id, step, index);
+            if let Some(flaw) = flaw {
+                let failure = flaw.failure(&tool);
+                refused.push(Fact::ToolRefused { call: call.clone(), failure, trail: Trail::default() });
+            }
+            facts.push(Fact::ToolRequested {
+                step,
+                call,
+                provider_id,
+                tool,
+                arguments,
+                part,
+                replaces: None,
+            });
+        }
         facts.push(Fact::StepFinished {
             step,
             attempt: self.restarts + 1,
@@ -296,14 +332,22 @@ impl Run {
             usage: heard.usage,
             cost_micros: None,
         });
+        facts.extend(refused);
         facts
     }
 
     /// What is put on record when a person stops the run: every call gets an outcome, then the end.
     pub fn cancelled(&self, by: &str) -> Vec<Fact> {
-        let mut facts: Vec<Fact> = self.calls.iter().filter_map(Call::abandoned).collect();
-        facts.push(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }));
-        facts
+        self.abandoned(Fact::RunCancelled(helve_types::Cancelled { by: by.into() }))
+    }
+
+    /// The same when it cannot go on.
+    pub(crate) fn failed(&self, code: &str, message: String) -> Vec<Fact> {
+        self.abandoned(Fact::RunFailed { code: code.into(), message })
+    }
+
+    fn abandoned(&self, end: Fact) -> Vec<Fact> {
+        self.calls.iter().filter_map(Call::abandoned).chain([end]).collect()
     }
 
     /// The call that a client or a person speaks of, if it is one of those that wait.

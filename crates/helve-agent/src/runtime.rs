@@ -2,25 +2,26 @@
 
 mod call;
 mod recover;
+mod seat;
 mod start;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use helve_dialect::Profile;
-use helve_store::{RunRecord, Scope, Store, StoreError};
+use helve_store::{RunJournal, Scope, Store, StoreError};
 use helve_tool::{Outcome, Registry, Rule};
 use helve_types::{Answer, ApprovalId, CallId, RunId, World};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
 use crate::agents::{Agent, AgentSettings, Models};
 use crate::command::{Command, CommandError};
 use crate::drive::{DriveError, Driver, Left};
-use crate::feed::Feeds;
+use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
 
 /// How a runtime works.
@@ -65,7 +66,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) settings: RuntimeSettings,
     feeds: Feeds,
-    active: Mutex<HashMap<RunId, Active>>,
+    seats: Arc<Seats>,
     tasks: TaskTracker,
     /// No new runs are taken.
     closing: CancellationToken,
@@ -73,11 +74,6 @@ pub(crate) struct Shared {
     pub(crate) halt: CancellationToken,
     /// Who we are, in the claims on runs.
     owner: String,
-}
-
-/// A run with a driver.
-struct Active {
-    commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Runtime {
@@ -98,7 +94,7 @@ impl Runtime {
             registry,
             settings,
             feeds: Feeds::default(),
-            active: Mutex::default(),
+            seats: Arc::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             halt: CancellationToken::new(),
@@ -128,7 +124,7 @@ impl Runtime {
 
     /// How many runs are being driven.
     pub fn active_runs(&self) -> usize {
-        self.shared.active().len()
+        self.shared.seats.count()
     }
 
     pub fn is_closing(&self) -> bool {
@@ -202,36 +198,32 @@ impl Runtime {
 }
 
 impl Shared {
-    fn active(&self) -> MutexGuard<'_, HashMap<RunId, Active>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// To the driver if there is one; otherwise one is made for it.
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
-        let mut active = self.active();
-        let command = match active.get(&run) {
-            Some(driver) => match driver.commands.send(command) {
-                Ok(()) => return,
-                Err(unsent) => unsent.0,
-            },
-            None => command,
-        };
-        let (commands, receiver) = mpsc::unbounded_channel();
-        // The receiver is at hand: this cannot fail.
-        _ = commands.send(command);
-        active.insert(run, Active { commands });
-        drop(active);
-        self.spawn_resumed(run, receiver, recover::Because::Command);
+        if let Some((seat, commands)) = self.seats.send(run, command) {
+            let shared = self.clone();
+            self.tasks.spawn(async move { shared.resume(seat, commands, recover::Because::Command).await });
+        }
+    }
+
+    /// The journal of a run, whose events readers see when they are durable.
+    fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
+        let feed = self.feeds.of(run);
+        let publish = Arc::new(move |events: &[_]| feed.publish(events));
+        RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
+    }
+
+    pub(crate) fn feed(&self, run: RunId) -> Arc<Feed> {
+        self.feeds.of(run)
     }
 
     /// Lets the driver work on its own task until it leaves the run.
-    fn spawn(self: &Arc<Self>, mut driver: Driver) {
-        let shared = self.clone();
+    fn spawn(self: &Arc<Self>, seat: Seat, mut driver: Driver) {
         self.tasks.spawn(async move {
-            let run = driver.run.id();
+            let run = seat.run();
             loop {
                 match driver.drive().await {
-                    Ok(Left::Waiting) if shared.release(run, &driver) => return,
+                    Ok(Left::Waiting) if seat.leave(&driver.commands) => break,
                     // Somebody spoke in the last moment.
                     Ok(Left::Waiting) => {}
                     Ok(Left::Over) | Err(DriveError::Halted) => break,
@@ -245,22 +237,6 @@ impl Shared {
                     }
                 }
             }
-            shared.active().remove(&run);
         });
-    }
-
-    /// Gives the run up unless a command has come in; nobody can send one in between.
-    fn release(&self, run: RunId, driver: &Driver) -> bool {
-        let mut active = self.active();
-        if driver.commands.is_empty() {
-            active.remove(&run);
-            return true;
-        }
-        false
-    }
-
-    /// Runs that nobody drives, although they could go on.
-    fn is_idle(&self, record: &RunRecord) -> bool {
-        !self.active().contains_key(&record.run)
     }
 }

@@ -58,13 +58,17 @@ impl Permit {
             arguments: &self.arguments.canonical,
         };
         let mut inner = Trail::default();
-        let found = cache
-            .run(&parts, policy.terms(), async || match self.guarded(cx, &mut inner).await {
-                Ok(output) => Ran::Keep(Arc::new(output)),
-                Err(stop) if is_own(&stop) => Ran::Withdrawn(stop),
-                Err(stop) => Ran::Failed(stop),
-            })
-            .await;
+        let cached = cache.run(&parts, policy.terms(), async || match self.guarded(cx, &mut inner).await {
+            Ok(output) => Ran::Keep(Arc::new(output)),
+            Err(stop) if is_own(&stop) => Ran::Withdrawn(stop),
+            Err(stop) => Ran::Failed(stop),
+        });
+        let found = tokio::select! {
+            // Whoever runs the call notices the stop by itself; whoever waits for another run's call does not.
+            biased;
+            found = cached => found,
+            () = cx.cancel.cancelled() => return Err(cancelled().into()),
+        };
         let how = found.as_ref().map_or(How::Miss, |found| found.how);
         trail.push(Stage::Cache {
             found: match how {
@@ -179,7 +183,6 @@ impl Permit {
 
     /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable.
     async fn send(&self, cx: &CallContext, attempt: u32, trail: &mut Trail) -> Result<Sent, Stop> {
-        let Some(tool) = &self.tool.tool else { unreachable!("a client's tool is delegated, not sent") };
         let started = Fact::ToolStarted {
             call: cx.call.clone(),
             tool: self.tool.spec.name.clone(),
@@ -193,12 +196,36 @@ impl Permit {
         cx.world.fate.at("tool.after_started");
         let at = cx.world.now();
         let began = Instant::now();
+        let ended = self.make(cx).await;
+        trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
+        cx.world.fate.at("tool.after_run");
+        Ok(Sent { at, ended })
+    }
+
+    /// Runs a check tool: guarded like any call, and not on record. None if it is the client's to run.
+    pub(crate) async fn look(self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
+        self.tool.tool.as_ref()?;
+        let mut unseen = Trail::default();
+        let slots = self.limit(cx, &mut unseen).await;
+        let ticket = slots.and_then(|slots| Ok((slots, self.admit_by_breaker(&mut unseen)?)));
+        let Ok((_slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
+        let ended = self.make(cx).await;
+        self.tell_breaker(ticket, &ended);
+        Some(match ended {
+            Ended::Output(output) => Ok(*output),
+            Ended::Error(error) => Err(error.to_string()),
+            Ended::TimedOut(_) | Ended::Cancelled => Err("it gave no answer in time".into()),
+        })
+    }
+
+    async fn make(&self, cx: &CallContext) -> Ended {
+        let Some(tool) = &self.tool.tool else { unreachable!("a client's tool is delegated, not sent") };
         let work = tool.call(Request { arguments: &self.arguments.value }, cx);
         // A tool that panics has gone wrong somewhere in the middle: its outcome is as lost as after a crash.
         let work = AssertUnwindSafe(work)
             .catch_unwind()
             .map(|result| result.unwrap_or_else(|_| Err(ToolError::Lost("the tool broke down".into()))));
-        let ended = tokio::select! {
+        tokio::select! {
             // What is already there is taken, also when time is up in the same moment.
             biased;
             result = work => Ended::from(result),
@@ -206,10 +233,7 @@ impl Permit {
             () = tokio::time::sleep(self.tool.guarding.settings.timeout) => {
                 Ended::TimedOut(self.tool.guarding.settings.timeout)
             }
-        };
-        trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
-        cx.world.fate.at("tool.after_run");
-        Ok(Sent { at, ended })
+        }
     }
 
     fn tell_breaker(&self, ticket: Option<Ticket>, ended: &Ended) {

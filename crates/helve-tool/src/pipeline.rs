@@ -117,29 +117,30 @@ impl Pipeline {
         Ok(outcome)
     }
 
-    /// Asks the check tool of an unknown call whether the effect is there. It only reads, so it needs no leave.
+    /// Adds to an unknown outcome what the tool's check tool says: whether the effect is there.
     async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
-        let Outcome::Unknown { checked: None, .. } = outcome else { return outcome };
-        let Ok((tool, _)) = cx.toolbox.resolve(&call.name) else { return outcome };
-        let reader = tool.spec.check_tool.as_ref().and_then(|name| cx.toolbox.named(name));
-        let Some(reader) = reader.filter(|reader| reader.spec.effect == Effect::Read) else { return outcome };
-        let (Some(port), Ok(arguments)) =
-            (&reader.tool, check(&reader.spec.name, &reader.validator, &call.arguments))
-        else {
-            return outcome;
-        };
-        let read = port.call(crate::Request { arguments: &arguments.value }, cx);
-        let said = match tokio::time::timeout(reader.guarding.settings.timeout, read).await {
-            Ok(Ok(output)) => output.text,
-            Ok(Err(error)) => format!("the check failed: {error}"),
-            Err(_) => "the check gave no answer".into(),
-        };
-        match outcome {
-            Outcome::Unknown { sent_at, because, then, .. } => {
-                Outcome::Unknown { sent_at, because, checked: Some(said), then }
-            }
-            other => other,
+        let Outcome::Unknown { sent_at, because, checked: None, then } = outcome else { return outcome };
+        let checked = self.look(call, cx).await;
+        Outcome::Unknown { sent_at, because, checked, then }
+    }
+
+    /// Asks the check tool of a call, if it has one and nothing forbids it. It only reads, and with the arguments
+    /// of a call that is on record, so it is not put on record itself.
+    async fn look(&self, call: &ToolCall, cx: &CallContext) -> Option<String> {
+        let (tool, _) = cx.toolbox.resolve(&call.name).ok()?;
+        let reader = cx.toolbox.named(tool.spec.check_tool.as_ref()?)?;
+        if reader.spec.effect != Effect::Read {
+            return None;
         }
+        let mut unseen = Trail::default();
+        let candidate = check_arguments(reader, call, &mut unseen).ok()?;
+        let judgement = judge(&self.rules, &candidate, cx);
+        let permit = admit(judgement, candidate, cx, &mut unseen).ok()?;
+        let said = permit.look(cx).await?;
+        Some(said.map_or_else(
+            |problem| format!("the check failed: {problem}"),
+            |output| bounded(output, reader, &mut unseen).0.text,
+        ))
     }
 }
 

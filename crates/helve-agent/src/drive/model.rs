@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helve_model::{Model, ModelError, ModelErrorKind};
+use helve_model::{Model, ModelError, ModelErrorKind, ToolMode};
 use helve_types::{Fact, Mode, RunState};
 
 use super::{DriveError, Driver};
@@ -48,7 +48,7 @@ impl Driver {
             };
             let Broken { error, shown } = broken;
             tracing::warn!(run = %self.run.id(), model = model.name(), %error, shown, "the model gave no answer");
-            match retry::next(&error, shown, tried, &model.tool_mode(), &mode) {
+            match retry::next(&error, shown, tried, &self.asked_mode(&*model), &mode) {
                 Next::InPrompt => {
                     self.shared.models.learn_no_native_tools(model.name());
                     mode = self.mode(&*model);
@@ -68,6 +68,11 @@ impl Driver {
                 return Ok(());
             }
         }
+    }
+
+    /// How the model is to call tools, as the request says or else the configuration.
+    fn asked_mode(&self, model: &dyn Model) -> ToolMode {
+        self.run.setup().mode.clone().map_or_else(|| model.tool_mode(), ToolMode::Fixed)
     }
 
     fn mode(&self, model: &dyn Model) -> Mode {

@@ -32,7 +32,9 @@ pub(crate) enum Phase {
         consent: Option<Box<Consent>>,
     },
     /// The client has it.
-    Delegated,
+    Delegated {
+        at: Timestamp,
+    },
     /// Cut off in flight.
     Unknown {
         because: String,
@@ -75,7 +77,7 @@ impl Call {
                 };
                 Phase::Started { effect: *effect, attempt: *attempt, at, consent }
             }
-            (Fact::ToolDelegated { .. }, _) => Phase::Delegated,
+            (Fact::ToolDelegated { .. }, _) => Phase::Delegated { at },
             (Fact::ToolUnknown { because, then, .. }, _) => {
                 Phase::Unknown { because: because.clone(), then: *then }
             }
@@ -130,7 +132,7 @@ impl Call {
                 let again = ToolCall { id: self.call.id.again(), ..call() };
                 Some(Errand::Repeat { call: again, replaces: replaces.clone() })
             }
-            Phase::Asked(_) | Phase::Delegated | Phase::AskedOutcome(_) | Phase::Settled => None,
+            Phase::Asked(_) | Phase::Delegated { .. } | Phase::AskedOutcome(_) | Phase::Settled => None,
         }
     }
 
@@ -146,7 +148,7 @@ impl Call {
             Phase::Asked(_) => Some(RunState::WaitingApproval),
             Phase::AskedOutcome(_) => Some(RunState::NeedsAttention),
             // A client that owns the history brings the result with its next request.
-            Phase::Delegated if !stateless => Some(RunState::WaitingClient),
+            Phase::Delegated { .. } if !stateless => Some(RunState::WaitingClient),
             _ => None,
         }
     }
@@ -168,15 +170,19 @@ impl Call {
         let call = self.call.id.clone();
         match &self.phase {
             Phase::Settled | Phase::Unknown { .. } | Phase::AskedOutcome(_) | Phase::Repeated { .. } => None,
-            Phase::Started { effect: Effect::Idempotent | Effect::NonIdempotent, at, .. } => {
-                let because = "the run was stopped while the call was in flight".into();
+            Phase::Started { effect: Effect::Idempotent | Effect::NonIdempotent, at, .. }
+            | Phase::Delegated { at } => {
+                let because = match self.phase {
+                    Phase::Delegated { .. } => "the run was stopped while the client had the call",
+                    _ => "the run was stopped while the call was in flight",
+                };
+                let because = because.into();
                 let then = OnUnknown::TellModel;
                 Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then })
             }
             Phase::Planned
             | Phase::Asked(_)
             | Phase::Answered { .. }
-            | Phase::Delegated
             | Phase::Started { effect: Effect::Read, .. } => Some(Fact::ToolRefused {
                 call,
                 failure: Failure::new(FailureKind::Cancelled, "the run was stopped"),

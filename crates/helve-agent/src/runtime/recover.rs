@@ -3,28 +3,29 @@
 //! There is one way to go on with a run that has no driver, and it is the same after a crash as after a week of
 //! waiting: claim it, read its log, fold it, ask the machine what is next.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::{self, FuturesUnordered};
-use helve_store::{Claimed, Entry, RunJournal, StoreError};
-use helve_tool::Registered;
-use helve_types::{Answer, Fact, RunId, RunState};
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use futures_util::{StreamExt, stream};
+use helve_store::{Claimed, Entry, RunJournal, RunRecord, StoreError};
+use helve_tool::{Outcome, Registered};
+use helve_types::{Answer, Fact, RunInput, RunState, Timestamp};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 
-use super::{Active, Runtime, Shared};
+use super::seat::Seat;
+use super::{Runtime, Shared};
 use crate::agents::Kit;
 use crate::command::{Command, CommandError};
-use crate::drive::Driver;
+use crate::drive::{Driver, Parts, ending};
 use crate::run::{Run, Step};
 
 /// Runs that are taken up at the same time.
 const AT_ONCE: usize = 8;
 /// A run that ends the server so often in one step is left alone.
 const RESUMES_MAX: u32 = 3;
+/// No command line is at one call for longer than this.
+const COMMAND_MS_MAX: i64 = 60 * 60 * 1_000;
 const SWEEP: Duration = Duration::from_secs(30);
 
 /// Why a run is taken up.
@@ -37,23 +38,21 @@ pub(super) enum Because {
 }
 
 impl Runtime {
-    /// Takes up every run that was running when the server stopped, and returns how many there were.
+    /// Takes up every run that was running when its driver ended, and returns how many there were.
     pub async fn recover(&self) -> Result<usize, StoreError> {
-        let unfinished = self.shared.store.unfinished_runs().await?;
-        let interrupted: Vec<RunId> = unfinished
+        let shared = &self.shared;
+        let now = shared.world.now();
+        let unfinished = shared.store.unfinished_runs().await?;
+        let left_behind = unfinished
             .iter()
-            .filter(|record| record.state == RunState::Running && self.shared.is_idle(record))
-            .map(|record| record.run)
-            .collect();
-        let count = interrupted.len();
-        stream::iter(interrupted)
-            .for_each_concurrent(AT_ONCE, |run| {
-                let shared = self.shared.clone();
-                async move {
-                    let (commands, receiver) = mpsc::unbounded_channel();
-                    shared.active().insert(run, Active { commands });
-                    shared.resume(run, receiver, Because::Interrupted).await;
-                }
+            .filter(|record| record.state == RunState::Running && !is_of_a_command(record, now))
+            .filter_map(|record| shared.seats.take(record.run));
+        let left_behind: Vec<_> = left_behind.collect();
+        let count = left_behind.len();
+        stream::iter(left_behind)
+            .for_each_concurrent(AT_ONCE, |(seat, commands)| {
+                let shared = shared.clone();
+                async move { shared.resume(seat, commands, Because::Interrupted).await }
             })
             .await;
         Ok(count)
@@ -85,99 +84,87 @@ impl Runtime {
 }
 
 impl Shared {
-    pub(super) fn spawn_resumed(
+    /// Claims the run and puts a driver on it.
+    pub(super) async fn resume(
         self: &Arc<Self>,
-        run: RunId,
-        commands: mpsc::UnboundedReceiver<Command>,
-        because: Because,
-    ) {
-        let shared = self.clone();
-        self.tasks.spawn(async move { shared.resume(run, commands, because).await });
-    }
-
-    /// Claims the run and puts a driver on it. It is already among the active ones.
-    async fn resume(
-        self: &Arc<Self>,
-        run: RunId,
-        mut commands: mpsc::UnboundedReceiver<Command>,
+        seat: Seat,
+        mut commands: UnboundedReceiver<Command>,
         because: Because,
     ) {
         let counts = because == Because::Interrupted;
-        let claimed = match self.store.claim(run, self.owner.clone(), counts).await {
-            Ok(claimed) => claimed,
+        match self.store.claim(seat.run(), self.owner.clone(), counts).await {
+            Ok(claimed) => {
+                self.world.fate.at("run.claimed");
+                if let Some(driver) = self.driver(claimed, commands, because).await {
+                    self.spawn(seat, driver);
+                }
+            }
             Err(error) => {
-                self.active().remove(&run);
                 while let Ok(command) = commands.try_recv() {
                     command.reply(Err(CommandError::Store(error.clone())));
                 }
-                return;
             }
-        };
-        self.world.fate.at("run.claimed");
-        let Some(driver) = self.driver(claimed, commands, because).await else {
-            self.active().remove(&run);
-            return;
-        };
-        self.spawn(driver);
+        }
     }
 
     /// A driver for the run as its log tells it, or none if it must not go on.
     async fn driver(
         self: &Arc<Self>,
         claimed: Claimed,
-        mut commands: mpsc::UnboundedReceiver<Command>,
+        mut commands: UnboundedReceiver<Command>,
         because: Because,
     ) -> Option<Driver> {
         let Claimed { epoch, record, history, events } = claimed;
         let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
         let machine = Run::replay(record.run, record.setup.clone(), log)?;
+        let journal = self.journal(record.run, epoch, record.last_seq);
         if record.state.is_final() || machine.is_over() {
             while let Ok(command) = commands.try_recv() {
+                note_late(&machine, &journal, &command).await;
                 command.reply(Err(CommandError::Over));
             }
             return None;
         }
-        let feed = self.feeds.of(record.run);
-        let publishing = feed.clone();
-        let journal = RunJournal::new(
-            self.store.clone(),
-            self.world.clone(),
-            record.run,
-            epoch,
-            record.last_seq,
-            Arc::new(move |events| publishing.publish(events)),
-        );
-        if because == Because::Interrupted {
-            let entry = resumed(&machine, record.resumes);
-            let left_alone = entry.state.is_some();
-            if let Err(error) = journal.commit(entry).await {
-                tracing::error!(run = %record.run, %error, "the run cannot be taken up");
-                return None;
-            }
-            if left_alone {
-                tracing::error!(run = %record.run, "the run has ended the server too often; it is left alone");
-                return None;
-            }
-        }
         let agent = self.agents.iter().find(|agent| agent.settings.name == record.setup.agent);
-        let agent = agent.or(self.agents.first())?;
-        Some(Driver {
-            shared: self.clone(),
+        let (entry, so) = match (agent, because) {
+            (None, _) => (self.without_agent(&machine), Some("its agent is gone; it ends here")),
+            (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => {
+                (left_alone(record.resumes), Some("it has ended the server too often; it is left alone"))
+            }
+            (Some(_), Because::Interrupted) => (resumed(&machine, record.resumes), None),
+            (Some(_), Because::Command) => (Entry::default(), None),
+        };
+        if !entry.facts.is_empty()
+            && let Err(error) = journal.commit(entry).await
+        {
+            tracing::error!(run = %record.run, %error, "the run cannot be taken up");
+            return None;
+        }
+        if let Some(so) = so {
+            tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");
+            return None;
+        }
+        let parts = Parts {
             kit: Arc::new(self.pinned_kit(&record.setup)),
-            pipeline: agent.pipeline.clone(),
-            model: self.models.get(&record.setup.model).cloned(),
+            pipeline: agent?.pipeline.clone(),
             run: machine,
             user: record.user,
             conversation: record.conversation,
             history,
             journal,
-            feed,
             commands,
-            cancel: CancellationToken::new(),
-            cancelled_by: None,
-            in_flight: FuturesUnordered::new(),
-            in_flight_calls: HashSet::new(),
-        })
+        };
+        Some(Driver::new(self, parts))
+    }
+
+    /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
+    fn without_agent(&self, machine: &Run) -> Entry {
+        let setup = machine.setup();
+        let message = match setup.input {
+            RunInput::Call => "the command that made the call ended before the call did".into(),
+            _ => format!("the agent `{}` is not configured any more", setup.agent),
+        };
+        ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
     }
 
     /// The tools that the run was started with, as far as they still exist.
@@ -188,17 +175,36 @@ impl Shared {
     }
 }
 
+/// Whether a command line may still be at it, in a process of its own.
+fn is_of_a_command(record: &RunRecord, now: Timestamp) -> bool {
+    record.setup.input == RunInput::Call && now.0.saturating_sub(record.created_at.0) < COMMAND_MS_MAX
+}
+
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
-/// written is void. A run that was taken up too often waits for a person.
+/// written is void.
 fn resumed(machine: &Run, resumes: u32) -> Entry {
     let mut facts = vec![Fact::RunResumed { resume: resumes }];
-    if resumes > RESUMES_MAX {
-        facts.push(Fact::RunWaiting { state: RunState::NeedsAttention });
-        return Entry { state: Some(RunState::NeedsAttention), ..facts.into() };
-    }
     if let Step::AskModel { step, attempt, .. } = machine.next_step() {
         let because = "the server was restarted".into();
         facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because });
     }
     facts.into()
+}
+
+/// A run that was taken up too often waits for a person.
+fn left_alone(resumes: u32) -> Entry {
+    let state = RunState::NeedsAttention;
+    let facts = vec![Fact::RunResumed { resume: resumes }, Fact::RunWaiting { state }];
+    Entry { state: Some(state), ..facts.into() }
+}
+
+/// A result that comes after the end changes nothing, but it is kept.
+async fn note_late(machine: &Run, journal: &RunJournal, command: &Command) {
+    let Command::Deliver { call, outcome: Outcome::Finished(output), .. } = command else { return };
+    if machine.call(call).is_some() {
+        let late = Fact::ToolLate { call: call.clone(), output: output.clone() };
+        if let Err(error) = journal.commit(late).await {
+            tracing::warn!(%error, %call, "a late result could not be kept");
+        }
+    }
 }

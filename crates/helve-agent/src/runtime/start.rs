@@ -1,21 +1,17 @@
 //! Starting a run: what was asked for, made definite, and on record before anything happens.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures_util::stream::FuturesUnordered;
-use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
+use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
     ChatMessage, ChatRole, ConversationId, Fact, Message, Mode, ModelParams, RunId, RunInput, RunSetup,
     RunStarted, ToolChoice, ToolSpec, UserId,
 };
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use super::{Active, Runtime};
+use super::Runtime;
 use crate::agents::{Agent, Kit};
-use crate::drive::Driver;
+use crate::drive::{Driver, Parts};
 use crate::follow::Follower;
 use crate::run::Run;
 
@@ -107,7 +103,7 @@ impl Runtime {
         if shared.closing.is_cancelled() {
             return Err(StartError::Closing);
         }
-        if shared.active().len() >= shared.settings.runs_max {
+        if shared.seats.count() >= shared.settings.runs_max {
             return Err(StartError::Full);
         }
         let agent = self.agent(request.agent.as_deref())?;
@@ -131,6 +127,8 @@ impl Runtime {
             StartInput::Client { messages } => (Place::Nowhere, None, RunInput::Client { messages }),
         };
         let conversation = place.conversation();
+        // Before it is on record, so that nobody takes it for one that was left behind.
+        let (seat, commands) = shared.seats.take(run).ok_or(StartError::Full)?;
         let setup = RunSetup {
             agent: agent.settings.name.clone(),
             model: model.clone(),
@@ -170,39 +168,25 @@ impl Runtime {
         };
         world.fate.at("run.after_open");
 
-        let feed = shared.feeds.of(run);
+        let feed = shared.feed(run);
         feed.publish(std::slice::from_ref(&started));
-        let follower = Follower::from_start(shared.store.clone(), feed.clone(), run);
+        let follower = Follower::from_start(shared.store.clone(), feed, run);
         let mut machine = Run::new(run, setup, reply, now);
         machine.apply(now, &started.event.fact);
-        let publishing = feed.clone();
-        let journal = RunJournal::new(
-            shared.store.clone(),
-            world.clone(),
-            run,
-            epoch,
-            1,
-            Arc::new(move |events| publishing.publish(events)),
+        let driver = Driver::new(
+            shared,
+            Parts {
+                run: machine,
+                user: request.user,
+                conversation,
+                history,
+                journal: shared.journal(run, epoch, 1),
+                kit,
+                pipeline: agent.pipeline.clone(),
+                commands,
+            },
         );
-        let (commands, receiver) = mpsc::unbounded_channel();
-        shared.active().insert(run, Active { commands });
-        shared.spawn(Driver {
-            shared: shared.clone(),
-            run: machine,
-            user: request.user,
-            conversation,
-            history,
-            journal,
-            feed,
-            kit,
-            pipeline: agent.pipeline.clone(),
-            model: shared.models.get(&model).cloned(),
-            commands: receiver,
-            cancel: CancellationToken::new(),
-            cancelled_by: None,
-            in_flight: FuturesUnordered::new(),
-            in_flight_calls: HashSet::new(),
-        });
+        shared.spawn(seat, driver);
         Ok(Started { run, conversation, replayed: false, follower })
     }
 

@@ -47,6 +47,7 @@ impl Tool for LabTool {
             match self.spec.name.as_str() {
                 "look" => Ok(ToolOutput::text(format!("found {q}"))),
                 "send" => Ok(ToolOutput::text(format!("sent {q}"))),
+                "ping" => Ok(ToolOutput::text("pong")),
                 "fail" => Err(ToolError::Declined("no luck".into())),
                 "lose" | "lose_softly" => Err(ToolError::Lost("the line went dead".into())),
                 "report" => {
@@ -93,6 +94,8 @@ impl Lab {
             soft,
             spec("report", Effect::Read),
             spec("hang", Effect::Read),
+            // Whatever it is given is fine.
+            ToolSpec { parameters: json!({"type": "object"}), ..spec("ping", Effect::Read) },
         ] {
             let tool = LabTool { spec, runs: runs.clone() };
             registry.register(Arc::new(tool), Guards { attempts: 1, ..Guards::default() }, &world).unwrap();

@@ -206,6 +206,35 @@ async fn a_clients_tool_waits_for_the_clients_result() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_client_has_when_the_run_is_stopped_may_have_happened() {
+    let lab = Lab::new([reply(r#"call browser_js_eval {"q": "6*7"}"#)]);
+    let input = StartInput::Message { conversation: None, text: "compute".into() };
+    let request = StartRequest { client_tools: vec![client_tool()], ..StartRequest::new(mei(), input) };
+    let mut started = lab.runtime.start(request).await.unwrap();
+    settle(&mut started.follower).await;
+    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.cancelled");
+    let late = Outcome::Finished(ToolOutput::text("42"));
+    let call = CallId::new(started.run, 1, 0);
+    let delivered = lab.runtime.deliver(Scope::User(mei()), started.run, call, late).await;
+    assert_eq!(delivered, Err(CommandError::Over));
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started compute
+            2 tool.requested browser_js_eval {"q": "6*7"}
+            3 step.finished ToolCalls native
+            4 tool.delegated browser_js_eval
+            5 run.waiting waiting_client
+            6 tool.unknown the run was stopped while the client had the call
+            7 run.cancelled by mei
+            8 tool.late 42
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_result_for_a_call_that_does_not_wait_is_refused() {
     let lab = Lab::new([reply(SEND)]);
     let mut started = lab.start("send x").await;

@@ -14,9 +14,14 @@ use crate::lab::{Lab, mei, reply, settle};
 
 /// Leaves a run behind whose log ends with the given facts, as a crash would.
 async fn crashed(lab: &Lab, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
+    crashed_of(lab, "default", facts).await
+}
+
+async fn crashed_of(lab: &Lab, agent: &str, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
     let actor = Actor { world: lab.world.clone(), ..Actor::new(lab.store.clone(), "mei") };
     let mut new = actor.new_run(actor.new_conversation(), "send x");
     new.setup.model = "scripted".into();
+    new.setup.agent = agent.into();
     new.setup.tools = ["look", "send"]
         .map(|name| helve_types::PinnedTool { name: name.into(), version: "v".into() })
         .to_vec();
@@ -151,6 +156,29 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     again.runtime.cancel(Scope::Everyone, run, "mei".into()).await.unwrap();
     settle(&mut again.runtime.follow(run, 0)).await;
     assert_eq!(lab.store.run(Scope::Everyone, run).await.unwrap().state, RunState::Cancelled);
+}
+
+#[tokio::test]
+async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
+    let lab = Lab::new([reply("say Fine.")]);
+    let run = crashed_of(&lab, "retired", |call| started(call, "send", Effect::NonIdempotent)).await;
+    let again = lab.restarted();
+    again.runtime.recover().await.unwrap();
+    assert_eq!(settle(&mut again.runtime.follow(run, 0)).await, "run.failed");
+    let log = again.log(run).await;
+    assert!(log.contains("tool.unknown"), "{log}");
+    assert!(
+        log.contains("run.failed unknown_agent: the agent `retired` is not configured any more"),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_is_being_driven_is_not_taken_up() {
+    let lab = Lab::new([Reply::new().hangs()]);
+    let started = lab.start("tell me").await;
+    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    assert!(!lab.log(started.run).await.contains("run.resumed"));
 }
 
 #[tokio::test(start_paused = true)]

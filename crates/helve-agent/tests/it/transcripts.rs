@@ -1,9 +1,9 @@
 //! The loop: what the model says becomes facts, and facts become what it is asked next.
 
 use expect_test::expect;
-use helve_agent::{StartInput, StartRequest};
-use helve_model::{ModelError, ModelErrorKind, Reply};
-use helve_types::{ChatCall, ChatMessage, ChatRole, ToolSpec};
+use helve_agent::{RuntimeSettings, StartInput, StartRequest};
+use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
+use helve_types::{ChatCall, ChatMessage, ChatRole, Mode, ToolChoice, ToolSpec};
 
 use crate::lab::{Lab, check, mei, reply, settle, spec};
 
@@ -84,7 +84,7 @@ async fn wrong_names_and_arguments_are_told_to_the_model() {
             1 run.started go
             2 tool.requested destroy {"q": "x"}
             3 step.finished ToolCalls native
-            4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `report`, `send`
+            4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `ping`, `report`, `send`
             5 tool.requested look {"query": "x"}
             6 step.finished ToolCalls native
             7 tool.refused the arguments for `look` do not fit: "q" is a required property; correct them and call again
@@ -165,7 +165,7 @@ async fn parallel_calls_all_get_their_results_before_the_model_goes_on() {
         result: call_1 found a
         result: call_2 found b
         error: call_3 Error: no luck
-        tools: fail hang look lose lose_softly report send
+        tools: fail hang look lose lose_softly ping report send
     "#]]
     .assert_eq(&asked[1]);
 }
@@ -189,7 +189,7 @@ async fn the_conversation_goes_on_where_it_was() {
         result: call_1 found x
         assistant: It is there.
         user: and?
-        tools: fail hang look lose lose_softly report send
+        tools: fail hang look lose lose_softly ping report send
     "#]]
     .assert_eq(&lab.model.asked()[2]);
 }
@@ -255,10 +255,54 @@ async fn a_call_cut_by_the_length_limit_is_no_call() {
     let mut started = lab.start("look").await;
     settle(&mut started.follower).await;
     let log = lab.log(started.run).await;
-    assert!(log.contains("tool.refused the arguments for `look` are not valid JSON"), "{log}");
+    assert!(log.contains("tool.refused the call of `look` was cut off before its end"), "{log}");
     assert!(!log.contains("tool.started"), "{log}");
     // The broken text is not sent back to the vendor, who would refuse it.
     assert!(lab.model.asked()[1].contains("calls: call_1 look {}"), "{}", lab.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_call_cut_anywhere_never_runs_even_if_its_tool_takes_anything() {
+    const CALLS: [&str; 3] = [
+        r#"<tool_call>{"name": "ping", "arguments": {"q": "x"}}</tool_call>"#,
+        r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "ping", "arguments": "{\"q\": 1}"}}]}"#,
+        r#"{"tool": "ping", "query": "x"}"#,
+    ];
+    // Only markup may be missing from a call that is whole.
+    let inside = |call: &str| 0..call.rfind('}').unwrap();
+    let in_text = CALLS.iter().flat_map(|call| inside(call).map(|at| Reply::new().text(&call[..at])));
+    let native = (0..r#"{"q": "x"}"#.len()).map(|at| Reply::new().call("ping", &r#"{"q": "x"}"#[..at]));
+    for cut in in_text.chain(native) {
+        let lab = Lab::new([cut.clone().cut_by_length(), reply("say Shorter then.")]);
+        let mut started = lab.start("ping").await;
+        settle(&mut started.follower).await;
+        let log = lab.log(started.run).await;
+        assert!(!log.contains("tool.started"), "{cut:?}\n{log}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_given_no_tools_runs_none_whatever_it_writes() {
+    let call = r#"say <tool_call>{"name": "ping", "arguments": {}}</tool_call>"#;
+    let lab = Lab::new([reply(call), reply("say Never asked for.")]);
+    let input = StartInput::Message { conversation: None, text: "ping".into() };
+    let request = StartRequest { tool_choice: ToolChoice::None, ..StartRequest::new(mei(), input) };
+    let mut started = lab.runtime.start(request).await.unwrap();
+    settle(&mut started.follower).await;
+    let log = lab.log(started.run).await;
+    assert!(!log.contains("tool."), "{log}");
+}
+
+#[tokio::test]
+async fn a_request_for_native_calls_fails_if_the_model_has_none() {
+    let none = || Reply::new().fails(ModelError::new(ModelErrorKind::NoTools, "this model has no tools"));
+    let model = ScriptedModel::new([none(), none()]).in_mode(ToolMode::Auto);
+    let lab = Lab::with_model(model, RuntimeSettings::default());
+    let input = StartInput::Message { conversation: None, text: "ping".into() };
+    let request = StartRequest { mode: Some(Mode::Native), ..StartRequest::new(mei(), input) };
+    let mut started = lab.runtime.start(request).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.failed");
+    assert_eq!(lab.model.asked().len(), 1);
 }
 
 #[tokio::test]
@@ -294,7 +338,7 @@ async fn a_clients_history_is_taken_as_said_and_made_valid() {
         result: c1 76127
         error: c2 Error: the client sent no result for this call.
         user: well?
-        tools: fail hang look lose lose_softly report send
+        tools: fail hang look lose lose_softly ping report send
     "#]]
     .assert_eq(&lab.model.asked()[0]);
 }

@@ -477,6 +477,18 @@ async fn an_effect_that_may_have_happened_is_unknown_and_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_check_tool_that_a_rule_forbids_is_not_asked() {
+    let mut lab = Lab::new().await;
+    let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
+    lab.rules = Rules::new().with_layer("operator", vec![anything(), never]);
+    let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+    lab.tool(send, Guards::default(), hangs());
+    let asked = lab.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
+    lab.run("send", r#"{"q": "x"}"#).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_provably_not_sent_is_tried_again_whatever_its_effect() {
     let mut lab = Lab::new().await;
     lab.rules = Rules::new().with_layer("operator", vec![anything()]);
