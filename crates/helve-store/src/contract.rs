@@ -496,7 +496,7 @@ pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: 
     let record = ok(mei.store.run(mei.scope(), run.run).await);
     assert_eq!(record.state, RunState::Completed);
     assert!(record.ended_at.is_some());
-    assert_eq!(ok(mei.store.unfinished_runs().await), []);
+    assert_eq!(ok(mei.store.running_runs().await), []);
 }
 
 pub async fn a_claim_gives_all_that_is_needed_to_go_on(store: Subject) {
@@ -507,7 +507,7 @@ pub async fn a_claim_gives_all_that_is_needed_to_go_on(store: Subject) {
     let mut second = mei.start(Place::Conversation(conversation), "two").await;
     ok(mei.append(&mut second, vec![text(1, "so far")]).await);
 
-    let waiting = ok(mei.store.unfinished_runs().await);
+    let waiting = ok(mei.store.running_runs().await);
     assert_eq!(waiting.iter().map(|record| record.run).collect::<Vec<_>>(), [second.run]);
     let claimed = ok(mei.store.claim(second.run, "again".into(), true).await);
     assert_eq!(claimed.history.iter().map(Message::text).collect::<Vec<_>>(), ["one", "first answer"]);

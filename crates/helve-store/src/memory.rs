@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Fact, Message, RunId, Timestamp, ToolCall, Trail, UserId,
+    ApprovalId, CallId, ConversationId, Fact, Message, RunId, RunState, Timestamp, ToolCall, Trail, UserId,
 };
 
 use crate::{
@@ -366,10 +366,10 @@ impl Store for MemoryStore {
         })
     }
 
-    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
         self.with(|all| {
             let records = all.runs.values().map(|shelf| &shelf.record);
-            Ok(records.filter(|record| !record.state.is_final()).cloned().collect())
+            Ok(records.filter(|record| record.state == RunState::Running).cloned().collect())
         })
     }
 

@@ -37,8 +37,8 @@ pub trait Store: Send + Sync + 'static {
 
     fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
 
-    /// Every run that is not over, oldest first.
-    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
+    /// Every run that is neither over nor waits for somebody, oldest first.
+    fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;
 
     /// Events with a sequence number above `after`, in order.
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>>;

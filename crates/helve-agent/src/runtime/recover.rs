@@ -42,10 +42,10 @@ impl Runtime {
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         let now = shared.world.now();
-        let unfinished = shared.store.unfinished_runs().await?;
-        let left_behind = unfinished
+        let running = shared.store.running_runs().await?;
+        let left_behind = running
             .iter()
-            .filter(|record| record.state == RunState::Running && !is_of_a_command(record, now))
+            .filter(|record| !is_of_a_command(record, now))
             .filter_map(|record| shared.seats.take(record.run));
         let left_behind: Vec<_> = left_behind.collect();
         let count = left_behind.len();

@@ -74,8 +74,8 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.runs(scope, page)
     }
 
-    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.inner.unfinished_runs()
+    fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.inner.running_runs()
     }
 
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {

@@ -4,23 +4,39 @@
 
 use std::sync::Arc;
 
-use helve_store::{
-    Append, CallChange, Claimed, NewRun, Opened, Place, Recorded, Scope, StoreError, call_change,
-};
+use helve_store::{Append, CallChange, NewRun, Place, Recorded, Scope, StoreError, call_change};
 use helve_types::{CallId, ConversationId, Fact, Message, RunId, RunState, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::rows::{all, column, execute, first, id_column, to_json};
+use super::rows::{column, execute, first, id_column, to_json};
 use super::{conversations, runs};
 
-pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<Opened, StoreError> {
+/// What the writer knows of a run that was opened; its history is read elsewhere.
+pub(super) enum OpenedRow {
+    New {
+        epoch: u64,
+        /// How many messages the conversation had before.
+        before: u64,
+    },
+    Replayed {
+        run: RunId,
+    },
+}
+
+/// The same of a run that was claimed.
+pub(super) struct ClaimedRow {
+    pub(super) epoch: u64,
+    pub(super) before: u64,
+}
+
+pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRow, StoreError> {
     let at = new.started.event.at;
     if let Some(replayed) = replayed(connection, new, at)? {
         return Ok(replayed);
     }
-    let history = match &new.place {
+    let before = match &new.place {
         Place::Conversation(id) => free_conversation(connection, new, *id)?,
-        Place::NewConversation { .. } | Place::Nowhere => vec![],
+        Place::NewConversation { .. } | Place::Nowhere => 0,
     };
 
     execute(
@@ -44,7 +60,7 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<Opened, 
             new.run.0.as_bytes(),
             new.user.0,
             new.place.conversation().as_ref().map(|id| id.0.as_bytes()),
-            history.len(),
+            before,
             new.owner,
             to_json(&new.setup)?,
             at.0,
@@ -63,10 +79,10 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<Opened, 
             params![new.user.0, key.route, key.key, key.fingerprint, new.run.0.as_bytes(), key.expires_at.0],
         )?;
     }
-    Ok(Opened::New { epoch: 1, history })
+    Ok(OpenedRow::New { epoch: 1, before })
 }
 
-fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Option<Opened>, StoreError> {
+fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Option<OpenedRow>, StoreError> {
     let Some(key) = &new.key else { return Ok(None) };
     let known = first(
         connection,
@@ -77,21 +93,17 @@ fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Opti
     )?;
     match known {
         None => Ok(None),
-        Some((fingerprint, run)) if fingerprint == key.fingerprint => Ok(Some(Opened::Replayed { run })),
+        Some((fingerprint, run)) if fingerprint == key.fingerprint => Ok(Some(OpenedRow::Replayed { run })),
         Some(_) => Err(StoreError::KeyReused),
     }
 }
 
-/// The history of a conversation that is the user's and has no open run.
-fn free_conversation(
-    connection: &Connection,
-    new: &NewRun,
-    id: ConversationId,
-) -> Result<Vec<Message>, StoreError> {
+/// How many messages a conversation has that is the user's and has no open run.
+fn free_conversation(connection: &Connection, new: &NewRun, id: ConversationId) -> Result<u64, StoreError> {
     let row = conversations::conversation(connection, &Scope::User(new.user.clone()), id)?;
     match row.active_run {
         Some(active) => Err(StoreError::Busy(active)),
-        None => conversations::history(connection, id, row.messages),
+        None => Ok(row.messages),
     }
 }
 
@@ -308,27 +320,13 @@ pub(super) fn claim(
     run: RunId,
     owner: &str,
     counts_as_resume: bool,
-) -> Result<Claimed, StoreError> {
-    let changed = execute(
+) -> Result<ClaimedRow, StoreError> {
+    first(
         connection,
-        "UPDATE runs SET epoch = epoch + 1, owner = ?2, resumes = resumes + ?3 WHERE id = ?1",
+        "UPDATE runs SET epoch = epoch + 1, owner = ?2, resumes = resumes + ?3 WHERE id = ?1
+         RETURNING epoch, history",
         params![run.0.as_bytes(), owner, u32::from(counts_as_resume)],
-    )?;
-    if changed == 0 {
-        return Err(StoreError::NotFound("run"));
-    }
-    let record = runs::run(connection, &Scope::Everyone, run)?;
-    let claim: Vec<(u64, u64)> =
-        all(connection, "SELECT epoch, history FROM runs WHERE id = ?1", [run.0.as_bytes()], |row| {
-            Ok((column(row, "epoch")?, column(row, "history")?))
-        })?;
-    let Some((epoch, before)) = claim.first().copied() else {
-        return Err(StoreError::NotFound("run"));
-    };
-    let history = match record.conversation {
-        Some(conversation) => conversations::history(connection, conversation, before)?,
-        None => vec![],
-    };
-    let events = runs::events(connection, run, 0, usize::MAX)?;
-    Ok(Claimed { epoch, record, history, events })
+        |row| Ok(ClaimedRow { epoch: column(row, "epoch")?, before: column(row, "history")? }),
+    )?
+    .ok_or(StoreError::NotFound("run"))
 }

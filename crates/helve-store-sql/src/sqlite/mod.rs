@@ -21,6 +21,7 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp}
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
+use self::journal::{ClaimedRow, OpenedRow};
 use self::readers::Readers;
 use self::writer::Writer;
 use crate::migrate::{MigrateError, migrate};
@@ -39,6 +40,9 @@ pub enum OpenError {
 
     #[error("the database `{path}` cannot be opened")]
     Database { path: String, source: rusqlite::Error },
+
+    #[error("the database file `{path}` cannot be created or made private")]
+    Private { path: String, source: std::io::Error },
 
     #[error("the database `{path}` is damaged: {finding}; restore it from a backup, or use another --data")]
     Damaged { path: String, finding: String },
@@ -69,6 +73,7 @@ impl SqliteStore {
         }
         let path = dir.database();
         let failed = |source| OpenError::Database { path: path.display().to_string(), source };
+        keep_private(&path)?;
         let mut connection = Connection::open(&path).map_err(failed)?;
         configure(&connection).map_err(failed)?;
         migrate(&mut connection, now.0)?;
@@ -76,7 +81,6 @@ impl SqliteStore {
             check_after_crash(&connection, &path)?;
         }
         set_closed(&connection, false).map_err(failed)?;
-        keep_private(&path);
         let (writer, thread) = Writer::spawn(connection).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
@@ -108,6 +112,16 @@ impl SqliteStore {
         self.write(Urgency::Now, work, |_| {})
     }
 
+    /// The first messages of a conversation. They never change, so the writer need not be kept waiting for them.
+    async fn history(&self, of: Option<ConversationId>, count: u64) -> Result<Vec<Message>, StoreError> {
+        match of {
+            Some(id) if count > 0 => {
+                self.readers.read(move |connection| conversations::history(connection, id, count)).await
+            }
+            _ => Ok(vec![]),
+        }
+    }
+
     fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -137,16 +151,19 @@ fn keep_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-/// The database holds conversations: not for other users of the machine.
-fn keep_private(path: &Path) {
+/// The database holds conversations: not for other users of the machine. SQLite gives the files beside it the mode
+/// that the database has when they are made, so it comes first.
+fn keep_private(path: &Path) -> Result<(), OpenError> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        let failed = |source| OpenError::Private { path: path.display().to_string(), source };
+        let file =
+            std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
         let private = std::fs::Permissions::from_mode(0o600);
-        if let Err(error) = std::fs::set_permissions(path, private) {
-            tracing::warn!(%error, path = %path.display(), "the database file cannot be made private");
-        }
+        file.and_then(|file| file.set_permissions(private)).map_err(failed)?;
     }
+    Ok(())
 }
 
 fn was_closed(connection: &Connection) -> Result<bool, rusqlite::Error> {
@@ -187,7 +204,17 @@ fn unavailable(error: rusqlite::Error) -> StoreError {
 
 impl Store for SqliteStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
-        self.write_now(move |connection| journal::open_run(connection, &new))
+        let conversation = new.place.conversation();
+        let written = self.write_now(move |connection| journal::open_run(connection, &new));
+        Box::pin(async move {
+            match written.await? {
+                OpenedRow::New { epoch, before } => {
+                    let history = self.history(conversation, before).await?;
+                    Ok(Opened::New { epoch, history })
+                }
+                OpenedRow::Replayed { run } => Ok(Opened::Replayed { run }),
+            }
+        })
     }
 
     fn append(&self, mut batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
@@ -205,7 +232,20 @@ impl Store for SqliteStore {
     }
 
     fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
-        self.write_now(move |connection| journal::claim(connection, run, &owner, counts_as_resume))
+        let written =
+            self.write_now(move |connection| journal::claim(connection, run, &owner, counts_as_resume));
+        Box::pin(async move {
+            let ClaimedRow { epoch, before } = written.await?;
+            // Nobody else writes to it from now on.
+            let (record, events) = self
+                .read(move |connection| {
+                    let record = runs::run(connection, &Scope::Everyone, run)?;
+                    Ok((record, runs::events(connection, run, 0, usize::MAX)?))
+                })
+                .await?;
+            let history = self.history(record.conversation, before).await?;
+            Ok(Claimed { epoch, record, history, events })
+        })
     }
 
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {
@@ -216,8 +256,8 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::runs(connection, &scope, page))
     }
 
-    fn unfinished_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.read(runs::unfinished)
+    fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(runs::running)
     }
 
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>> {

@@ -36,8 +36,10 @@ pub(super) fn runs(connection: &Connection, scope: &Scope, page: Page) -> Result
     all(connection, &sql, params![only_user(scope), limit, offset], read_run)
 }
 
-pub(super) fn unfinished(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
-    all(connection, &format!("{COLUMNS} WHERE ended_at IS NULL ORDER BY id"), [], read_run)
+pub(super) fn running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {
+    // The first half is what the index is over.
+    let sql = format!("{COLUMNS} WHERE ended_at IS NULL AND state = 'running' ORDER BY id");
+    all(connection, &sql, [], read_run)
 }
 
 fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {

@@ -27,7 +27,7 @@ async fn what_was_kept_is_there_after_a_stop_without_goodbye() {
         log.iter().map(|event| event.event.fact.kind()).collect::<Vec<_>>(),
         ["run.started", "text.finished"]
     );
-    assert_eq!(again.unfinished_runs().await.unwrap().len(), 1);
+    assert_eq!(again.running_runs().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -100,4 +100,21 @@ fn a_damaged_database_is_refused_with_what_to_do() {
         matches!(refused, OpenError::Damaged { .. } | OpenError::Database { .. } | OpenError::Migrate(_)),
         "{refused}"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn no_file_of_the_database_is_for_others_even_in_an_open_directory() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = scratch();
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mei = Actor::new(open(&dir), "mei");
+    mei.start(mei.new_conversation(), "hello").await;
+    let files: Vec<_> = std::fs::read_dir(&dir).unwrap().map(Result::unwrap).collect();
+    let names: Vec<_> = files.iter().map(|file| file.file_name().into_string().unwrap()).collect();
+    assert!(names.contains(&"helve.db-wal".to_owned()), "{names:?}");
+    for file in files.iter().filter(|file| file.file_name().to_string_lossy().starts_with("helve.db")) {
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{:?} has mode {mode:o}", file.file_name());
+    }
 }
