@@ -26,6 +26,7 @@ macro_rules! store_contract {
             a_foreign_conversation_is_not_there,
             a_repeated_key_finds_the_first_run,
             a_key_with_another_body_is_refused,
+            a_key_is_good_until_its_time_is_up_and_its_run_is_over,
             events_are_read_from_any_point_in_order,
             a_writer_with_an_old_claim_is_fenced_and_changes_nothing,
             a_lost_batch_makes_the_later_ones_fail,
@@ -297,6 +298,17 @@ pub async fn a_key_with_another_body_is_refused(store: Subject) {
     let other = NewRun { key: key("other"), ..mei.new_run(mei.new_conversation(), "pay 2") };
     ok(mei.open(first).await);
     assert_eq!(mei.store.open_run(other).await, Err(StoreError::KeyReused));
+}
+
+pub async fn a_key_is_good_until_its_time_is_up_and_its_run_is_over(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let expired = || key("body").map(|key| IdempotencyKey { expires_at: Timestamp(0), ..key });
+    let again = async || mei.open(NewRun { key: expired(), ..mei.new_run(Place::Nowhere, "pay") }).await;
+    let mut first = ok(again().await);
+    let repeated = NewRun { key: expired(), ..mei.new_run(Place::Nowhere, "pay") };
+    assert_eq!(mei.store.open_run(repeated).await, Ok(Opened::Replayed { run: first.run }));
+    mei.finish(&mut first, "paid").await;
+    assert_ne!(ok(again().await).run, first.run);
 }
 
 pub async fn events_are_read_from_any_point_in_order(store: Subject) {

@@ -27,7 +27,7 @@ struct Shelves {
     calls: BTreeMap<CallId, CallRecord>,
     wholes: HashMap<CallId, String>,
     approvals: BTreeMap<ApprovalId, Approval>,
-    keys: HashMap<(UserId, String, String), (String, RunId)>,
+    keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
 }
@@ -77,7 +77,11 @@ impl Shelves {
     fn open_run(&mut self, new: NewRun) -> Result<Opened, StoreError> {
         if let Some(key) = &new.key {
             let name = (new.user.clone(), key.route.clone(), key.key.clone());
-            if let Some((fingerprint, run)) = self.keys.get(&name) {
+            let is_open =
+                |run: &RunId| self.runs.get(run).is_some_and(|shelf| !shelf.record.state.is_final());
+            let now = new.started.event.at;
+            let known = self.keys.get(&name).filter(|known| known.2 > now || is_open(&known.1));
+            if let Some((fingerprint, run, _)) = known {
                 return if *fingerprint == key.fingerprint {
                     Ok(Opened::Replayed { run: *run })
                 } else {
@@ -114,7 +118,8 @@ impl Shelves {
             shelf.keep(at, new.message.iter().cloned());
         }
         if let Some(key) = new.key {
-            self.keys.insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run));
+            self.keys
+                .insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run, key.expires_at));
         }
         let record = RunRecord {
             run: new.run,
@@ -311,7 +316,7 @@ impl Shelves {
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
         self.wholes.retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
         self.calls.retain(|_, call| !gone(call.run, &self.runs));
-        self.keys.retain(|_, (_, run)| !gone(*run, &self.runs));
+        self.keys.retain(|_, (_, run, _)| !gone(*run, &self.runs));
         self.runs.retain(|_, shelf| shelf.record.conversation != Some(id));
         Ok(())
     }

@@ -71,7 +71,12 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
     }
     keep_event(connection, new.run, &new.started)?;
     if let Some(key) = &new.key {
-        execute(connection, "DELETE FROM idempotency_keys WHERE expires_at <= ?1", params![at.0])?;
+        execute(
+            connection,
+            "DELETE FROM idempotency_keys WHERE expires_at <= ?1
+             AND run NOT IN (SELECT id FROM runs WHERE ended_at IS NULL)",
+            params![at.0],
+        )?;
         execute(
             connection,
             "INSERT OR REPLACE INTO idempotency_keys (user, route, key, fingerprint, run, expires_at)
@@ -87,7 +92,8 @@ fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Opti
     let known = first(
         connection,
         "SELECT fingerprint, run FROM idempotency_keys
-         WHERE user = ?1 AND route = ?2 AND key = ?3 AND expires_at > ?4",
+         WHERE user = ?1 AND route = ?2 AND key = ?3
+           AND (expires_at > ?4 OR run IN (SELECT id FROM runs WHERE ended_at IS NULL))",
         params![new.user.0, key.route, key.key, at.0],
         |row| Ok((column::<String>(row, "fingerprint")?, id_column(row, "run", RunId)?)),
     )?;

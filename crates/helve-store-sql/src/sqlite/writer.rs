@@ -105,7 +105,10 @@ fn write_until_closed(connection: &Connection, jobs: &Receiver<Queued>) {
     loop {
         match jobs.recv_timeout(IDLE) {
             Ok(first) => {
-                commit(connection, gather(first, jobs));
+                if let Err(Dead(error)) = commit(connection, gather(first, jobs)) {
+                    tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
+                    return refuse_until_closed(&error, jobs);
+                }
                 written = true;
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -136,32 +139,68 @@ fn gather(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
     batch
 }
 
-fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) {
+/// The disk failed in the middle of a commit: what it holds is known only after the database is opened again.
+struct Dead(StoreError);
+
+fn refuse_until_closed(error: &StoreError, jobs: &Receiver<Queued>) {
+    while let Ok(queued) = jobs.recv() {
+        queued.job.settle(Err(error.clone()));
+    }
+}
+
+fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) -> Result<(), Dead> {
     match transact(connection, &mut batch) {
         Ok(outcomes) => {
             for (job, outcome) in batch.into_iter().zip(outcomes) {
                 job.settle(outcome);
             }
         }
-        Err(_) if batch.len() > 1 => {
+        Err(Failed { dead: false, .. }) if batch.len() > 1 => {
+            let mut alive = Ok(());
             for job in batch {
-                commit(connection, vec![job]);
+                match &alive {
+                    Ok(()) => alive = commit(connection, vec![job]),
+                    Err(Dead(error)) => job.settle(Err(error.clone())),
+                }
             }
+            return alive;
         }
-        Err(error) => {
+        Err(Failed { error, dead }) => {
             tracing::error!(%error, "a write to the database failed");
             for job in batch {
                 job.settle(Err(error.clone()));
             }
+            if dead {
+                return Err(Dead(error));
+            }
         }
     }
+    Ok(())
+}
+
+/// Why a batch was not kept.
+struct Failed {
+    error: StoreError,
+    /// Whether to write anything more would be to trust a disk that has just lied.
+    dead: bool,
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self { error, dead: false }
+    }
+}
+
+/// After a sync that failed the system may have dropped what it could not write; syncing again would seem to work.
+fn is_fatal(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure)
 }
 
 /// Applies all jobs in one transaction; `Err` means that nothing at all was kept.
 fn transact(
     connection: &Connection,
     batch: &mut [Box<dyn Job>],
-) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+) -> Result<Vec<Result<(), StoreError>>, Failed> {
     connection
         .prepare_cached("BEGIN IMMEDIATE")
         .and_then(|mut begin| begin.execute([]))
@@ -171,7 +210,7 @@ fn transact(
         match job.apply(connection) {
             Err(error @ StoreError::Unavailable(_)) => {
                 roll_back(connection);
-                return Err(error);
+                return Err(error.into());
             }
             outcome => outcomes.push(outcome),
         }
@@ -179,7 +218,7 @@ fn transact(
     let committed = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
     if let Err(error) = committed {
         roll_back(connection);
-        return Err(unavailable(error));
+        return Err(Failed { dead: is_fatal(&error), error: unavailable(error) });
     }
     Ok(outcomes)
 }
