@@ -12,9 +12,6 @@ use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
 use crate::{CallContext, Grant, Registered};
 
-/// A question stays open this long.
-const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-
 /// A checked call that nobody has judged yet.
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
@@ -100,6 +97,6 @@ fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Questio
         effect: candidate.tool.spec.effect,
         because,
         binding: candidate.binding(),
-        expires_at: cx.world.now().plus_ms(OPEN_MS),
+        expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }

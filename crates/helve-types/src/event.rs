@@ -236,6 +236,11 @@ pub struct Question {
     pub expires_at: Timestamp,
 }
 
+impl Question {
+    /// How long it stays open.
+    pub const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {

@@ -8,9 +8,6 @@ use helve_types::{ApprovalKind, CallId, Effect, Fact, PartId, Question, ToolCall
 use super::{DriveError, Driver};
 use crate::run::Errand;
 
-/// A question about an outcome stays open this long.
-const OPEN_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-
 /// A call that was seen to, and how that went.
 pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
 
@@ -85,7 +82,7 @@ impl Driver {
             effect,
             because,
             binding: String::new(),
-            expires_at: world.now().plus_ms(OPEN_MS),
+            expires_at: world.now().plus_ms(Question::OPEN_MS),
         }
     }
 
