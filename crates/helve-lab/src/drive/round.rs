@@ -125,11 +125,13 @@ impl<'a> Lab<'a> {
     }
 
     fn configuration(&self) -> String {
+        // Half of the rounds read the calls out of the model's text.
+        let tools = if self.round.seed.is_multiple_of(2) { "native" } else { "prompt:hermes" };
         format!(
             "default_model = \"mock\"\n\n\
              [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\n\n\
              [[models]]\nname = \"mock\"\nprotocol = \"openai_chat\"\nmodel = \"mock\"\nbase_url = \"{}\"\n\
-             tools = \"native\"\n\n{PERMISSIONS}",
+             tools = \"{tools}\"\n\n{PERMISSIONS}",
             self.data.display(),
             self.mock.base_url()
         )

@@ -39,14 +39,24 @@ pub(super) fn calls(script: &Script, request: &wire::Request<'_>) -> Vec<String>
 }
 
 /// The pieces of a streamed answer.
-pub(super) fn pieces(script: &Script, round: usize, calls: &[String], fault: Option<Fault>) -> Vec<Piece> {
+pub(super) fn pieces(
+    script: &Script,
+    round: usize,
+    calls: &[String],
+    in_text: bool,
+    fault: Option<Fault>,
+) -> Vec<Piece> {
     let mut tokens: Vec<Bytes> = Vec::with_capacity(script.think + script.text + 8);
     tokens.extend((0..script.think).map(wire::reasoning));
     if calls.is_empty() {
         tokens.extend((0..script.text).map(wire::text));
     }
     for (index, tool) in calls.iter().enumerate() {
-        tokens.extend(wire::call(round, index, tool, &script.arguments));
+        if in_text {
+            tokens.extend(wire::call_in_text(tool, &script.arguments));
+        } else {
+            tokens.extend(wire::call(round, index, tool, &script.arguments));
+        }
     }
 
     let mut pieces = Vec::with_capacity(tokens.len() + 8);
@@ -80,7 +90,7 @@ pub(super) fn pieces(script: &Script, round: usize, calls: &[String], fault: Opt
     if fault == Some(Fault::Open) {
         return pieces;
     }
-    pieces.push(Piece::Bytes(wire::finish(!calls.is_empty())));
+    pieces.push(Piece::Bytes(wire::finish(!calls.is_empty() && !in_text)));
     pieces.push(Piece::Bytes(wire::usage_chunk(count)));
     if fault != Some(Fault::NoDone) {
         pieces.push(Piece::Bytes(wire::DONE));

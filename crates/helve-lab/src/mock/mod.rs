@@ -113,12 +113,13 @@ impl Shared {
             return problem(status, "the mock was told to refuse");
         }
         let (round, calls) = (request.round(), calls(script, request));
+        let in_text = request.wants_text();
         if !request.stream {
             let text = if calls.is_empty() { script.text } else { 0 };
-            let whole = openai_chat::whole(round, &calls, &script.arguments, script.think, text);
+            let whole = openai_chat::whole(round, &calls, in_text, &script.arguments, script.think, text);
             return json(StatusCode::OK, whole);
         }
-        let body = Playing::new(pieces(script, round, &calls, fault), self.fate.clone());
+        let body = Playing::new(pieces(script, round, &calls, in_text, fault), self.fate.clone());
         respond(StatusCode::OK, "text/event-stream", body)
     }
 

@@ -48,10 +48,18 @@ struct Function {
     name: String,
 }
 
+impl Message<'_> {
+    /// Whether the user said it; a result that is passed on in the user's name is none.
+    fn is_of_user(&self) -> bool {
+        let is_result = self.content.is_some_and(|content| content.get().starts_with("\"<tool_response>"));
+        self.role == "user" && !is_result
+    }
+}
+
 impl Request<'_> {
     /// What the user said last, as text.
     pub(super) fn user(&self) -> String {
-        let last = self.messages.iter().rfind(|message| message.role == "user");
+        let last = self.messages.iter().rfind(|message| message.is_of_user());
         let content = last.and_then(|message| message.content).map_or("", RawValue::get);
         match serde_json::from_str(content) {
             Ok(Value::String(text)) => text,
@@ -62,12 +70,18 @@ impl Request<'_> {
 
     /// How many messages the model has written since.
     pub(super) fn round(&self) -> usize {
-        let since = self.messages.iter().rev().take_while(|message| message.role != "user");
+        let since = self.messages.iter().rev().take_while(|message| !message.is_of_user());
         since.filter(|message| message.role == "assistant").count()
     }
 
     pub(super) fn has_tools(&self) -> bool {
-        !self.tools.is_empty()
+        !self.tools.is_empty() || self.wants_text()
+    }
+
+    /// Whether tools are described in the prompt and calls are to be written into the text.
+    pub(super) fn wants_text(&self) -> bool {
+        let system = self.messages.first().filter(|message| message.role == "system");
+        system.and_then(|system| system.content).is_some_and(|content| content.get().contains("<tool_call>"))
     }
 
     pub(super) fn first_tool(&self) -> Option<String> {
@@ -130,6 +144,19 @@ pub(super) fn call(round: usize, index: usize, tool: &str, arguments: &str) -> V
     chunks
 }
 
+/// The same call as text, in a few pieces.
+pub(super) fn call_in_text(tool: &str, arguments: &str) -> [Bytes; 3] {
+    text_of_call(tool, arguments).map(|piece| chunk(&json!({"content": piece}), None))
+}
+
+fn text_of_call(tool: &str, arguments: &str) -> [String; 3] {
+    [
+        format!("<tool_call>\n{{\"name\": {}, \"argu", json!(tool)),
+        format!("ments\": {arguments}"),
+        "}\n</tool_call>\n".into(),
+    ]
+}
+
 fn call_id(round: usize, index: usize) -> String {
     format!("call_{round}_{index}")
 }
@@ -161,9 +188,18 @@ pub(super) fn error() -> Bytes {
 }
 
 /// The answer in one piece.
-pub(super) fn whole(round: usize, calls: &[String], arguments: &str, think: usize, tokens: usize) -> Bytes {
-    let content: String = (0..tokens).map(word).collect();
+pub(super) fn whole(
+    round: usize,
+    calls: &[String],
+    in_text: bool,
+    arguments: &str,
+    think: usize,
+    tokens: usize,
+) -> Bytes {
+    let written = calls.iter().filter(|_| in_text).flat_map(|tool| text_of_call(tool, arguments));
+    let content: String = (0..tokens).map(word).chain(written).collect();
     let reasoning: String = (0..think).map(word).collect();
+    let calls = if in_text { &[] } else { calls };
     let calls: Vec<Value> = (0..)
         .zip(calls)
         .map(|(index, tool)| {
