@@ -42,7 +42,7 @@ pub enum CommandError {
     #[error("the run is over")]
     Over,
 
-    #[error("the server is going down; try again in a moment")]
+    #[error("the run cannot take this right now; try again in a moment")]
     Busy,
 
     #[error(transparent)]
