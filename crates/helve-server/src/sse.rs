@@ -22,6 +22,8 @@ use crate::app::App;
 
 /// A comment is sent so often that proxies do not take the silence for death.
 const COMMENT: Duration = Duration::from_secs(15);
+/// Whoever has lost the right to ask loses the right to listen this much later, however much there is to hear.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// What is written at once.
 const WRITE_BYTES_MAX: usize = 16 << 10;
 
@@ -48,6 +50,7 @@ pub(crate) fn stream(app: &App, principal: Principal, follower: Follower, render
         app: app.clone(),
         principal,
         comment: Box::pin(tokio::time::sleep(COMMENT)),
+        look_again: Box::pin(tokio::time::sleep(LOOK_AGAIN)),
         state: State::Beginning,
     };
     let mut response = Body::new(body).into_response();
@@ -64,6 +67,7 @@ struct SseBody<R> {
     app: App,
     principal: Principal,
     comment: Pin<Box<Sleep>>,
+    look_again: Pin<Box<Sleep>>,
     state: State,
 }
 
@@ -81,22 +85,34 @@ impl<R: Render> SseBody<R> {
             self.state = State::Flowing;
             self.render.begin(out);
         }
-        while self.state == State::Flowing && out.len() < WRITE_BYTES_MAX {
+        while out.len() < WRITE_BYTES_MAX {
             match Pin::new(&mut self.follower).poll_next(cx) {
                 Poll::Ready(Some(Ok(frame))) => self.render.frame(&frame, out),
                 Poll::Ready(Some(Err(error))) => {
+                    self.render.flush(out);
                     self.render.failed(error, out);
-                    self.state = State::Over;
+                    return self.state = State::Over;
                 }
                 Poll::Ready(None) => {
                     self.render.flush(out);
                     self.render.end(out);
-                    self.state = State::Over;
+                    return self.state = State::Over;
                 }
                 Poll::Pending => break,
             }
         }
         self.render.flush(out);
+    }
+
+    /// Whether the reader may go on listening, looked at from time to time.
+    fn may_listen(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.look_again.as_mut().poll(cx).is_ready() {
+            if !self.app.access.still_admits(&self.principal) {
+                return false;
+            }
+            self.look_again.as_mut().reset(Instant::now() + LOOK_AGAIN);
+        }
+        true
     }
 }
 
@@ -109,7 +125,8 @@ impl<R: Render> http_body::Body for SseBody<R> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        if this.state == State::Over {
+        if this.state == State::Over || !this.may_listen(cx) {
+            this.state = State::Over;
             return Poll::Ready(None);
         }
         let mut out = Vec::new();
@@ -120,11 +137,6 @@ impl<R: Render> http_body::Body for SseBody<R> {
             }
             if this.comment.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
-            }
-            // Whoever has lost the right to ask has lost the right to listen.
-            if !this.app.access.still_admits(&this.principal) {
-                this.state = State::Over;
-                return Poll::Ready(None);
             }
             out.extend_from_slice(b":\n\n");
         }
