@@ -85,7 +85,7 @@ pub(crate) async fn start_run(
     let request = StartRequest {
         agent,
         model,
-        client_tools: client_tools(tools)?,
+        client_tools: client_tools(tools, app.runtime.registry())?,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };
