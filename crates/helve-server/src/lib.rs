@@ -1,7 +1,7 @@
 //! HTTP and server-sent events; the only crate that serves requests.
 //!
 //! A request passes `access::origin`, then the guard of its route, then its handler, which says what it wants of
-//! the `Runtime` and renders what it gets. `routes` is the table; bodies are private to their handlers; `sse` turns
+//! the `Runtime` and renders what it gets. `routes` is the table; what is not in it is `page`; bodies are private to their handlers; `sse` turns
 //! a run into a stream. Nothing here knows which model or store is behind the ports.
 
 mod access;
@@ -13,6 +13,7 @@ mod chat;
 mod conversations;
 mod declared;
 mod health;
+mod hex;
 mod input;
 mod listen;
 mod page;
@@ -25,7 +26,9 @@ mod start;
 mod tool_system;
 
 use axum::Router;
-use axum::http::Method;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, Method};
 use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
@@ -39,17 +42,16 @@ use routes::{Operation, Routes};
 /// Everything the server answers.
 pub fn router(app: App) -> Router {
     let (routes, document) = table(app.clone());
-    let document: &'static str = document.to_string().leak();
+    app.document.get_or_init(|| document.to_string());
     routes
-        .route("/openapi.json", axum::routing::get(move || async move { openapi(document) }))
+        .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::page)
         .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
         .with_state(app)
 }
 
-fn openapi(document: &'static str) -> axum::response::Response {
-    use axum::response::IntoResponse;
-    ([(axum::http::header::CONTENT_TYPE, "application/json")], document).into_response()
+async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "application/json")], app.document.get().cloned().unwrap_or_default())
 }
 
 /// The table of routes, and the document that describes it.
@@ -171,6 +173,7 @@ fn table(app: App) -> (Router<App>, Value) {
         )
         .add(delete("/api/session", Public, "Sign out").status(204), sign_in::sign_out)
         .add(get("/healthz", Public, "Whether the process lives"), health::healthz)
-        .add(get("/readyz", Public, "Whether runs are taken"), health::readyz)
+        .add(get("/readyz", Public, "Whether runs are taken").gives::<health::Readiness>(), health::readyz)
+        .add(get("/openapi.json", Public, "This document").gives::<Value>(), openapi)
         .finish()
 }

@@ -1,6 +1,7 @@
 //! The table of routes: one entry makes the route, its guard and its page in the OpenAPI document.
 //!
-//! So a route without a right cannot exist, and the document cannot drift from what is served.
+//! So no route of the API exists without a right, and the document, which lists itself, cannot drift from what is
+//! served. The page's files are no routes: see `page`.
 
 use axum::Router;
 use axum::handler::Handler;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::hex::hex;
 use crate::problem::Problem;
 use crate::sse::{self, Render};
 
@@ -60,7 +61,7 @@ pub(crate) fn idempotency_key(
     Ok(Some(IdempotencyKey {
         route: route.into(),
         key: key.into(),
-        fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        fingerprint: hex(&hash.finalize()),
         expires_at: world.now().plus_ms(KEY_KEPT_MS),
     }))
 }
