@@ -49,7 +49,7 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     body: Json<ChatBody>,
 ) -> Result<Response, Problem> {
-    let key = start::idempotency_key(&headers, "POST /api/chat", &body.bytes, app.runtime.world())?;
+    let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody { message, model_type, user_id, conversation_id, agent, messages, config, tools } =
         body.value;
     let user = principal.acting_for(user_id.as_deref())?;

@@ -21,6 +21,7 @@ mod problem;
 mod routes;
 mod runs;
 mod sign_in;
+mod so_far;
 mod sse;
 mod start;
 mod tool_system;

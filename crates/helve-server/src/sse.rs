@@ -164,3 +164,7 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 }
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// Told where a run ended because its steps did.
+pub(crate) const OUT_OF_STEPS: &str =
+    "the agent has used all of its steps; the last answer was given without tools and may be incomplete";
