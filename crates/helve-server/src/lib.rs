@@ -66,18 +66,23 @@ fn table(app: App) -> (Router<App>, Value) {
     Routes::new(app)
         .add(
             post("/api/chat", Chat, "Say something and get the answer as it grows")
+                .starts_run()
                 .body::<chat::ChatBody>()
                 .gives_events(),
             chat::chat,
         )
         .add(
             post("/api/agent", Chat, "Ask an agent; pieces of its answer, or the whole")
+                .header("X-Agent-ID", "The agent; the default one if there is none.")
+                .starts_run()
                 .body::<agent::AgentBody>()
-                .gives::<agent::Whole>(),
+                .gives::<agent::Whole>()
+                .gives_events(),
             agent::agent,
         )
         .add(
             post("/api/runs", Chat, "Start a run")
+                .starts_run()
                 .body::<runs::RunBody>()
                 .gives::<runs::RunStartedView>()
                 .status(201),
@@ -93,7 +98,9 @@ fn table(app: App) -> (Router<App>, Value) {
         .add(
             get("/api/runs/{run}/events", Chat, "Follow a run from any event on")
                 .query::<runs::EventsQuery>()
-                .gives_events(),
+                .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
+                .gives_events()
+                .or_status(204, "The run is over and the reader has all of it."),
             runs::run_events,
         )
         .add(post("/api/runs/{run}/cancel", Chat, "Stop a run").status(202), runs::cancel_run)
@@ -150,11 +157,13 @@ fn table(app: App) -> (Router<App>, Value) {
         .add(get("/api/agents", Chat, "List agents").gives::<catalog::AgentList>(), catalog::list_agents)
         .add(get("/api/models", Chat, "List models").gives::<catalog::ModelList>(), catalog::list_models)
         .add(
-            get("/api/tool-system/status", Chat, "Every tool's guards and counts").gives::<Value>(),
+            get("/api/tool-system/status", Chat, "Every tool's guards and counts")
+                .gives::<tool_system::SystemView>(),
             tool_system::status,
         )
         .add(
-            get("/api/tool-system/metrics/{tool}", Chat, "The counts of one tool").gives::<Value>(),
+            get("/api/tool-system/metrics/{tool}", Chat, "The counts of one tool")
+                .gives::<tool_system::MetricsView>(),
             tool_system::metrics,
         )
         .add(

@@ -8,7 +8,10 @@ use helve_agent::{AgentSettings, Models, Runtime, RuntimeSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
-use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
+use helve_tool::{
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Registry, Request,
+    Tool, ToolFuture,
+};
 use helve_types::{Effect, ModelParams, OnUnknown, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
@@ -41,6 +44,16 @@ fn spec(name: &str, effect: Effect) -> ToolSpec {
         client: false,
         on_unknown: OnUnknown::AskUser,
         check_tool: None,
+    }
+}
+
+/// One of each, so that all of them have something to tell.
+fn guards() -> Guards {
+    Guards {
+        limits: Limits { tool: Some(LimitSettings::default()), user: None },
+        breaker: Some(BreakerSettings::default()),
+        cache: Some(CachePolicy { ttl: Duration::from_secs(60), scope: CacheScope::User }),
+        ..Guards::default()
     }
 }
 
@@ -114,7 +127,7 @@ impl House {
         let model = Arc::new(ScriptedModel::new(replies));
         let registry = Arc::new(Registry::new());
         for spec in [spec("look", Effect::Read), spec("send", Effect::NonIdempotent)] {
-            registry.register(Arc::new(Echo(spec)), Guards::default(), &world).unwrap();
+            registry.register(Arc::new(Echo(spec)), guards(), &world).unwrap();
         }
         let mut models = Models::new();
         models.add(if plan.pace.is_zero() {
