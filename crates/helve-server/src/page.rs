@@ -24,7 +24,7 @@ const SANDBOX_POLICY: &str = "sandbox allow-scripts; default-src 'none'; \
 
 /// Answers whatever no other route does: with the page at its own addresses, and otherwise with a no.
 pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    let path = uri.path().trim_start_matches('/');
+    let path = uri.path().strip_prefix('/').unwrap_or_default();
     let name = if is_address_of_page(path) { "index.html" } else { path };
     let file = Files::get(name).filter(|_| path != "index.html");
     if file.is_none() && name == path {

@@ -155,6 +155,7 @@ async fn the_page_stands_only_at_its_own_addresses() {
         (Method::GET, "/v1"),
         (Method::GET, "/c"),
         (Method::GET, "/c/one/two"),
+        (Method::GET, "//"),
         (Method::GET, "/index.html"),
     ] {
         let answer = house.request(method.clone(), path).send().await.unwrap();
@@ -221,4 +222,21 @@ async fn a_body_that_never_arrives_is_not_waited_for() {
     let mut answer = vec![0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 408");
+}
+
+/// Half a minute passes as soon as nothing more fits into the socket.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_its_answers_is_let_go() {
+    const ASKED: usize = 2_000;
+    let house = House::new([]).await;
+    let address = house.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let ask = format!("GET /openapi.json HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    // The server stops reading when it cannot write, so this may end with an error too.
+    _ = stream.write_all(ask.repeat(ASKED).as_bytes()).await;
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    let mut rest = vec![];
+    _ = stream.read_to_end(&mut rest).await;
+    let answered = String::from_utf8_lossy(&rest).matches("200 OK").count();
+    assert!(answered < ASKED, "{answered} answers were kept for somebody who did not read");
 }
