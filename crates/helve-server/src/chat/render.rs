@@ -137,7 +137,10 @@ impl ChatRender {
 }
 
 fn shown(output: &ToolOutput) -> Value {
-    json!({"output": output.text, "title": output.title})
+    match &output.title {
+        Some(title) => json!({"output": output.text, "title": title}),
+        None => json!({"output": output.text}),
+    }
 }
 
 impl Render for ChatRender {
