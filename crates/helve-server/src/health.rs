@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use helve_store::StoreError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -22,14 +23,17 @@ pub(crate) struct StoreCheck(Mutex<Option<(Instant, bool)>>);
 
 impl StoreCheck {
     /// Whoever asks while somebody looks waits for what is seen.
-    async fn works(&self, app: &App) -> bool {
+    async fn works<F>(&self, check: impl FnOnce() -> F) -> bool
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
         let mut last = self.0.lock().await;
         if let Some((at, works)) = *last
             && at.elapsed() < CHECK_KEPT
         {
             return works;
         }
-        let checked = app.runtime.store().check().await;
+        let checked = check().await;
         if let Err(error) = &checked {
             tracing::error!(%error, "the store does not work");
         }
@@ -50,7 +54,7 @@ pub(crate) async fn healthz() -> &'static str {
 }
 
 pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Readiness>) {
-    let problem = if !app.store_check.works(&app).await {
+    let problem = if !app.store_check.works(|| app.runtime.store().check()).await {
         Some("store unavailable")
     } else if !app.is_ready() {
         Some("starting, or going down")
@@ -60,4 +64,20 @@ pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Re
     let ready = problem.is_none();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, axum::Json(Readiness { ready, problem }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_store_is_looked_at_once_a_second_at_most() {
+        let store = StoreCheck::default();
+        let fails = || async { Err(StoreError::Unavailable("disk full at /secret/path".into())) };
+        assert!(!store.works(fails).await);
+        assert!(!store.works(|| async { Ok(()) }).await);
+        tokio::time::sleep(CHECK_KEPT).await;
+        assert!(store.works(|| async { Ok(()) }).await);
+        assert!(store.works(fails).await);
+    }
 }
