@@ -1,8 +1,8 @@
 //! Who may do what: one door for every form of credential.
 //!
 //! `origin` keeps foreign pages out, whoever is signed in. `Access` turns what a request shows, a token or the
-//! page's cookie, into a `Principal`, or into nobody. Every route names the right it needs in the table of
-//! routes; there is no route without one.
+//! page's cookie, into a `Principal`, or says why it is `Nobody`. Every route of the table names the right it
+//! needs; what is not in the table is the page's own files, which are the same for everybody.
 
 mod origin;
 mod session;
@@ -25,6 +25,7 @@ use subtle::ConstantTimeEq;
 pub(crate) use self::origin::keep_foreign_pages_out;
 pub(crate) use self::session::COOKIE;
 use crate::app::App;
+use crate::hex::hex;
 use crate::listen::Peer;
 use crate::problem::Problem;
 
@@ -68,14 +69,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         // Put there by `need`, which stands before every handler.
-        parts.extensions.get::<Self>().cloned().ok_or_else(unauthorised)
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Nobody::NoToken.into())
     }
 }
 
 /// What a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// Nothing: it tells nobody anything.
+    /// Nothing: it tells what everybody may know.
     Public,
     Chat,
     Admin,
@@ -94,18 +95,54 @@ pub struct AccessSettings {
     pub session_key: [u8; 32],
 }
 
+/// Why a request comes from nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nobody {
+    NoToken,
+    WrongToken,
+    /// A wrong token again, from an address that has shown too many of them.
+    Guessing,
+}
+
+impl From<Nobody> for Problem {
+    fn from(nobody: Nobody) -> Self {
+        let (code, detail) = match nobody {
+            Nobody::NoToken => (
+                "token_needed",
+                "show a token: Authorization: Bearer <token> (make one with `helve token create`)",
+            ),
+            Nobody::WrongToken => ("wrong_token", "this token is not known here; it may have been revoked"),
+            Nobody::Guessing => {
+                let detail = "too many wrong tokens; wait a minute";
+                return Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail)
+                    .header(header::RETRY_AFTER, HeaderValue::from(FAILURES_WINDOW.as_secs()));
+            }
+        };
+        Self::new(StatusCode::UNAUTHORIZED, code, detail)
+            .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+}
+
 pub(crate) struct Access {
     settings: AccessSettings,
     fixed: Option<Token>,
-    tokens: RwLock<Arc<[Token]>>,
+    stored: RwLock<Stored>,
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+}
+
+/// What the store says about tokens.
+#[derive(Clone, Default)]
+struct Stored {
+    valid: Arc<[Token]>,
+    /// There has been a token, be it revoked by now: whoever made it wanted the door closed.
+    any_ever: bool,
 }
 
 impl Access {
     pub(crate) fn new(settings: AccessSettings) -> Self {
         use secrecy::ExposeSecret;
         let fixed = settings.token.as_ref().map(|secret| Token {
-            id: "config".into(),
+            id: fixed_id(secret.expose_secret(), &settings.session_key),
             secret_hash: Sha256::digest(secret.expose_secret()).into(),
             user: UserId("admin".into()),
             rights: TokenRights::Admin,
@@ -113,28 +150,30 @@ impl Access {
             created_at: Timestamp(0),
             revoked_at: None,
         });
-        Self { settings, fixed, tokens: RwLock::new(Arc::from([])), failures: Mutex::default() }
+        Self { settings, fixed, stored: RwLock::default(), failures: Mutex::default() }
     }
 
     /// Reads the tokens again; they may have been made or revoked by `helve token`.
     pub(crate) async fn refresh(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let tokens = store.tokens().await?.into_iter().filter(|token| token.revoked_at.is_none()).collect();
-        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
+        let all = store.tokens().await?;
+        let any_ever = !all.is_empty();
+        let valid = all.into_iter().filter(|token| token.revoked_at.is_none()).collect();
+        *self.stored.write().unwrap_or_else(PoisonError::into_inner) = Stored { valid, any_ever };
         Ok(())
     }
 
-    fn tokens(&self) -> Arc<[Token]> {
-        self.tokens.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn stored(&self) -> Stored {
+        self.stored.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether there is a token that could be shown.
     pub(crate) fn has_token(&self) -> bool {
-        self.fixed.is_some() || !self.tokens().is_empty()
+        self.fixed.is_some() || !self.stored().valid.is_empty()
     }
 
-    /// Whether a token has to be shown at all.
+    /// Whether a token has to be shown at all. Revoking the last one does not open the door again.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.settings.loopback || self.has_token()
+        !self.settings.loopback || self.fixed.is_some() || self.stored().any_ever
     }
 
     /// Whether what let the principal in is still valid.
@@ -146,18 +185,24 @@ impl Access {
     }
 
     fn token(&self, id: &str) -> Option<Token> {
-        let tokens = self.tokens();
+        let tokens = self.stored().valid;
         self.fixed.iter().chain(tokens.iter()).find(|token| token.id == id).cloned()
     }
 
     /// The token that a secret belongs to. Every comparison takes the same time.
-    pub(crate) fn token_of(&self, shown: &str) -> Option<Token> {
-        let tokens = self.tokens();
+    fn token_of(&self, shown: &str) -> Option<Token> {
+        let tokens = self.stored().valid;
         let (id, secret) = shown.split_once('.').unwrap_or(("", shown));
         let [secret_hash, whole_hash] = [secret, shown].map(|text| <[u8; 32]>::from(Sha256::digest(text)));
         let fits = |token: &Token, hash: &[u8; 32]| bool::from(token.secret_hash.ct_eq(hash));
         let fixed = self.fixed.as_ref().filter(|token| fits(token, &whole_hash));
         fixed.or_else(|| tokens.iter().find(|token| token.id == id && fits(token, &secret_hash))).cloned()
+    }
+
+    /// The token that somebody shows. A wrong one is counted; a right one is let in whoever else guesses from
+    /// the same address.
+    pub(crate) fn recognise(&self, shown: &str, peer: Option<IpAddr>) -> Result<Token, Nobody> {
+        self.token_of(shown).ok_or_else(|| self.count_failure(peer))
     }
 
     /// Who a request comes from, by whatever it shows.
@@ -166,22 +211,19 @@ impl Access {
         headers: &HeaderMap,
         peer: Option<IpAddr>,
         now: Timestamp,
-    ) -> Option<Principal> {
+    ) -> Result<Principal, Nobody> {
         if !self.needs_token() {
             let user = UserId("local".into());
-            return Some(Principal { user, rights: TokenRights::Admin, token: None });
+            return Ok(Principal { user, rights: TokenRights::Admin, token: None });
         }
         let token = match bearer(headers) {
-            Some(shown) => {
-                let token = self.token_of(shown);
-                if token.is_none() {
-                    self.count_failure(peer);
-                }
-                token?
+            Some(shown) => self.recognise(shown, peer)?,
+            None => {
+                let id = session::token_id(headers, &self.settings.session_key, now);
+                id.and_then(|id| self.token(&id)).ok_or(Nobody::NoToken)?
             }
-            None => self.token(&session::token_id(headers, &self.settings.session_key, now)?)?,
         };
-        Some(Principal { user: token.user, rights: token.rights, token: Some(token.id) })
+        Ok(Principal { user: token.user, rights: token.rights, token: Some(token.id) })
     }
 
     /// A cookie for somebody who has shown a token.
@@ -189,21 +231,21 @@ impl Access {
         session::cookie(&token.id, &self.settings.session_key, now)
     }
 
-    pub(crate) fn count_failure(&self, peer: Option<IpAddr>) {
-        let Some(peer) = peer else { return };
+    fn count_failure(&self, peer: Option<IpAddr>) -> Nobody {
+        let Some(peer) = peer else { return Nobody::WrongToken };
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.retain(|_, (since, _)| since.elapsed() < FAILURES_WINDOW);
         let (_, count) = failures.entry(peer).or_insert((Instant::now(), 0));
         *count += 1;
+        if *count > FAILURES_MAX { Nobody::Guessing } else { Nobody::WrongToken }
     }
+}
 
-    pub(crate) fn has_guessed_too_often(&self, peer: Option<IpAddr>) -> bool {
-        let Some(peer) = peer else { return false };
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures
-            .get(&peer)
-            .is_some_and(|(since, count)| *count >= FAILURES_MAX && since.elapsed() < FAILURES_WINDOW)
-    }
+/// Names the configured token in cookies, so that another token is another name and old cookies end. Keyed, so
+/// that a cookie does not help to guess the token.
+fn fixed_id(secret: &str, key: &[u8; 32]) -> String {
+    let hash = blake3::keyed_hash(key, secret.as_bytes());
+    format!("config_{}", hex(&hash.as_bytes()[..8]))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -222,17 +264,9 @@ pub(crate) async fn need(
         return next.run(request).await;
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.remote.ip());
-    if app.access.has_guessed_too_often(peer) {
-        return Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too_many_guesses",
-            "too many wrong tokens; wait a minute",
-        )
-        .header(header::RETRY_AFTER, HeaderValue::from(60))
-        .into_response();
-    }
-    let Some(principal) = app.access.identify(request.headers(), peer, app.runtime.world().now()) else {
-        return unauthorised().into_response();
+    let principal = match app.access.identify(request.headers(), peer, app.runtime.world().now()) {
+        Ok(principal) => principal,
+        Err(nobody) => return Problem::from(nobody).into_response(),
     };
     if right == Right::Admin && !principal.is_admin() {
         return Problem::new(
@@ -246,18 +280,8 @@ pub(crate) async fn need(
     next.run(request).await
 }
 
-fn unauthorised() -> Problem {
-    Problem::new(
-        StatusCode::UNAUTHORIZED,
-        "token_needed",
-        "show a token: Authorization: Bearer <token> (make one with `helve token create`)",
-    )
-    .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-}
-
 /// A new token with the text that is shown once and never kept.
 pub fn new_token(world: &World, user: UserId, rights: TokenRights, note: String) -> (Token, String) {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let id = format!("hv_{}", hex(&world.secret()[27..]));
     let secret = hex(&world.secret());
     let token = Token {

@@ -2,21 +2,22 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::StreamExt;
-use helve_agent::{Follower, Frame, StartInput, StartRequest};
-use helve_store::StoreError;
-use helve_types::{CallId, Fact, Live, PartId, PartKind, RunState, ToolChoice, Usage};
+use helve_agent::{Frame, StartInput, StartRequest, Started};
+use helve_store::{Scope, StoreError};
+use helve_types::{CallId, Ending, Fact, Live, PartKind, Question, RunState, ToolChoice, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::access::Principal;
 use crate::app::App;
 use crate::input::Json;
 use crate::problem::Problem;
-use crate::sse::{DONE, Render, data_of};
-use crate::start::{self, parse_conversation};
+use crate::so_far::SoFar;
+use crate::sse::{DONE, OUT_OF_STEPS, Render, data_of};
+use crate::start::{self, Names, parse_conversation};
 
 const AGENT_HEADER: &str = "x-agent-id";
 
@@ -49,6 +50,12 @@ pub(crate) struct Whole {
     state: RunState,
     usage: Usage,
     tools: Vec<WholeTool>,
+    /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<Ending>,
+    /// The questions that a waiting run waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approvals: Vec<Question>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -68,11 +75,12 @@ pub(crate) async fn agent(
     headers: HeaderMap,
     body: Json<AgentBody>,
 ) -> Result<Response, Problem> {
-    let key = start::idempotency_key(&headers, "POST /api/agent", &body.bytes, app.runtime.world())?;
+    let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
+    let (world, route) = (app.runtime.world(), "POST /api/agent");
+    let key = start::idempotency_key(&headers, route, agent.as_deref(), &body.bytes, world)?;
     let AgentBody { message, conversation_id, user_id, model, stream, tools } = body.value;
     let user = principal.acting_for(user_id.as_deref())?;
     let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
-    let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let request = StartRequest {
         agent,
         model,
@@ -93,15 +101,16 @@ pub(crate) async fn agent(
         state: RunState::Running,
         usage: Usage::default(),
         tools: vec![],
+        ending: None,
+        approvals: vec![],
         error: None,
     };
-    let mut response = axum::Json(gather(whole, started.follower).await?).into_response();
-    start::mark_replayed(&mut response, started.replayed);
-    Ok(response)
+    Ok(Names::of(&started).on(axum::Json(gather(&app, whole, started).await?)))
 }
 
 /// Follows the run until it is over or waits for somebody.
-async fn gather(mut whole: Whole, mut follower: Follower) -> Result<Whole, Problem> {
+async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, Problem> {
+    let Started { run, mut follower, .. } = started;
     let add = |all: &mut String, more: &str| {
         if !all.is_empty() {
             all.push_str("\n\n");
@@ -122,11 +131,21 @@ async fn gather(mut whole: Whole, mut follower: Follower) -> Result<Whole, Probl
             Fact::ToolFinished { call, .. } => whole.settle(call, "done"),
             Fact::ToolFailed { call, .. } | Fact::ToolRefused { call, .. } => whole.settle(call, "failed"),
             Fact::ToolUnknown { call, .. } => whole.settle(call, "unknown"),
+            Fact::ApprovalAsked(question) => whole.approvals.push(question.clone()),
+            Fact::ApprovalAnswered { approval, .. } => {
+                whole.approvals.retain(|question| question.approval != *approval);
+            }
             Fact::RunWaiting { state } => {
                 whole.state = *state;
-                break;
+                // The log of an older run may go on from here.
+                if app.runtime.store().run(Scope::Everyone, run).await?.last_seq == recorded.event.seq {
+                    break;
+                }
             }
-            Fact::RunFinished { .. } => whole.state = RunState::Completed,
+            Fact::RunFinished { ending } => {
+                whole.state = RunState::Completed;
+                whole.ending = Some(*ending);
+            }
             Fact::RunCancelled(_) => whole.state = RunState::Cancelled,
             Fact::RunFailed { message, .. } => {
                 whole.state = RunState::Failed;
@@ -134,6 +153,9 @@ async fn gather(mut whole: Whole, mut follower: Follower) -> Result<Whole, Probl
             }
             _ => {}
         }
+    }
+    if whole.state.is_final() {
+        whole.approvals.clear();
     }
     Ok(whole)
 }
@@ -149,73 +171,71 @@ impl Whole {
 /// Pieces of the answer as they come.
 #[derive(Default)]
 struct PieceRender {
-    /// The text part in progress and how much of it was sent.
-    open: Option<(PartId, usize)>,
-    sent_any: bool,
+    text: SoFar,
+    /// How much of it was sent.
+    sent: usize,
 }
 
 impl PieceRender {
-    fn piece(&mut self, text: &str, out: &mut Vec<u8>) {
-        if !text.is_empty() {
-            self.sent_any = true;
-            data_of(out, &json!({"content": text}));
+    fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+        match fact {
+            Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
+            Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
+            Fact::ApprovalAsked(question) => {
+                let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+                let tool = json!({
+                    "id": question.call,
+                    "name": question.tool,
+                    "state": "waiting",
+                    "for": "approval",
+                    "approvalId": question.approval,
+                    "input": input
+                });
+                self.send(json!({"tool": tool}), out);
+            }
+            Fact::RunFinished { ending: Ending::StepLimit } => {
+                self.send(json!({"ending": Ending::StepLimit, "message": OUT_OF_STEPS}), out);
+            }
+            Fact::RunFailed { code, message } => self.error(code, message, out),
+            Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
+            _ => {}
         }
     }
 
-    fn begin_part(&mut self, part: &PartId, out: &mut Vec<u8>) {
-        if self.sent_any {
-            self.piece("\n\n", out);
-        }
-        self.open = Some((part.clone(), 0));
+    fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
+        self.send(json!({"error": {"code": code, "message": message}}), out);
     }
 
-    /// Sends what is new of a part whose whole text is known.
-    fn up_to(&mut self, part: &PartId, text: &str, out: &mut Vec<u8>) {
-        if self.open.as_ref().is_none_or(|(open, _)| open != part) {
-            self.begin_part(part, out);
-        }
-        let sent = self.open.as_ref().map_or(0, |(_, sent)| *sent);
-        let new = text.get(sent..).unwrap_or_default().to_owned();
-        self.piece(&new, out);
-        self.open = Some((part.clone(), text.len()));
+    fn send(&mut self, event: Value, out: &mut Vec<u8>) {
+        self.flush(out);
+        data_of(out, &event);
     }
 }
 
 impl Render for PieceRender {
     fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match frame {
+            Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
             Frame::Live(Live::PartStarted { part, kind: PartKind::Text, text, .. }) => {
-                self.up_to(part, text, out)
+                self.text.set(part, text);
             }
-            Frame::Live(Live::PartDelta { part, text }) => {
-                if let Some((open, sent)) = &mut self.open
-                    && open == part
-                {
-                    *sent += text.len();
-                    self.piece(text, out);
-                }
-            }
+            Frame::Live(Live::PartDelta { part, text }) => _ = self.text.push(part, text),
             Frame::Live(_) => {}
-            Frame::Event(recorded) => match &recorded.event.fact {
-                Fact::TextFinished { part, text, .. } => {
-                    self.up_to(part, text, out);
-                    self.open = None;
-                }
-                // What was sent cannot be taken back, but it can be said to be void.
-                Fact::StepRestarted { .. } if self.open.take().is_some() => {
-                    data_of(out, &json!({"restart": true}));
-                    self.sent_any = false;
-                }
-                Fact::RunFailed { code, message } => {
-                    data_of(out, &json!({"error": {"code": code, "message": message}}));
-                }
-                Fact::RunCancelled(_) => {
-                    let message = "the run was stopped";
-                    data_of(out, &json!({"error": {"code": "cancelled", "message": message}}));
-                }
-                _ => {}
-            },
         }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        let Some(changed_from) = self.text.take_change() else { return };
+        // What was sent cannot be taken back, but it can be said to be void and what holds of it sent again.
+        if changed_from < self.sent {
+            data_of(out, &json!({"restart": true}));
+            self.sent = 0;
+        }
+        let piece = &self.text.text()[self.sent..];
+        if !piece.is_empty() {
+            data_of(out, &json!({"content": piece}));
+        }
+        self.sent = self.text.text().len();
     }
 
     fn failed(&mut self, error: StoreError, out: &mut Vec<u8>) {

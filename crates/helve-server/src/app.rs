@@ -1,12 +1,13 @@
 //! What every handler may use.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use helve_agent::Runtime;
 
 use crate::access::{Access, AccessSettings};
+use crate::health::StoreCheck;
 
 /// A handle on the running application; clones share it.
 #[derive(Clone)]
@@ -15,8 +16,11 @@ pub struct App(Arc<Inner>);
 pub struct Inner {
     pub(crate) runtime: Runtime,
     pub(crate) access: Access,
+    pub(crate) store_check: StoreCheck,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
+    /// The OpenAPI document, once the routes are known.
+    pub(crate) document: OnceLock<String>,
 }
 
 /// What is wrong with a model, if anything: told to people who would choose it.
@@ -25,7 +29,14 @@ pub type ModelProblems = dyn Fn(&str) -> Option<String> + Send + Sync;
 impl App {
     pub fn new(runtime: Runtime, access: AccessSettings, problems: Box<ModelProblems>) -> Self {
         let access = Access::new(access);
-        Self(Arc::new(Inner { runtime, access, ready: AtomicBool::new(false), problems }))
+        Self(Arc::new(Inner {
+            runtime,
+            access,
+            store_check: StoreCheck::default(),
+            ready: AtomicBool::new(false),
+            problems,
+            document: OnceLock::new(),
+        }))
     }
 
     /// Runs that were interrupted are being seen to: requests are welcome.

@@ -5,10 +5,11 @@ use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope};
 use helve_types::{Answer, ApprovalId, Question};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::access::Principal;
 use crate::app::App;
-use crate::input::{Asked, Id, Json, ListQuery};
+use crate::input::{Asked, Id, Json, page};
 use crate::problem::Problem;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,14 +56,21 @@ pub(crate) struct ApprovalList {
     approvals: Vec<ApprovalView>,
 }
 
-/// Which approvals.
+/// Which approvals. The members of `ListQuery` are written out: flattened ones could not be numbers.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ApprovalQuery {
     /// `pending` if not said, or `all`.
     #[serde(default)]
     state: Option<Wanted>,
-    #[serde(flatten)]
-    list: ListQuery,
+    /// How many at most; 50 if not said, 200 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How many to leave out.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    #[serde(default)]
+    user: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -77,16 +85,21 @@ pub(crate) async fn list_approvals(
     principal: Principal,
     Asked(query): Asked<ApprovalQuery>,
 ) -> Result<axum::Json<ApprovalList>, Problem> {
-    let scope = match &query.list.user {
+    let scope = match &query.user {
         // Whoever answers for everybody sees everybody's questions.
         None => principal.scope(),
         Some(user) => Scope::User(principal.acting_for(Some(user))?),
     };
-    let filter = match query.state {
-        None | Some(Wanted::Pending) => ApprovalFilter::Pending,
-        Some(Wanted::All) => ApprovalFilter::All(query.list.page()),
+    let page = page(query.limit, query.offset);
+    let store = app.runtime.store();
+    let held = match query.state {
+        Some(Wanted::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
+        // The store gives all that are open: never many, since each holds up a run.
+        None | Some(Wanted::Pending) => {
+            let open = store.approvals(scope, ApprovalFilter::Pending).await?;
+            open.into_iter().skip(page.offset).take(page.limit).collect()
+        }
     };
-    let held = app.runtime.store().approvals(scope, filter).await?;
     Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(ApprovalView::from).collect() }))
 }
 
@@ -108,6 +121,9 @@ pub(crate) async fn answer_approval(
     if answer == Answer::Expire {
         return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
     }
+    if let Answer::Approve { arguments: Some(arguments) } = &answer {
+        check_arguments(arguments)?;
+    }
     let store = app.runtime.store();
     let before = store.approval(principal.scope(), id).await?;
     // The same answer twice is one answer.
@@ -115,4 +131,16 @@ pub(crate) async fn answer_approval(
         app.runtime.answer(principal.scope(), id, answer, principal.user.to_string()).await?;
     }
     Ok(axum::Json(store.approval(principal.scope(), id).await?.into()))
+}
+
+/// Edited arguments that cannot be sent must not use the question up.
+fn check_arguments(text: &str) -> Result<(), Problem> {
+    let bad = |what: String| {
+        Problem::bad_request("bad_arguments", format!("`arguments` must be a JSON object as text: {what}"))
+    };
+    match serde_json::from_str(text) {
+        Ok(Value::Object(_)) => Ok(()),
+        Ok(other) => Err(bad(format!("this is `{other}`"))),
+        Err(error) => Err(bad(error.to_string())),
+    }
 }

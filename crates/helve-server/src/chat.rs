@@ -13,7 +13,7 @@ use serde::Deserialize;
 use self::render::ChatRender;
 use crate::access::Principal;
 use crate::app::App;
-use crate::declared::{ClientMessage, Declared, client_history, client_tools};
+use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools};
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::start::{self, parse_conversation};
@@ -32,9 +32,8 @@ pub(crate) struct ChatBody {
     messages: Option<Vec<ClientMessage>>,
     #[serde(default)]
     config: Config,
-    /// Tools that the client runs itself.
-    #[serde(default)]
-    tools: Vec<Declared>,
+    /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`.
+    tools: Option<Vec<Declared>>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -50,7 +49,7 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     body: Json<ChatBody>,
 ) -> Result<Response, Problem> {
-    let key = start::idempotency_key(&headers, "POST /api/chat", &body.bytes, app.runtime.world())?;
+    let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody { message, model_type, user_id, conversation_id, agent, messages, config, tools } =
         body.value;
     let user = principal.acting_for(user_id.as_deref())?;
@@ -68,10 +67,16 @@ pub(crate) async fn chat(
             return Err(Problem::bad_request("bad_body", "the body has neither `message` nor `messages`"));
         }
     };
+    let registry = app.runtime.registry();
+    let client_tools = match (tools, &input) {
+        (Some(tools), _) => client_tools(tools, registry)?,
+        (None, StartInput::Client { .. }) => browser_tools(registry),
+        (None, StartInput::Message { .. }) => vec![],
+    };
     let request = StartRequest {
         agent,
         model: model_type.or(config.model),
-        client_tools: client_tools(tools)?,
+        client_tools,
         mode: config.mode.as_deref().map(parse_mode).transpose()?,
         key,
         ..StartRequest::new(user, input)

@@ -1,5 +1,6 @@
 //! Tools that a client declares, and the history it keeps: read liberally, in OpenAI's shapes.
 
+use helve_tool::Registry;
 use helve_types::{ChatCall, ChatMessage, ChatRole, Effect, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,6 +9,8 @@ use serde_json::{Value, json};
 use crate::problem::Problem;
 
 const TOOLS_MAX: usize = 64;
+/// The tool that every browser can run, in the words of the page that runs it.
+const BROWSER_JS_EVAL: &str = include_str!("../../../web/src/api/browser-js-eval.json");
 
 /// An OpenAI function declaration, wrapped in `{"type": "function", "function": …}` or plain.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,32 +29,54 @@ pub(crate) struct Function {
     parameters: Option<Value>,
 }
 
-/// The declarations as tools that the client runs. What they do to the world is unknown, so it is taken to count.
-pub(crate) fn client_tools(declared: Vec<Declared>) -> Result<Vec<ToolSpec>, Problem> {
+/// The declarations as tools that the client runs. A name must say one thing: not a tool of the server, and not
+/// two tools of the client.
+pub(crate) fn client_tools(declared: Vec<Declared>, registry: &Registry) -> Result<Vec<ToolSpec>, Problem> {
+    let bad = |code, detail| Err(Problem::bad_request(code, detail));
     if declared.len() > TOOLS_MAX {
-        return Err(Problem::bad_request(
-            "too_many_tools",
-            format!("at most {TOOLS_MAX} tools can be declared"),
-        ));
+        return bad("too_many_tools", format!("at most {TOOLS_MAX} tools can be declared"));
     }
-    let spec = |declared| {
-        let (Declared::Wrapped { function } | Declared::Plain(function)) = declared;
-        ToolSpec {
-            description: function
-                .description
-                .unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name)),
-            name: function.name,
-            title: None,
-            parameters: function.parameters.unwrap_or_else(|| json!({"type": "object"})),
-            effect: Effect::NonIdempotent,
-            tags: vec!["client".into()],
-            examples: vec![],
-            client: true,
-            on_unknown: OnUnknown::TellModel,
-            check_tool: None,
+    let mut tools: Vec<ToolSpec> = Vec::with_capacity(declared.len());
+    for declared in declared {
+        let spec = spec(declared);
+        let name = &spec.name;
+        if registry.get(name).is_some() {
+            return bad("bad_tool", format!("`{name}` is a tool of this server; give yours another name"));
         }
-    };
-    Ok(declared.into_iter().map(spec).collect())
+        if tools.iter().any(|other| other.name == *name) {
+            return bad("bad_tool", format!("the tool `{name}` is declared twice"));
+        }
+        tools.push(spec);
+    }
+    Ok(tools)
+}
+
+/// What a client that keeps the history can run if it does not say: it is a browser.
+pub(crate) fn browser_tools(registry: &Registry) -> Vec<ToolSpec> {
+    let declared = serde_json::from_str(BROWSER_JS_EVAL);
+    let declared = declared.unwrap_or_else(|error| unreachable!("the declaration is ours: {error}"));
+    let spec = spec(declared);
+    // An operator who registers a tool of this name means that one.
+    if registry.get(&spec.name).is_some() { vec![] } else { vec![spec] }
+}
+
+/// What a client's tool does to the world is unknown, so it is taken to count.
+fn spec(declared: Declared) -> ToolSpec {
+    let (Declared::Wrapped { function } | Declared::Plain(function)) = declared;
+    ToolSpec {
+        description: function
+            .description
+            .unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name)),
+        name: function.name,
+        title: None,
+        parameters: function.parameters.unwrap_or_else(|| json!({"type": "object"})),
+        effect: Effect::NonIdempotent,
+        tags: vec!["client".into()],
+        examples: vec![],
+        client: true,
+        on_unknown: OnUnknown::TellModel,
+        check_tool: None,
+    }
 }
 
 /// A message of a client's history.
@@ -86,7 +111,15 @@ struct ClientFunction {
 }
 
 pub(crate) fn client_history(messages: Vec<ClientMessage>) -> Result<Vec<ChatMessage>, Problem> {
-    (1..).zip(messages).map(|(number, message)| chat_message(number, message)).collect()
+    let history: Vec<ChatMessage> = (1..)
+        .zip(messages)
+        .map(|(number, message)| chat_message(number, message))
+        .collect::<Result<_, _>>()?;
+    if !history.is_empty() && history.iter().all(|message| message.role != ChatRole::User) {
+        let detail = "`messages` has no message with the role `user`: there is nothing to answer";
+        return Err(Problem::bad_request("no_question", detail));
+    }
+    Ok(history)
 }
 
 fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Problem> {

@@ -1,26 +1,83 @@
 //! Whether the process lives, and whether it takes work.
+//!
+//! Orchestrators ask without a token, so the answer says no more than they need, and asking often costs nothing.
+
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use helve_store::StoreError;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::app::App;
+
+/// So long an answer of the store is good enough.
+const CHECK_KEPT: Duration = Duration::from_secs(1);
+
+/// Whether the store worked when it was last looked at.
+#[derive(Default)]
+pub(crate) struct StoreCheck(Mutex<Option<(Instant, bool)>>);
+
+impl StoreCheck {
+    /// Whoever asks while somebody looks waits for what is seen.
+    async fn works<F>(&self, check: impl FnOnce() -> F) -> bool
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
+        let mut last = self.0.lock().await;
+        if let Some((at, works)) = *last
+            && at.elapsed() < CHECK_KEPT
+        {
+            return works;
+        }
+        let checked = check().await;
+        if let Err(error) = &checked {
+            tracing::error!(%error, "the store does not work");
+        }
+        *last = Some((Instant::now(), checked.is_ok()));
+        checked.is_ok()
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Readiness {
+    ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'static str>,
+}
 
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Value>) {
-    let store = app.runtime.store().check().await;
-    let ready = app.is_ready() && store.is_ok();
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let problem = match (&store, app.is_ready()) {
-        (Err(error), _) => Some(error.to_string()),
-        (Ok(()), false) => Some("starting, or going down".into()),
-        (Ok(()), true) => None,
+pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Readiness>) {
+    let problem = if !app.store_check.works(|| app.runtime.store().check()).await {
+        Some("store unavailable")
+    } else if !app.is_ready() {
+        Some("starting, or going down")
+    } else {
+        None
     };
-    (
-        status,
-        axum::Json(json!({"ready": ready, "problem": problem, "active_runs": app.runtime.active_runs()})),
-    )
+    let ready = problem.is_none();
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, axum::Json(Readiness { ready, problem }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_store_is_looked_at_once_a_second_at_most() {
+        let store = StoreCheck::default();
+        let fails = || async { Err(StoreError::Unavailable("disk full at /secret/path".into())) };
+        assert!(!store.works(fails).await);
+        assert!(!store.works(|| async { Ok(()) }).await);
+        tokio::time::sleep(CHECK_KEPT).await;
+        assert!(store.works(|| async { Ok(()) }).await);
+        assert!(store.works(fails).await);
+    }
 }

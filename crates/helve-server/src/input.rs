@@ -103,6 +103,10 @@ pub(crate) struct ListQuery {
 
 impl ListQuery {
     pub(crate) fn page(&self) -> Page {
-        Page { offset: self.offset.unwrap_or(0), limit: self.limit.unwrap_or(50).min(200) }
+        page(self.limit, self.offset)
     }
+}
+
+pub(crate) fn page(limit: Option<usize>, offset: Option<usize>) -> Page {
+    Page { offset: offset.unwrap_or(0), limit: limit.unwrap_or(50).min(200) }
 }

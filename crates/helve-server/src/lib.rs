@@ -1,7 +1,7 @@
 //! HTTP and server-sent events; the only crate that serves requests.
 //!
 //! A request passes `access::origin`, then the guard of its route, then its handler, which says what it wants of
-//! the `Runtime` and renders what it gets. `routes` is the table; bodies are private to their handlers; `sse` turns
+//! the `Runtime` and renders what it gets. `routes` is the table; what is not in it is `page`; bodies are private to their handlers; `sse` turns
 //! a run into a stream. Nothing here knows which model or store is behind the ports.
 
 mod access;
@@ -13,6 +13,7 @@ mod chat;
 mod conversations;
 mod declared;
 mod health;
+mod hex;
 mod input;
 mod listen;
 mod page;
@@ -20,12 +21,15 @@ mod problem;
 mod routes;
 mod runs;
 mod sign_in;
+mod so_far;
 mod sse;
 mod start;
 mod tool_system;
 
 use axum::Router;
-use axum::http::Method;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, Method};
 use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
@@ -39,17 +43,16 @@ use routes::{Operation, Routes};
 /// Everything the server answers.
 pub fn router(app: App) -> Router {
     let (routes, document) = table(app.clone());
-    let document: &'static str = document.to_string().leak();
+    app.document.get_or_init(|| document.to_string());
     routes
-        .route("/openapi.json", axum::routing::get(move || async move { openapi(document) }))
+        .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::page)
         .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
         .with_state(app)
 }
 
-fn openapi(document: &'static str) -> axum::response::Response {
-    use axum::response::IntoResponse;
-    ([(axum::http::header::CONTENT_TYPE, "application/json")], document).into_response()
+async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "application/json")], app.document.get().cloned().unwrap_or_default())
 }
 
 /// The table of routes, and the document that describes it.
@@ -63,18 +66,23 @@ fn table(app: App) -> (Router<App>, Value) {
     Routes::new(app)
         .add(
             post("/api/chat", Chat, "Say something and get the answer as it grows")
+                .starts_run()
                 .body::<chat::ChatBody>()
                 .gives_events(),
             chat::chat,
         )
         .add(
             post("/api/agent", Chat, "Ask an agent; pieces of its answer, or the whole")
+                .header("X-Agent-ID", "The agent; the default one if there is none.")
+                .starts_run()
                 .body::<agent::AgentBody>()
-                .gives::<agent::Whole>(),
+                .gives::<agent::Whole>()
+                .gives_events(),
             agent::agent,
         )
         .add(
             post("/api/runs", Chat, "Start a run")
+                .starts_run()
                 .body::<runs::RunBody>()
                 .gives::<runs::RunStartedView>()
                 .status(201),
@@ -90,7 +98,9 @@ fn table(app: App) -> (Router<App>, Value) {
         .add(
             get("/api/runs/{run}/events", Chat, "Follow a run from any event on")
                 .query::<runs::EventsQuery>()
-                .gives_events(),
+                .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
+                .gives_events()
+                .or_status(204, "The run is over and the reader has all of it."),
             runs::run_events,
         )
         .add(post("/api/runs/{run}/cancel", Chat, "Stop a run").status(202), runs::cancel_run)
@@ -147,11 +157,13 @@ fn table(app: App) -> (Router<App>, Value) {
         .add(get("/api/agents", Chat, "List agents").gives::<catalog::AgentList>(), catalog::list_agents)
         .add(get("/api/models", Chat, "List models").gives::<catalog::ModelList>(), catalog::list_models)
         .add(
-            get("/api/tool-system/status", Chat, "Every tool's guards and counts").gives::<Value>(),
+            get("/api/tool-system/status", Chat, "Every tool's guards and counts")
+                .gives::<tool_system::SystemView>(),
             tool_system::status,
         )
         .add(
-            get("/api/tool-system/metrics/{tool}", Chat, "The counts of one tool").gives::<Value>(),
+            get("/api/tool-system/metrics/{tool}", Chat, "The counts of one tool")
+                .gives::<tool_system::MetricsView>(),
             tool_system::metrics,
         )
         .add(
@@ -171,6 +183,7 @@ fn table(app: App) -> (Router<App>, Value) {
         )
         .add(delete("/api/session", Public, "Sign out").status(204), sign_in::sign_out)
         .add(get("/healthz", Public, "Whether the process lives"), health::healthz)
-        .add(get("/readyz", Public, "Whether runs are taken"), health::readyz)
+        .add(get("/readyz", Public, "Whether runs are taken").gives::<health::Readiness>(), health::readyz)
+        .add(get("/openapi.json", Public, "This document").gives::<Value>(), openapi)
         .finish()
 }

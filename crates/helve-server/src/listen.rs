@@ -1,4 +1,6 @@
-//! Accepting connections, with bounds on how long a client may take to say what it wants.
+//! Accepting connections, with bounds on how long a client may take to say what it wants and to hear the answer.
+
+mod patience;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,9 +16,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
+use self::patience::Patience;
+
 /// Whoever has not sent the head of a request by then is not going to.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 16 << 10;
+/// Whoever has not taken a single byte for so long is not listening any more.
+const STALL_MAX: Duration = Duration::from_secs(30);
 const CONNECTIONS_MAX: usize = 10_000;
 /// Open streams are closed so long after the server was told to stop.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -85,8 +91,8 @@ async fn serve_connection(stream: TcpStream, remote: SocketAddr, router: Router,
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
-        .max_buf_size(HEAD_BYTES_MAX.max(8 << 10))
-        .serve_connection(TokioIo::new(stream), service);
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(Patience::new(stream, STALL_MAX)), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         result = connection.as_mut() => {

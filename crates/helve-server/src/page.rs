@@ -1,9 +1,10 @@
 //! The page: files inside the binary, with headers that let it do only what it needs.
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
+use crate::hex::hex;
 use crate::problem::Problem;
 
 #[derive(RustEmbed)]
@@ -21,26 +22,21 @@ const SANDBOX: &str = "sandbox.html";
 const SANDBOX_POLICY: &str = "sandbox allow-scripts; default-src 'none'; \
     script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; connect-src 'none'; frame-ancestors 'self'";
 
-/// Answers whatever no other route does.
-pub(crate) async fn page(uri: Uri, headers: HeaderMap) -> Response {
-    let path = uri.path().trim_start_matches('/');
-    if path.starts_with("api/") || path.starts_with("v1/") {
-        return Problem::new(
-            StatusCode::NOT_FOUND,
-            "no_such_route",
-            "there is nothing at this address; see /openapi.json",
-        )
-        .into_response();
+/// Answers whatever no other route does: with the page at its own addresses, and otherwise with a no.
+pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().strip_prefix('/').unwrap_or_default();
+    let name = if is_address_of_page(path) { "index.html" } else { path };
+    let file = Files::get(name).filter(|_| path != "index.html");
+    if file.is_none() && name == path {
+        let detail = "there is nothing at this address; see /openapi.json";
+        return Problem::new(StatusCode::NOT_FOUND, "no_such_route", detail).into_response();
     }
-    if let Some(file) = Files::get(path).filter(|_| path != "index.html") {
-        return serve(path, &file, &headers);
+    if method != Method::GET && method != Method::HEAD {
+        let allow = HeaderValue::from_static("GET,HEAD");
+        return wrong_method().await.header(header::ALLOW, allow).into_response();
     }
-    // Addresses of conversations are known to the page, not to us.
-    if path.contains('.') {
-        return Problem::not_found("file").into_response();
-    }
-    match Files::get("index.html") {
-        Some(index) => serve("index.html", &index, &headers),
+    match file {
+        Some(file) => serve(name, &file, &headers),
         None => (
             StatusCode::NOT_FOUND,
             "The page is not in this binary. Build it with `make run`, or use the API: /openapi.json\n",
@@ -49,10 +45,21 @@ pub(crate) async fn page(uri: Uri, headers: HeaderMap) -> Response {
     }
 }
 
+/// What the address bar can say; `web/src/lib/paths.ts` reads it.
+fn is_address_of_page(path: &str) -> bool {
+    let conversation = path.strip_prefix("c/").map(|id| id.strip_suffix('/').unwrap_or(id));
+    path.is_empty() || conversation.is_some_and(|id| !id.is_empty() && !id.contains('/'))
+}
+
+/// The route exists, but not for this method; which ones it has is in `Allow`.
+pub(crate) async fn wrong_method() -> Problem {
+    let detail = "this address does not take that method; `Allow` says which ones it takes";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail)
+}
+
 fn serve(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
     let hash = file.metadata.sha256_hash();
-    let tag: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{tag}\"");
+    let tag = format!("\"{}\"", hex(&hash[..12]));
     let same = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
     let mut response = if same {
         StatusCode::NOT_MODIFIED.into_response()

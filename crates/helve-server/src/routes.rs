@@ -1,6 +1,7 @@
 //! The table of routes: one entry makes the route, its guard and its page in the OpenAPI document.
 //!
-//! So a route without a right cannot exist, and the document cannot drift from what is served.
+//! So no route of the API exists without a right, and the document, which lists itself, cannot drift from what is
+//! served. The page's files are no routes: see `page`.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -29,19 +30,37 @@ pub(crate) struct Operation {
     summary: &'static str,
     query: Option<fn(&mut SchemaGenerator) -> Value>,
     body: Option<fn(&mut SchemaGenerator) -> Value>,
-    answer: Answer,
+    /// Headers that it reads.
+    headers: Vec<Header>,
+    /// Headers that its answer has.
+    answer_headers: Vec<Header>,
+    /// What it may answer with: one or both of JSON and events, or nothing.
+    json: Option<fn(&mut SchemaGenerator) -> Value>,
+    events: bool,
     status: u16,
+    /// Another status that is no problem, and what it means.
+    or_status: Option<(u16, &'static str)>,
 }
 
-enum Answer {
-    Json(fn(&mut SchemaGenerator) -> Value),
-    Events,
-    Nothing,
-}
+/// A header and what it is for.
+type Header = (&'static str, &'static str);
 
 impl Operation {
     pub(crate) fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
-        Self { method, path, right, summary, query: None, body: None, answer: Answer::Nothing, status: 200 }
+        Self {
+            method,
+            path,
+            right,
+            summary,
+            query: None,
+            body: None,
+            headers: vec![],
+            answer_headers: vec![],
+            json: None,
+            events: false,
+            status: 200,
+            or_status: None,
+        }
     }
 
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
@@ -53,15 +72,39 @@ impl Operation {
     }
 
     pub(crate) fn gives<T: JsonSchema>(self) -> Self {
-        Self { answer: Answer::Json(schema::<T>), ..self }
+        Self { json: Some(schema::<T>), ..self }
     }
 
     pub(crate) fn gives_events(self) -> Self {
-        Self { answer: Answer::Events, ..self }
+        Self { events: true, ..self }
     }
 
     pub(crate) fn status(self, status: u16) -> Self {
         Self { status, ..self }
+    }
+
+    pub(crate) fn or_status(self, status: u16, meaning: &'static str) -> Self {
+        Self { or_status: Some((status, meaning)), ..self }
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
+        self.headers.push((name, meaning));
+        self
+    }
+
+    /// What all have in common that start a run.
+    pub(crate) fn starts_run(mut self) -> Self {
+        self.headers
+            .push(("Idempotency-Key", "The same key with the same request finds the run of the first one."));
+        self.answer_headers.extend([
+            ("X-Helve-Run", "The run."),
+            ("X-Helve-Conversation", "Its conversation, where the server keeps one."),
+            (
+                "Idempotency-Replayed",
+                "`true` if the run was started by an earlier request with the same key.",
+            ),
+        ]);
+        self
     }
 }
 
@@ -119,6 +162,10 @@ impl Routes {
         if let Some(query) = operation.query {
             parameters.extend(query_parameters(&query(&mut inline_schemas())));
         }
+        parameters.extend(operation.headers.iter().map(|(name, meaning)| {
+            json!({"name": name, "in": "header", "required": false, "description": meaning,
+                "schema": {"type": "string"}})
+        }));
         let mut described = json!({
             "summary": operation.summary,
             "parameters": parameters,
@@ -130,6 +177,9 @@ impl Routes {
                 }
             }
         });
+        if let Some((status, meaning)) = operation.or_status {
+            described["responses"][status.to_string()] = json!({"description": meaning});
+        }
         if let Some(body) = operation.body {
             let schema = body(&mut self.schemas);
             described["requestBody"] =
@@ -143,17 +193,18 @@ impl Routes {
     }
 
     fn answer(&mut self, operation: &Operation) -> Value {
-        match operation.answer {
-            Answer::Json(schema) => {
-                let schema = schema(&mut self.schemas);
-                json!({"description": "Done.", "content": {"application/json": {"schema": schema}}})
-            }
-            Answer::Events => json!({
-                "description": "Server-sent events; see docs/reference/http.md.",
-                "content": {"text/event-stream": {"schema": {"type": "string"}}}
-            }),
-            Answer::Nothing => json!({"description": "Done."}),
+        let mut answer = json!({"description": "Done."});
+        if let Some(schema) = operation.json {
+            answer["content"]["application/json"] = json!({"schema": schema(&mut self.schemas)});
         }
+        if operation.events {
+            answer["description"] = json!("Done; what the events are is in docs/reference/http.md.");
+            answer["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});
+        }
+        for (name, meaning) in &operation.answer_headers {
+            answer["headers"][name] = json!({"description": meaning, "schema": {"type": "string"}});
+        }
+        answer
     }
 }
 

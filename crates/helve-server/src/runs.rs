@@ -17,7 +17,7 @@ use crate::declared::{Declared, client_tools};
 use crate::input::{Asked, Id, Json, ListQuery};
 use crate::problem::Problem;
 use crate::sse::{self, Render, data, data_of};
-use crate::start::{self, parse_conversation};
+use crate::start::{self, Names, parse_conversation};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunView {
@@ -78,14 +78,14 @@ pub(crate) async fn start_run(
     headers: HeaderMap,
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
-    let key = start::idempotency_key(&headers, "POST /api/runs", &body.bytes, app.runtime.world())?;
+    let key = start::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
     let RunBody { message, conversation, model, agent, user, tools } = body.value;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         model,
-        client_tools: client_tools(tools)?,
+        client_tools: client_tools(tools, app.runtime.registry())?,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };
@@ -94,9 +94,7 @@ pub(crate) async fn start_run(
         run: started.run.to_string(),
         conversation: started.conversation.map(|id| id.to_string()),
     };
-    let mut response = (StatusCode::CREATED, axum::Json(view)).into_response();
-    start::mark_replayed(&mut response, started.replayed);
-    Ok(response)
+    Ok(Names::of(&started).on((StatusCode::CREATED, axum::Json(view))))
 }
 
 pub(crate) async fn list_runs(

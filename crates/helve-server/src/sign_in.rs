@@ -1,5 +1,7 @@
 //! The page's way in: a token for a cookie.
 
+use std::net::IpAddr;
+
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -7,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::COOKIE;
+use crate::access::{COOKIE, Nobody, Principal};
 use crate::app::App;
 use crate::input::Json;
 use crate::listen::Peer;
@@ -29,14 +31,22 @@ pub(crate) struct SignInBody {
     token: String,
 }
 
-pub(crate) async fn get_session(State(app): State<App>, headers: HeaderMap) -> axum::Json<SessionView> {
-    let principal = app.access.identify(&headers, None, app.runtime.world().now());
-    axum::Json(SessionView {
+pub(crate) async fn get_session(
+    State(app): State<App>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+) -> Result<axum::Json<SessionView>, Problem> {
+    let principal = match app.access.identify(&headers, address(peer), app.runtime.world().now()) {
+        Ok(principal) => Some(principal),
+        Err(Nobody::NoToken | Nobody::WrongToken) => None,
+        Err(Nobody::Guessing) => return Err(Nobody::Guessing.into()),
+    };
+    Ok(axum::Json(SessionView {
         needed: app.access.needs_token(),
         signed_in: principal.is_some(),
         user: principal.as_ref().map(|principal| principal.user.to_string()),
-        admin: principal.as_ref().map(crate::access::Principal::is_admin),
-    })
+        admin: principal.as_ref().map(Principal::is_admin),
+    }))
 }
 
 pub(crate) async fn sign_in(
@@ -44,17 +54,13 @@ pub(crate) async fn sign_in(
     peer: Option<Extension<Peer>>,
     body: Json<SignInBody>,
 ) -> Result<Response, Problem> {
-    let peer = peer.map(|Extension(peer)| peer.remote.ip());
-    if app.access.has_guessed_too_often(peer) {
-        let detail = "too many wrong tokens; wait a minute";
-        return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail));
-    }
-    let Some(token) = app.access.token_of(body.value.token.trim()) else {
-        app.access.count_failure(peer);
-        return Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong_token", "this token is not known here"));
-    };
+    let token = app.access.recognise(body.value.token.trim(), address(peer))?;
     let cookie = app.access.cookie(&token, app.runtime.world().now());
     with_cookie(&cookie)
+}
+
+fn address(peer: Option<Extension<Peer>>) -> Option<IpAddr> {
+    peer.map(|Extension(peer)| peer.remote.ip())
 }
 
 pub(crate) async fn sign_out() -> Result<Response, Problem> {

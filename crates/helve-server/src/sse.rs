@@ -22,6 +22,8 @@ use crate::app::App;
 
 /// A comment is sent so often that proxies do not take the silence for death.
 const COMMENT: Duration = Duration::from_secs(15);
+/// Whoever has lost the right to ask loses the right to listen this much later, however much there is to hear.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// What is written at once.
 const WRITE_BYTES_MAX: usize = 16 << 10;
 
@@ -42,14 +44,8 @@ pub(crate) trait Render: Send + Unpin + 'static {
 }
 
 pub(crate) fn stream(app: &App, principal: Principal, follower: Follower, render: impl Render) -> Response {
-    let body = SseBody {
-        follower,
-        render,
-        app: app.clone(),
-        principal,
-        comment: Box::pin(tokio::time::sleep(COMMENT)),
-        state: State::Beginning,
-    };
+    let app = app.clone();
+    let body = SseBody::new(follower, render, move || app.access.still_admits(&principal));
     let mut response = Body::new(body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
@@ -58,12 +54,13 @@ pub(crate) fn stream(app: &App, principal: Principal, follower: Follower, render
     response
 }
 
-struct SseBody<R> {
-    follower: Follower,
+struct SseBody<F, R, A> {
+    frames: F,
     render: R,
-    app: App,
-    principal: Principal,
+    /// Whether the reader may still listen.
+    admits: A,
     comment: Pin<Box<Sleep>>,
+    look_again: Pin<Box<Sleep>>,
     state: State,
 }
 
@@ -74,33 +71,61 @@ enum State {
     Over,
 }
 
-impl<R: Render> SseBody<R> {
+impl<F, R, A> SseBody<F, R, A>
+where
+    F: Stream<Item = Result<Frame, StoreError>> + Unpin,
+    R: Render,
+    A: Fn() -> bool + Unpin,
+{
+    fn new(frames: F, render: R, admits: A) -> Self {
+        let comment = Box::pin(tokio::time::sleep(COMMENT));
+        let look_again = Box::pin(tokio::time::sleep(LOOK_AGAIN));
+        Self { frames, render, admits, comment, look_again, state: State::Beginning }
+    }
+
     /// Renders whatever is there, up to a bound.
     fn render_available(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
         if self.state == State::Beginning {
             self.state = State::Flowing;
             self.render.begin(out);
         }
-        while self.state == State::Flowing && out.len() < WRITE_BYTES_MAX {
-            match Pin::new(&mut self.follower).poll_next(cx) {
+        while out.len() < WRITE_BYTES_MAX {
+            match Pin::new(&mut self.frames).poll_next(cx) {
                 Poll::Ready(Some(Ok(frame))) => self.render.frame(&frame, out),
                 Poll::Ready(Some(Err(error))) => {
+                    self.render.flush(out);
                     self.render.failed(error, out);
-                    self.state = State::Over;
+                    return self.state = State::Over;
                 }
                 Poll::Ready(None) => {
                     self.render.flush(out);
                     self.render.end(out);
-                    self.state = State::Over;
+                    return self.state = State::Over;
                 }
                 Poll::Pending => break,
             }
         }
         self.render.flush(out);
     }
+
+    /// Whether the reader may go on listening, looked at from time to time.
+    fn may_listen(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.look_again.as_mut().poll(cx).is_ready() {
+            if !(self.admits)() {
+                return false;
+            }
+            self.look_again.as_mut().reset(Instant::now() + LOOK_AGAIN);
+        }
+        true
+    }
 }
 
-impl<R: Render> http_body::Body for SseBody<R> {
+impl<F, R, A> http_body::Body for SseBody<F, R, A>
+where
+    F: Stream<Item = Result<Frame, StoreError>> + Unpin,
+    R: Render,
+    A: Fn() -> bool + Unpin,
+{
     type Data = Bytes;
     type Error = Infallible;
 
@@ -109,7 +134,8 @@ impl<R: Render> http_body::Body for SseBody<R> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        if this.state == State::Over {
+        if this.state == State::Over || !this.may_listen(cx) {
+            this.state = State::Over;
             return Poll::Ready(None);
         }
         let mut out = Vec::new();
@@ -120,11 +146,6 @@ impl<R: Render> http_body::Body for SseBody<R> {
             }
             if this.comment.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
-            }
-            // Whoever has lost the right to ask has lost the right to listen.
-            if !this.app.access.still_admits(&this.principal) {
-                this.state = State::Over;
-                return Poll::Ready(None);
             }
             out.extend_from_slice(b":\n\n");
         }
@@ -152,3 +173,61 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 }
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// Told where a run ended because its steps did.
+pub(crate) const OUT_OF_STEPS: &str =
+    "the agent has used all of its steps; the last answer was given without tools and may be incomplete";
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use helve_types::{Live, PartId};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    /// Gathers words, as the renderers of chats do.
+    #[derive(Default)]
+    struct Words(String);
+
+    impl Render for Words {
+        fn frame(&mut self, frame: &Frame, _: &mut Vec<u8>) {
+            if let Frame::Live(Live::PartDelta { text, .. }) = frame {
+                self.0.push_str(text);
+            }
+        }
+
+        fn flush(&mut self, out: &mut Vec<u8>) {
+            out.extend_from_slice(std::mem::take(&mut self.0).as_bytes());
+        }
+
+        fn failed(&mut self, _: StoreError, out: &mut Vec<u8>) {
+            out.extend_from_slice(b" failed ");
+            out.extend_from_slice(DONE);
+        }
+    }
+
+    fn word(text: &str) -> Result<Frame, StoreError> {
+        Ok(Frame::Live(Live::PartDelta { part: PartId::new(1, 1, 0), text: text.into() }))
+    }
+
+    async fn written(body: impl http_body::Body<Data = Bytes, Error = Infallible>) -> String {
+        let bytes = body.collect().await.unwrap().to_bytes();
+        String::from_utf8(bytes.into()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_the_failure_of_a_stream() {
+        let frames = [word("Once "), word("upon"), Err(StoreError::Unavailable("gone".into())), word("late")];
+        let body = SseBody::new(stream::iter(frames), Words::default(), || true);
+        assert_eq!(written(body).await, "Once upon failed data: [DONE]\n\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_filled_with_comments_until_the_right_to_listen_ends() {
+        let began = Instant::now();
+        let body = SseBody::new(stream::pending(), Words::default(), || began.elapsed() < COMMENT * 3);
+        assert_eq!(written(body).await, ":\n\n:\n\n:\n\n");
+        assert!(began.elapsed() <= COMMENT * 3 + LOOK_AGAIN, "{:?}", began.elapsed());
+    }
+}

@@ -1,19 +1,22 @@
 //! Starting a run on behalf of a request.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use helve_agent::{StartRequest, Started};
 use helve_store::IdempotencyKey;
-use helve_types::{ConversationId, World};
+use helve_types::{ConversationId, RunId, World};
 use sha2::{Digest, Sha256};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::hex::hex;
 use crate::problem::Problem;
 use crate::sse::{self, Render};
 
 const KEY_HEADER: &str = "idempotency-key";
 const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotency-replayed");
+const RUN_HEADER: HeaderName = HeaderName::from_static("x-helve-run");
+const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-conversation");
 const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
@@ -29,21 +32,44 @@ pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, P
 
 /// Shows the run from its beginning.
 pub(crate) fn stream(app: &App, principal: Principal, started: Started, render: impl Render) -> Response {
-    let mut response = sse::stream(app, principal, started.follower, render);
-    mark_replayed(&mut response, started.replayed);
-    response
+    let names = Names::of(&started);
+    names.on(sse::stream(app, principal, started.follower, render))
 }
 
-pub(crate) fn mark_replayed(response: &mut Response, replayed: bool) {
-    if replayed {
-        response.headers_mut().insert(REPLAYED_HEADER, HeaderValue::from_static("true"));
+/// What every answer that starts a run says about it in its head.
+pub(crate) struct Names {
+    run: RunId,
+    conversation: Option<ConversationId>,
+    replayed: bool,
+}
+
+impl Names {
+    pub(crate) fn of(started: &Started) -> Self {
+        Self { run: started.run, conversation: started.conversation, replayed: started.replayed }
+    }
+
+    pub(crate) fn on(&self, response: impl IntoResponse) -> Response {
+        let mut response = response.into_response();
+        let headers = response.headers_mut();
+        let conversation = self.conversation.map(|id| (CONVERSATION_HEADER, id.to_string()));
+        let replayed = self.replayed.then(|| (REPLAYED_HEADER, "true".into()));
+        for (name, value) in
+            [(RUN_HEADER, self.run.to_string())].into_iter().chain(conversation).chain(replayed)
+        {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+        response
     }
 }
 
-/// The key that makes a repeated request find the first one's run.
+/// The key that makes a repeated request find the first one's run. `agent` is part of the request where it is
+/// named in its head.
 pub(crate) fn idempotency_key(
     headers: &HeaderMap,
     route: &str,
+    agent: Option<&str>,
     body: &[u8],
     world: &World,
 ) -> Result<Option<IdempotencyKey>, Problem> {
@@ -54,13 +80,15 @@ pub(crate) fn idempotency_key(
         return Err(Problem::bad_request("bad_idempotency_key", detail));
     }
     let mut hash = Sha256::new();
-    hash.update(route);
-    hash.update([0]);
+    for text in std::iter::once(route).chain(agent) {
+        hash.update(text);
+        hash.update([0]);
+    }
     hash.update(body);
     Ok(Some(IdempotencyKey {
         route: route.into(),
         key: key.into(),
-        fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        fingerprint: hex(&hash.finalize()),
         expires_at: world.now().plus_ms(KEY_KEPT_MS),
     }))
 }

@@ -1,5 +1,7 @@
 //! Watching the tools at work, and setting their guards back.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use helve_store::AuditEntry;
@@ -29,6 +31,79 @@ pub(crate) async fn metrics(
 ) -> Result<axum::Json<Value>, Problem> {
     let found = app.runtime.registry().get(&tool).ok_or_else(|| Problem::not_found("tool"))?;
     Ok(axum::Json(json!(found.metrics())))
+}
+
+// The shapes of what the tools tell about themselves, for the document; a wire test holds them against it.
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+pub(crate) struct SystemView {
+    /// Every tool by its name.
+    tools: BTreeMap<String, StatusView>,
+    /// How many runs are being driven.
+    active_runs: usize,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+struct StatusView {
+    enabled: bool,
+    metrics: MetricsView,
+    limit: Option<LimitView>,
+    breaker: Option<BreakerView>,
+    cache: Option<CacheView>,
+}
+
+/// What a tool did since it was registered or its metrics were reset.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolMetrics` is written as it is")]
+pub(crate) struct MetricsView {
+    calls: u64,
+    succeeded: u64,
+    failed: u64,
+    refused: u64,
+    /// Calls that were cut off: their effect may have happened.
+    unknown: u64,
+    from_cache: u64,
+    cache_hit_rate: f64,
+    error_rate: f64,
+    mean_ms: f64,
+    slowest_ms: f64,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+struct LimitView {
+    in_use: u32,
+    waiting: u64,
+    admitted_in_window: u32,
+    concurrent_max: Option<u32>,
+    per_window_max: Option<u32>,
+    window_ms: u64,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+struct BreakerView {
+    /// `closed`, `open` or `half_open`.
+    state: String,
+    failures_in_row: u32,
+    calls_in_window: u32,
+    failures_in_window: u32,
+    /// When to try again, while it is open.
+    retry_after_ms: Option<u64>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+struct CacheView {
+    entries: u64,
+    bytes: u64,
+    hits: u64,
+    misses: u64,
+    /// Calls that shared the run of another.
+    shared: u64,
+    evicted: u64,
 }
 
 /// What to set back; everything of all tools if nothing is said.

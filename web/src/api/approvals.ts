@@ -13,7 +13,7 @@ export type Approval = Question & {
 };
 
 export async function listPendingApprovals(): Promise<Approval[]> {
-  const { approvals } = await request<{ approvals: Approval[] }>('GET', '/api/approvals?state=pending');
+  const { approvals } = await request<{ approvals: Approval[] }>('GET', '/api/approvals?state=pending&limit=200');
   return approvals;
 }
 

@@ -2,19 +2,18 @@
 
 use helve_agent::Frame;
 use helve_store::StoreError;
-use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartId, PartKind, RunId, ToolOutput};
+use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
-use crate::sse::{DONE, Render, data_of};
+use crate::so_far::SoFar;
+use crate::sse::{DONE, OUT_OF_STEPS, Render, data_of};
 
 pub(super) struct ChatRender {
     run: RunId,
     conversation: Option<ConversationId>,
     text: SoFar,
     thinking: SoFar,
-    /// Something was added that has not been sent.
-    grown: bool,
     calls: Vec<Call>,
 }
 
@@ -27,68 +26,9 @@ struct Call {
     delegated: bool,
 }
 
-/// Text that grows part by part; only the last part may still be taken back.
-#[derive(Default)]
-struct SoFar {
-    all: String,
-    /// Where the part in progress begins, and which it is.
-    open: Option<(usize, PartId)>,
-}
-
-impl SoFar {
-    fn set(&mut self, part: &PartId, text: &str) {
-        self.reopen(part);
-        self.all.push_str(text);
-    }
-
-    fn push(&mut self, part: &PartId, text: &str) -> bool {
-        let ours = self.open.as_ref().is_some_and(|(_, open)| open == part);
-        if ours {
-            self.all.push_str(text);
-        }
-        ours
-    }
-
-    /// Whether the finished text differs from what was known of it.
-    fn finish(&mut self, part: &PartId, text: &str) -> bool {
-        let known = self.open.as_ref().filter(|(_, open)| open == part).map(|(start, _)| &self.all[*start..]);
-        let new = known != Some(text);
-        if new {
-            self.set(part, text);
-        }
-        self.open = None;
-        new
-    }
-
-    fn void(&mut self) {
-        if let Some((start, _)) = self.open.take() {
-            self.all.truncate(start);
-        }
-    }
-
-    fn reopen(&mut self, part: &PartId) {
-        match &self.open {
-            Some((start, open)) if open == part => self.all.truncate(*start),
-            _ => {
-                if !self.all.is_empty() {
-                    self.all.push_str("\n\n");
-                }
-                self.open = Some((self.all.len(), part.clone()));
-            }
-        }
-    }
-}
-
 impl ChatRender {
     pub(super) fn new(run: RunId, conversation: Option<ConversationId>) -> Self {
-        Self {
-            run,
-            conversation,
-            text: SoFar::default(),
-            thinking: SoFar::default(),
-            grown: false,
-            calls: vec![],
-        }
+        Self { run, conversation, text: SoFar::default(), thinking: SoFar::default(), calls: vec![] }
     }
 
     /// An event with the members that all of them have.
@@ -106,12 +46,11 @@ impl ChatRender {
 
     fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
         match fact {
-            Fact::TextFinished { part, text, .. } => self.grown |= self.text.finish(part, text),
-            Fact::ReasoningFinished { part, text, .. } => self.grown |= self.thinking.finish(part, text),
-            Fact::StepRestarted { .. } => {
-                self.text.void();
-                self.thinking.void();
-                self.grown = true;
+            Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
+            Fact::ReasoningFinished { part, text, .. } => self.thinking.finish(part, text),
+            Fact::StepFinished { .. } | Fact::StepRestarted { .. } => {
+                self.text.end_step();
+                self.thinking.end_step();
             }
             Fact::ToolRequested { call, provider_id, tool, arguments, .. } => self.calls.push(Call {
                 id: call.clone(),
@@ -140,7 +79,7 @@ impl ChatRender {
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),
-            Fact::RunFinished { ending: Ending::ClientTools } => self.client_calls(out),
+            Fact::RunFinished { ending } => self.ended(*ending, out),
             _ => {}
         }
     }
@@ -156,21 +95,27 @@ impl ChatRender {
         self.send(json!({"tool": tool}), out);
     }
 
-    fn client_calls(&mut self, out: &mut Vec<u8>) {
+    /// An answer needs no more words; any other ending says why there is no more.
+    fn ended(&mut self, ending: Ending, out: &mut Vec<u8>) {
         self.flush(out);
-        let calls: Vec<Value> = self
-            .calls
-            .iter()
-            .filter(|held| held.delegated)
-            .map(|held| {
-                json!({
-                    "id": held.provider_id.as_deref().unwrap_or(held.id.as_str()),
-                    "type": "function",
-                    "function": {"name": held.tool, "arguments": held.arguments}
-                })
+        match ending {
+            Ending::Answered => {}
+            Ending::StepLimit => self.send(json!({"ending": ending, "message": OUT_OF_STEPS}), out),
+            Ending::ClientTools => {
+                self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
+            }
+        }
+    }
+
+    fn client_calls(&self) -> Vec<Value> {
+        let call = |held: &Call| {
+            json!({
+                "id": held.provider_id.as_deref().unwrap_or(held.id.as_str()),
+                "type": "function",
+                "function": {"name": held.tool, "arguments": held.arguments}
             })
-            .collect();
-        self.send(json!({"tool_calls": calls}), out);
+        };
+        self.calls.iter().filter(|held| held.delegated).map(call).collect()
     }
 
     fn error(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
@@ -180,24 +125,22 @@ impl ChatRender {
 
     fn live(&mut self, live: &Live) {
         match live {
-            Live::PartStarted { part, kind, text, .. } => match kind {
-                PartKind::Text => self.text.set(part, text),
-                PartKind::Reasoning => self.thinking.set(part, text),
-                PartKind::Input | PartKind::Progress => return,
-            },
+            Live::PartStarted { part, kind: PartKind::Text, text, .. } => self.text.set(part, text),
+            Live::PartStarted { part, kind: PartKind::Reasoning, text, .. } => self.thinking.set(part, text),
             Live::PartDelta { part, text } => {
-                if !self.text.push(part, text) && !self.thinking.push(part, text) {
-                    return;
-                }
+                // It goes to whichever has the part, if any.
+                _ = self.text.push(part, text) || self.thinking.push(part, text);
             }
-            Live::StepStarted { .. } | Live::ServerDraining => return,
+            Live::PartStarted { .. } | Live::StepStarted { .. } | Live::ServerDraining => {}
         }
-        self.grown = true;
     }
 }
 
 fn shown(output: &ToolOutput) -> Value {
-    json!({"output": output.text, "title": output.title})
+    match &output.title {
+        Some(title) => json!({"output": output.text, "title": title}),
+        None => json!({"output": output.text}),
+    }
 }
 
 impl Render for ChatRender {
@@ -213,8 +156,9 @@ impl Render for ChatRender {
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {
-        if std::mem::take(&mut self.grown) {
-            self.send(json!({"content": self.text.all, "thinking": self.thinking.all}), out);
+        let changes = [self.text.take_change(), self.thinking.take_change()];
+        if changes.iter().any(Option::is_some) {
+            self.send(json!({"content": self.text.text(), "thinking": self.thinking.text()}), out);
         }
     }
 

@@ -4,7 +4,7 @@ use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, reply};
+use crate::house::{House, Plan, reply};
 
 /// Every operation of the OpenAPI document, with the right it asks for.
 async fn operations(house: &House) -> Vec<(Method, String, Option<String>)> {
@@ -29,31 +29,31 @@ async fn every_route_asks_every_credential_the_same_question() {
     let house = House::new([]).await;
     let operations = operations(&house).await;
     assert!(operations.len() >= 24, "{}", operations.len());
-    let chat = house.token("mei", TokenRights::Chat).await;
-    let (id, _) = chat.split_once('.').unwrap();
-    let wrong = [
-        String::new(),
-        "Bearer ".into(),
-        "Bearer nonsense".into(),
-        format!("Bearer {id}.{}", "0".repeat(64)),
-        format!("Basic {chat}"),
-        format!("Bearer {}", &chat[..chat.len() - 1]),
-    ];
     for (method, path, right) in &operations {
-        let ask = |authorization: &str| {
-            let request = house.request(method.clone(), path).json(&json!({}));
-            if authorization.is_empty() { request } else { request.header("authorization", authorization) }
-        };
+        // Guessing is refused after a while, so each route is tried in a house of its own.
+        let house = House::new([]).await;
+        let chat = house.token("mei", TokenRights::Chat).await;
+        let (id, _) = chat.split_once('.').unwrap();
+        let wrong = [
+            String::new(),
+            "Bearer ".into(),
+            "Bearer nonsense".into(),
+            format!("Bearer {id}.{}", "0".repeat(64)),
+            format!("Basic {chat}"),
+            format!("Bearer {}", &chat[..chat.len() - 1]),
+        ];
         for credential in &wrong {
-            let status = ask(credential).send().await.unwrap().status();
-            let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS);
+            let mut request = house.request(method.clone(), path).json(&json!({}));
+            if !credential.is_empty() {
+                request = request.header("authorization", credential);
+            }
+            let status = request.send().await.unwrap().status();
+            assert_ne!(status, StatusCode::TOO_MANY_REQUESTS, "{method} {path}");
             // Signing in with an empty body is a bad request; everything public is simply answered.
+            let refused = status == StatusCode::UNAUTHORIZED;
             assert_eq!(refused, right.is_some(), "{method} {path} with `{credential}`: {status}");
         }
     }
-    // Guessing stops being answered after a while, so the right tokens are tried in a house of their own.
-    drop(house);
-    let house = House::new([]).await;
     let chat_of = house.token("mei", TokenRights::Chat).await;
     let admin_of = house.token("root", TokenRights::Admin).await;
     for (method, path, right) in &operations {
@@ -167,4 +167,104 @@ async fn a_revoked_token_is_refused() {
     };
     assert_eq!(ask(&kept).await, StatusCode::OK);
     assert_eq!(ask(&revoked).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn revoking_the_last_token_lets_nobody_in() {
+    let house = House::new([]).await;
+    let token = house.token("mei", TokenRights::Chat).await;
+    let id = token.split_once('.').unwrap().0.to_owned();
+    helve_store::Store::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
+    house.app.refresh_access().await.unwrap();
+    assert_eq!(house.get("/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
+    let session = house.get_json("/api/session").await;
+    assert_eq!(session, json!({"needed": true, "signed_in": false}));
+}
+
+/// Shows a wrong token so often that an eleventh would be one too many.
+async fn guess(house: &House, path: &str) {
+    for _ in 0..10 {
+        let request = house.request(Method::GET, path).bearer_auth("guess");
+        assert_ne!(request.send().await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+}
+
+#[tokio::test]
+async fn guessing_is_refused_after_a_while_wherever_it_is_tried() {
+    for path in ["/api/models", "/api/session"] {
+        let house = House::new([]).await;
+        house.token("mei", TokenRights::Chat).await;
+        guess(&house, path).await;
+        for path in ["/api/models", "/api/session"] {
+            let refused = house.request(Method::GET, path).bearer_auth("guess").send().await.unwrap();
+            assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
+            assert_eq!(refused.headers()["retry-after"], "60");
+            assert_eq!(refused.json::<Value>().await.unwrap()["code"], "too_many_guesses");
+        }
+        let refused = house.post("/api/session", json!({"token": "guess"})).await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(refused.headers()["retry-after"], "60");
+    }
+}
+
+#[tokio::test]
+async fn somebody_elses_guessing_does_not_keep_the_right_credential_out() {
+    let house = House::new([]).await;
+    let token = house.token("mei", TokenRights::Chat).await;
+    guess(&house, "/api/models").await;
+    let by_token = house.request(Method::GET, "/api/models").bearer_auth(&token).send().await.unwrap();
+    assert_eq!(by_token.status(), StatusCode::OK);
+    let cookie = sign_in(&house, &token).await;
+    assert_eq!(by_cookie(&house, &cookie).await, StatusCode::OK);
+}
+
+async fn sign_in(house: &House, token: &str) -> String {
+    let signed_in = house.post("/api/session", json!({"token": token})).await;
+    assert_eq!(signed_in.status(), StatusCode::NO_CONTENT);
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+async fn by_cookie(house: &House, cookie: &str) -> StatusCode {
+    let request = house.request(Method::GET, "/api/models").header("cookie", cookie);
+    request.header("x-helve-page", "1").send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn another_token_in_the_configuration_ends_the_sessions_of_the_old_one() {
+    let with = |token| House::planned(Plan { token: Some(token), ..Plan::default() }, []);
+    let old = with("correct horse").await;
+    let cookie = sign_in(&old, "correct horse").await;
+    assert!(!cookie.contains("horse"), "{cookie}");
+    assert_eq!(by_cookie(&old, &cookie).await, StatusCode::OK);
+    assert_eq!(by_cookie(&with("correct horse").await, &cookie).await, StatusCode::OK);
+    assert_eq!(by_cookie(&with("battery staple").await, &cookie).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn who_has_no_token_learns_only_whether_the_server_is_ready() {
+    let house = House::new([]).await;
+    house.token("mei", TokenRights::Chat).await;
+    assert_eq!(house.get_json("/readyz").await, json!({"ready": true}));
+    let document = house.get_json("/openapi.json").await;
+    for path in ["/openapi.json", "/readyz", "/healthz"] {
+        assert!(document["paths"][path]["get"].is_object(), "{path}");
+        assert!(document["paths"][path]["get"].get("security").is_none(), "{path}");
+    }
+}
+
+/// Time stands still but for timers; the model says a word every second.
+#[tokio::test(start_paused = true)]
+async fn a_busy_stream_ends_soon_after_its_token_is_revoked() {
+    let story = helve_model::Reply::new().text(&"word ".repeat(1_000)).done();
+    let pace = std::time::Duration::from_secs(1);
+    let house = House::planned(Plan { pace, ..Plan::default() }, [story]).await;
+    let token = house.token("mei", TokenRights::Chat).await;
+    let request = house.request(Method::POST, "/api/agent").bearer_auth(&token);
+    let stream = request.json(&json!({"message": "a story"})).send().await.unwrap();
+    let id = token.split_once('.').unwrap().0.to_owned();
+    helve_store::Store::revoke_token(&*house.store, id, house.world.now()).await.unwrap();
+    house.app.refresh_access().await.unwrap();
+    let words = stream.text().await.unwrap_or_default().matches("word").count();
+    assert!(words <= 30, "{words} words were heard");
 }

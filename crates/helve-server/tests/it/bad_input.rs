@@ -53,6 +53,35 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
             "bad_tool",
             "object",
         ),
+        (
+            "/api/chat",
+            json!({"message": "hi", "tools": [{"name": "look"}]}),
+            400,
+            "bad_tool",
+            "`look` is a tool of this server",
+        ),
+        (
+            "/api/runs",
+            json!({"message": "hi", "tools": [{"name": "f"}, {"name": "f"}]}),
+            400,
+            "bad_tool",
+            "`f`",
+        ),
+        ("/api/chat", json!({"messages": [{"role": "tool", "content": "x"}]}), 400, "no_question", "`user`"),
+        (
+            "/api/chat",
+            json!({"messages": [{"role": "system", "content": "x"}]}),
+            400,
+            "no_question",
+            "`user`",
+        ),
+        (
+            "/api/chat",
+            json!({"messages": [{"role": "system", "content": "x"}, {"role": "assistant", "content": "y"}]}),
+            400,
+            "no_question",
+            "`user`",
+        ),
         ("/api/agent", json!({"stream": true}), 400, "bad_body", "message"),
         ("/api/runs", json!([1, 2]), 400, "bad_body", "does not fit"),
         ("/api/tool-system/reset", json!({"tool": "nothing"}), 404, "not_found", "tool"),
@@ -104,8 +133,6 @@ async fn a_wrong_address_or_method_is_told_so() {
     let nowhere = house.get("/api/nothing").await;
     assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
     assert_eq!(nowhere.json::<Value>().await.unwrap()["code"], "no_such_route");
-    let method = house.request(Method::DELETE, "/api/chat").send().await.unwrap();
-    assert_eq!(method.status(), StatusCode::METHOD_NOT_ALLOWED);
     let query = house.get("/api/conversations?limit=many").await;
     assert_eq!(query.json::<Value>().await.unwrap()["code"], "bad_query");
     let key = house
@@ -116,6 +143,52 @@ async fn a_wrong_address_or_method_is_told_so() {
         .await
         .unwrap();
     assert_eq!(key.json::<Value>().await.unwrap()["code"], "bad_idempotency_key");
+}
+
+#[tokio::test]
+async fn the_page_stands_only_at_its_own_addresses() {
+    let house = House::new([]).await;
+    for (method, path) in [
+        (Method::GET, "/metrics"),
+        (Method::POST, "/mcp"),
+        (Method::GET, "/api"),
+        (Method::GET, "/v1"),
+        (Method::GET, "/c"),
+        (Method::GET, "/c/one/two"),
+        (Method::GET, "//"),
+        (Method::GET, "/index.html"),
+    ] {
+        let answer = house.request(method.clone(), path).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{method} {path}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], "no_such_route");
+    }
+    // The page itself may not be in a binary that is only tested; all of its addresses show the same.
+    let page = house.get("/").await;
+    let (status, page) = (page.status(), page.text().await.unwrap());
+    let conversation = house.get("/c/0190163d-8694-739b-aea5-966c26f8ad91").await;
+    assert_eq!((conversation.status(), conversation.text().await.unwrap()), (status, page));
+    assert_eq!(house.request(Method::HEAD, "/").send().await.unwrap().status(), status);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_which_ones_are_right() {
+    let house = House::new([]).await;
+    for (method, path, allowed) in [
+        (Method::DELETE, "/api/chat", "POST"),
+        (Method::PUT, "/api/runs", "GET,HEAD,POST"),
+        (Method::POST, "/healthz", "GET,HEAD"),
+        (Method::POST, "/", "GET,HEAD"),
+        (Method::POST, "/c/1", "GET,HEAD"),
+    ] {
+        let answer = house.request(method.clone(), path).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        let mut allow: Vec<_> = answer.headers()["allow"].to_str().unwrap().split(',').collect();
+        allow.sort_unstable();
+        assert_eq!(allow.join(","), allowed, "{method} {path}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], "wrong_method");
+    }
 }
 
 /// Time stands still but for timers, so ten seconds pass as soon as nothing else happens.
@@ -149,4 +222,21 @@ async fn a_body_that_never_arrives_is_not_waited_for() {
     let mut answer = vec![0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 408");
+}
+
+/// Half a minute passes as soon as nothing more fits into the socket.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_its_answers_is_let_go() {
+    const ASKED: usize = 2_000;
+    let house = House::new([]).await;
+    let address = house.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let ask = format!("GET /openapi.json HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    // The server stops reading when it cannot write, so this may end with an error too.
+    _ = stream.write_all(ask.repeat(ASKED).as_bytes()).await;
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    let mut rest = vec![];
+    _ = stream.read_to_end(&mut rest).await;
+    let answered = String::from_utf8_lossy(&rest).matches("200 OK").count();
+    assert!(answered < ASKED, "{answered} answers were kept for somebody who did not read");
 }

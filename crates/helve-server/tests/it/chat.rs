@@ -1,27 +1,55 @@
 //! The two forms of `/api/chat`, and `/api/agent`.
 
+use std::time::Duration;
+
 use expect_test::expect;
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use crate::house::{House, reply};
+use crate::house::{House, Plan, reply};
+
+/// The events of a stream; the last one must say that there are no more.
+fn events(stream: &str) -> Vec<Value> {
+    let data: Vec<_> = stream.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    let (last, events) = data.split_last().unwrap();
+    assert_eq!(*last, "[DONE]", "{stream}");
+    events.iter().map(|data| serde_json::from_str(data).unwrap()).collect()
+}
+
+/// The answer at the end of a stream of `/api/chat`.
+fn so_far(stream: &str) -> Value {
+    let events = events(stream);
+    let last = events.iter().rfind(|event| event.get("content").is_some()).unwrap();
+    json!([last["content"], last["thinking"]])
+}
+
+/// The answer that the pieces of `/api/agent` add up to.
+fn pieces(stream: &str) -> String {
+    let mut all = String::new();
+    for event in events(stream) {
+        if event["restart"] == true {
+            all.clear();
+        }
+        all.push_str(event["content"].as_str().unwrap_or_default());
+    }
+    all
+}
+
+/// A house whose model takes its time, so that every reader sees parts grow.
+async fn slow(replies: impl IntoIterator<Item = helve_model::Reply>) -> House {
+    House::planned(Plan { pace: Duration::from_millis(2), ..Plan::default() }, replies).await
+}
 
 #[tokio::test]
 async fn a_chat_turn_streams_text_so_far_and_tools_at_work() {
     let house = House::new([reply(r#"think hm | call look {"q": "x"}"#), reply("say It is there.")]).await;
     let stream = house.post_text("/api/chat", json!({"message": "find x", "userId": "mei"})).await;
     // Pieces that come together are sent together, so only what must be there is compared.
-    let events: Vec<Value> = stream
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "))
-        .filter(|data| *data != "[DONE]")
-        .map(|data| serde_json::from_str(data).unwrap())
-        .collect();
+    let events = events(&stream);
     assert!(events.iter().all(|event| event["conversationId"] == "ID" && event["runId"] == "ID"));
     let states: Vec<_> = events.iter().filter_map(|event| event["tool"]["state"].as_str()).collect();
     assert_eq!(states, ["searching", "done"]);
-    let last = events.iter().rfind(|event| event.get("content").is_some()).unwrap();
-    assert_eq!((&last["content"], &last["thinking"]), (&json!("It is there."), &json!("hm")));
-    assert!(stream.ends_with("data: [DONE]\n\n"), "{stream}");
+    assert_eq!(so_far(&stream), json!(["It is there.", "hm"]));
 
     let listed = house.get_json("/api/conversations?user=mei").await;
     assert_eq!(listed["conversations"][0]["messages"], 2);
@@ -103,14 +131,7 @@ async fn an_agent_streams_pieces() {
         .await
         .unwrap();
     let text = response.text().await.unwrap();
-    let pieces: String = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: {")?.strip_suffix('}'))
-        .map(|data| serde_json::from_str::<Value>(&format!("{{{data}}}")).unwrap())
-        .map(|event| event["content"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(pieces, "One two three.");
-    assert!(text.ends_with("data: [DONE]\n\n"));
+    assert_eq!(pieces(&text), "One two three.");
 }
 
 #[tokio::test]
@@ -149,4 +170,150 @@ async fn a_repeated_request_with_the_same_key_is_one_run() {
     let second: Value = second.json().await.unwrap();
     assert_eq!((&first["run"], &first["content"]), (&second["run"], &second["content"]));
     assert_eq!(post("pay more").await.unwrap().status(), 422);
+}
+
+#[tokio::test]
+async fn an_answer_in_several_parts_is_told_once() {
+    let blank =
+        || helve_model::Reply::new().text("Then this.").call("look", r#"{"q": "x"}"#).text("\n").done();
+    let replies = || {
+        [
+            reply(r#"say First that. | call look {"q": "x"} | say Second that."#),
+            blank(),
+            reply("say One thing. | think hm | say Another thing."),
+        ]
+    };
+    let answer = "First that.\n\nSecond that.\n\nThen this.\n\nOne thing.\n\nAnother thing.";
+    let body = json!({"message": "tell"});
+
+    let house = slow(replies()).await;
+    assert_eq!(so_far(&house.post_text("/api/chat", body.clone()).await), json!([answer, "hm"]));
+    let house = slow(replies()).await;
+    assert_eq!(pieces(&house.post_text("/api/agent", body.clone()).await), answer);
+    // Whoever reads only the log gets the same.
+    let house = House::new(replies()).await;
+    let body = json!({"message": "tell", "stream": false});
+    assert_eq!(house.post("/api/agent", body).await.json::<Value>().await.unwrap()["content"], answer);
+}
+
+#[tokio::test]
+async fn a_restarted_step_takes_back_all_that_was_shown_of_it() {
+    let replies = || {
+        let error = helve_model::ModelError::new(helve_model::ModelErrorKind::Broken, "cut off");
+        let broken =
+            helve_model::Reply::new().text("Wrong.").reasoning("hm").text("Very wrong.").fails(error);
+        [reply(r#"say Looking. | call look {"q": "x"}"#), broken, reply("say Right.")]
+    };
+    let house = slow(replies()).await;
+    let stream = house.post_text("/api/chat", json!({"message": "tell"})).await;
+    assert_eq!(so_far(&stream), json!(["Looking.\n\nRight.", ""]));
+    let house = slow(replies()).await;
+    let stream = house.post_text("/api/agent", json!({"message": "tell"})).await;
+    assert!(stream.contains("Very ") && stream.contains("restart"), "{stream}");
+    assert_eq!(pieces(&stream), "Looking.\n\nRight.");
+}
+
+#[tokio::test]
+async fn running_out_of_steps_is_told() {
+    let house =
+        |replies: [helve_model::Reply; 2]| House::planned(Plan { max_steps: 1, ..Plan::default() }, replies);
+    let replies = || [reply(r#"call look {"q": "x"}"#), reply("say I know no more.")];
+    for path in ["/api/chat", "/api/agent"] {
+        let stream = house(replies()).await.post_text(path, json!({"message": "find x"})).await;
+        let last = events(&stream).pop().unwrap();
+        assert_eq!(last["ending"], "step_limit", "{stream}");
+        assert!(last["message"].as_str().unwrap().contains("steps"), "{stream}");
+    }
+    let body = json!({"message": "find x", "stream": false});
+    let whole: Value = house(replies()).await.post("/api/agent", body.clone()).await.json().await.unwrap();
+    assert_eq!((&whole["state"], &whole["ending"]), (&json!("completed"), &json!("step_limit")));
+    let plain = House::new([reply("say Hi.")]).await;
+    let whole: Value = plain.post("/api/agent", body).await.json().await.unwrap();
+    assert_eq!(whole["ending"], "answered");
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_for_a_person_says_so_and_names_its_run() {
+    let replies = || [reply(r#"say Sending. | call send {"q": "x"}"#), reply("say Sent.")];
+    for path in ["/api/chat", "/api/agent"] {
+        let house = House::new(replies()).await;
+        let response = house.post(path, json!({"message": "send x"})).await;
+        let run = response.headers()["x-helve-run"].to_str().unwrap().to_owned();
+        let conversation = response.headers()["x-helve-conversation"].to_str().unwrap().to_owned();
+        assert_eq!(house.get_json(&format!("/api/runs/{run}")).await["conversation"], conversation);
+        let mut stream = response.bytes_stream();
+        let mut seen = String::new();
+        while !seen.contains("waiting") {
+            seen.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+        }
+        let line = seen.lines().rfind(|line| line.contains("waiting")).unwrap();
+        let event: Value = serde_json::from_str(line.strip_prefix("data: ").unwrap()).unwrap();
+        let tool = &event["tool"];
+        assert_eq!(
+            (&tool["name"], &tool["state"], &tool["for"], &tool["input"]),
+            (&json!("send"), &json!("waiting"), &json!("approval"), &json!({"q": "x"}))
+        );
+        // The stream stays open and goes on when the question is answered.
+        let answer = format!("/api/approvals/{}", tool["approvalId"].as_str().unwrap());
+        assert_eq!(house.post(&answer, json!({"decision": "approve"})).await.status(), 200);
+        while let Some(bytes) = stream.next().await {
+            seen.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+        }
+        assert!(seen.contains("Sent.") && seen.ends_with("data: [DONE]\n\n"), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_one_piece_names_what_it_waits_for_and_a_repetition_tells_what_came_of_it() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#), reply("say Sent.")]).await;
+    let post = || async {
+        let request = house.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
+        let response = request.json(&json!({"message": "send x", "stream": false})).send().await.unwrap();
+        let run = response.headers()["x-helve-run"].to_str().unwrap().to_owned();
+        let whole = response.json::<Value>().await.unwrap();
+        assert_eq!(whole["run"], run);
+        whole
+    };
+    let first = post().await;
+    assert_eq!(first["state"], "waiting_approval");
+    let question = &first["approvals"][0];
+    assert_eq!((&question["tool"], &question["arguments"]), (&json!("send"), &json!("{\"q\":\"x\"}")));
+    assert_eq!(post().await, first);
+    let answer = format!("/api/approvals/{}", question["approval"].as_str().unwrap());
+    house.post(&answer, json!({"decision": "approve"})).await;
+    house.settled(first["run"].as_str().unwrap()).await;
+    let again = post().await;
+    assert_eq!((&again["state"], &again["content"]), (&json!("completed"), &json!("Sent.")));
+    assert!(again.get("approvals").is_none(), "{again}");
+}
+
+#[tokio::test]
+async fn the_same_key_for_another_agent_is_another_request() {
+    let house = House::new([reply("say Once.")]).await;
+    let post = |agent: &'static str| {
+        let request = house.request(reqwest::Method::POST, "/api/agent").header("idempotency-key", "k1");
+        request.header("x-agent-id", agent).json(&json!({"message": "pay", "stream": false})).send()
+    };
+    assert_eq!(post("default").await.unwrap().status(), 200);
+    assert_eq!(post("default").await.unwrap().headers()["idempotency-replayed"], "true");
+    assert_eq!(post("clerk").await.unwrap().status(), 422);
+}
+
+#[tokio::test]
+async fn a_stateless_request_without_tools_may_use_the_browser() {
+    let house = House::new([reply(r#"call browser_js_eval {"code": "6*7"}"#)]).await;
+    let question = json!({"role": "user", "content": "compute"});
+    let body = json!({"messages": [question], "config": {"mode": "native", "model": "scripted"}});
+    let stream = house.post_text("/api/chat", body).await;
+    let last = events(&stream).pop().unwrap();
+    assert_eq!(last["tool_calls"][0]["function"]["name"], "browser_js_eval", "{stream}");
+    assert_eq!(last["ending"], "client_tools");
+    // Whoever declares tools, or none, has said it all; and where the server keeps the conversation nobody
+    // would bring the result.
+    let without = json!({"messages": [question], "tools": []});
+    house.post_text("/api/chat", without).await;
+    house.post_text("/api/chat", json!({"message": "compute"})).await;
+    let asked = house.model.asked();
+    assert!(asked[0].contains("browser_js_eval"), "{}", asked[0]);
+    assert!(!asked[1].contains("browser_js_eval") && !asked[2].contains("browser_js_eval"));
 }

@@ -1,13 +1,18 @@
 //! A whole server on a free port: scripted model, simple tools, store in memory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::StreamExt;
 use helve_agent::{AgentSettings, Models, Runtime, RuntimeSettings};
-use helve_model::{Model, Reply, ScriptedModel};
+use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
-use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolFuture};
-use helve_types::{Effect, OnUnknown, ToolOutput, ToolSpec, UserId, World};
+use helve_tool::{
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Registry, Request,
+    Tool, ToolFuture,
+};
+use helve_types::{Effect, ModelParams, OnUnknown, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -42,6 +47,59 @@ fn spec(name: &str, effect: Effect) -> ToolSpec {
     }
 }
 
+/// One of each, so that all of them have something to tell.
+fn guards() -> Guards {
+    Guards {
+        limits: Limits { tool: Some(LimitSettings::default()), user: None },
+        breaker: Some(BreakerSettings::default()),
+        cache: Some(CachePolicy { ttl: Duration::from_secs(60), scope: CacheScope::User }),
+        ..Guards::default()
+    }
+}
+
+/// Says one word at a time, so that readers see the answer grow.
+struct Paced {
+    script: Arc<ScriptedModel>,
+    pace: Duration,
+}
+
+impl Model for Paced {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn tool_mode(&self) -> ToolMode {
+        self.script.tool_mode()
+    }
+
+    fn params(&self) -> &ModelParams {
+        self.script.params()
+    }
+
+    fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
+        let pace = self.pace;
+        Box::pin(self.script.ask(request).then(move |event| async move {
+            tokio::time::sleep(pace).await;
+            event
+        }))
+    }
+}
+
+/// What is unusual about a house.
+pub(crate) struct Plan {
+    /// The token of the configuration.
+    pub(crate) token: Option<&'static str>,
+    pub(crate) max_steps: u32,
+    /// How long the model takes for each word.
+    pub(crate) pace: Duration,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { token: None, max_steps: 10, pace: Duration::ZERO }
+    }
+}
+
 pub(crate) struct House {
     pub(crate) url: String,
     pub(crate) client: Client,
@@ -60,20 +118,33 @@ impl Drop for House {
 
 impl House {
     pub(crate) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::planned(Plan::default(), replies).await
+    }
+
+    pub(crate) async fn planned(plan: Plan, replies: impl IntoIterator<Item = Reply>) -> Self {
         let world = World::still();
         let store = Arc::new(MemoryStore::new());
         let model = Arc::new(ScriptedModel::new(replies));
         let registry = Arc::new(Registry::new());
         for spec in [spec("look", Effect::Read), spec("send", Effect::NonIdempotent)] {
-            registry.register(Arc::new(Echo(spec)), Guards::default(), &world).unwrap();
+            registry.register(Arc::new(Echo(spec)), guards(), &world).unwrap();
         }
         let mut models = Models::new();
-        models.add(model.clone() as Arc<dyn Model>);
+        models.add(if plan.pace.is_zero() {
+            model.clone() as Arc<dyn Model>
+        } else {
+            Arc::new(Paced { script: model.clone(), pace: plan.pace })
+        });
+        let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
-        let settings =
-            RuntimeSettings { agents: vec![AgentSettings::default(), clerk], ..RuntimeSettings::default() };
+        let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };
         let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
-        let access = AccessSettings { token: None, hosts: vec![], loopback: true, session_key: [7; 32] };
+        let access = AccessSettings {
+            token: plan.token.map(Into::into),
+            hosts: vec![],
+            loopback: true,
+            session_key: [7; 32],
+        };
         let app = App::new(runtime, access, Box::new(|_| None));
         app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -92,3 +92,39 @@ async fn stopping_twice_is_as_good_as_once() {
         assert_eq!(house.settled(&run).await, "cancelled");
     }
 }
+
+#[tokio::test]
+async fn questions_are_listed_page_by_page() {
+    let calls = r#"call send {"q": "a"} | call send {"q": "b"} | call send {"q": "c"}"#;
+    let house = House::new([reply(calls)]).await;
+    let (run, _) = house.start("send them").await;
+    assert_eq!(house.settled(&run).await, "waiting_approval");
+    for state in ["pending", "all"] {
+        let path = |rest: &str| format!("/api/approvals?state={state}{rest}");
+        let all = house.get_json(&path("")).await["approvals"].as_array().unwrap().clone();
+        assert_eq!(all.len(), 3, "{state}");
+        let first = house.get_json(&path("&limit=2")).await;
+        assert_eq!(first["approvals"], json!(all[..2]), "{state}");
+        let rest = house.get_json(&path("&limit=2&offset=2&user=local")).await;
+        assert_eq!(rest["approvals"], json!(all[2..]), "{state}");
+    }
+}
+
+#[tokio::test]
+async fn broken_edited_arguments_leave_the_question_open() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#), reply("say Sent.")]).await;
+    let (run, _) = house.start("send x").await;
+    house.settled(&run).await;
+    let listed = house.get_json("/api/approvals").await;
+    let path = format!("/api/approvals/{}", listed["approvals"][0]["approval"].as_str().unwrap());
+    for arguments in ["{bad", "[1]", "", "\"x\""] {
+        let refused = house.post(&path, json!({"decision": "approve", "arguments": arguments})).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{arguments}");
+        assert_eq!(refused.json::<Value>().await.unwrap()["code"], "bad_arguments");
+        assert_eq!(house.get_json(&path).await["state"], "pending");
+    }
+    let edited = json!({"decision": "approve", "arguments": "{\"q\": \"y\"}"});
+    assert_eq!(house.post(&path, edited).await.status(), StatusCode::OK);
+    assert_eq!(house.settled(&run).await, "completed");
+    assert!(house.model.asked()[1].contains("send y"), "{}", house.model.asked()[1]);
+}

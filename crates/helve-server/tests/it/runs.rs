@@ -164,3 +164,62 @@ async fn the_tool_system_tells_what_the_tools_did_and_can_be_reset() {
     assert_eq!(reset.status(), StatusCode::NO_CONTENT);
     assert_eq!(house.get_json("/api/tool-system/metrics/look").await["calls"], 0);
 }
+
+/// Whether the value has every member that its schema names.
+fn check_members(document: &Value, schema: &Value, value: &Value, place: &str) {
+    if let Some(either) = schema["anyOf"].as_array() {
+        let Some(schema) = either.iter().find(|schema| value.is_null() == (schema["type"] == "null")) else {
+            panic!("{place} is nothing that it may be: {value}");
+        };
+        return check_members(document, schema, value, place);
+    }
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.strip_prefix("#").unwrap();
+        return check_members(document, document.pointer(name).unwrap(), value, place);
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let member = value.get(name).unwrap_or_else(|| panic!("{place} has no `{name}`: {value}"));
+        check_members(document, schema, member, &format!("{place}.{name}"));
+    }
+    if let Some(schema) = schema.get("additionalProperties").filter(|schema| schema.is_object()) {
+        for (name, member) in value.as_object().unwrap() {
+            check_members(document, schema, member, &format!("{place}.{name}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_tool_system_answers_as_the_document_says() {
+    let house = House::new([]).await;
+    let document = house.get_json("/openapi.json").await;
+    for (path, asked) in [
+        ("/api/tool-system/status", "/api/tool-system/status"),
+        ("/api/tool-system/metrics/{tool}", "/api/tool-system/metrics/look"),
+    ] {
+        let answer = &document["paths"][path]["get"]["responses"]["200"];
+        let schema = &answer["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{path}: {answer}");
+        check_members(&document, schema, &house.get_json(asked).await, asked);
+    }
+}
+
+#[tokio::test]
+async fn the_document_names_headers_and_every_kind_of_answer() {
+    let house = House::new([]).await;
+    let document = house.get_json("/openapi.json").await;
+    let headers = |operation: &Value| -> Vec<String> {
+        let parameters = operation["parameters"].as_array().unwrap().iter();
+        let headers = parameters.filter(|parameter| parameter["in"] == "header");
+        headers.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let agent = &document["paths"]["/api/agent"]["post"];
+    assert_eq!(headers(agent), ["X-Agent-ID", "Idempotency-Key"]);
+    let content = agent["responses"]["200"]["content"].as_object().unwrap();
+    assert!(content.contains_key("application/json") && content.contains_key("text/event-stream"));
+    for path in ["/api/chat", "/api/runs"] {
+        assert_eq!(headers(&document["paths"][path]["post"]), ["Idempotency-Key"], "{path}");
+    }
+    let events = &document["paths"]["/api/runs/{run}/events"]["get"];
+    assert_eq!(headers(events), ["Last-Event-ID"]);
+    assert!(events["responses"]["204"].is_object());
+}

@@ -1,30 +1,11 @@
+import browserJsEval from '@/api/browser-js-eval.json';
 import type { ClientResult, ToolDeclaration } from '@/api/runs';
 import type { SandboxResult } from '@/lib/browser-sandbox';
 
-export const BROWSER_JS_EVAL = 'browser_js_eval';
+export const BROWSER_JS_EVAL = browserJsEval.function.name;
 
 /** The tools that this page runs itself, as every model is told about them. */
-export const CLIENT_TOOLS: ToolDeclaration[] = [
-  {
-    type: 'function',
-    function: {
-      name: BROWSER_JS_EVAL,
-      description: [
-        'Runs JavaScript in the user’s browser and returns the value as JSON. The user sees the code and decides',
-        'whether it runs. The value of an expression, or of the last statement, is returned; a promise is awaited.',
-        'With `await` or `return` at the top level the code is the body of an async function, so `return` the value.',
-        'It runs in a worker without DOM, network, storage or imports, for five seconds at most. If it writes to the',
-        'console the result is {"value", "console"}. Use it for computing and for trying code out.',
-      ].join(' '),
-      parameters: {
-        type: 'object',
-        properties: { code: { type: 'string', description: 'JavaScript source' } },
-        required: ['code'],
-        additionalProperties: false,
-      },
-    },
-  },
-];
+export const CLIENT_TOOLS: ToolDeclaration[] = [{ type: 'function', function: browserJsEval.function }];
 
 /** The code in a call's arguments, or null if there is none. */
 export function codeOf(input: string): string | null {
