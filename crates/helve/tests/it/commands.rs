@@ -125,6 +125,11 @@ fn doctor_says_what_to_do_about_each_problem() {
     let wrong = run(&["doctor", "--config", file.to_str().unwrap()], "");
     assert!(!wrong.status.success());
     assert!(out(&wrong).contains("line 2 at `lisen`"), "{}", out(&wrong));
+    assert_eq!(err(&wrong).lines().count(), 1, "{}", err(&wrong));
+    assert!(err(&wrong).starts_with("helve: one thing to put right: configuration: "), "{}", err(&wrong));
+    std::fs::write(&file, "[[agents]]\nname = \"a\"\ntools = [\"nope\"]\n").unwrap();
+    let unknown = run(&["doctor", "--config", file.to_str().unwrap(), "--data", data.to_str().unwrap()], "");
+    assert!(err(&unknown).contains("line 3 at `tools`: there is no tool `nope`"), "{}", err(&unknown));
 }
 
 #[test]

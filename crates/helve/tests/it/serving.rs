@@ -94,6 +94,41 @@ fn an_address_that_others_can_reach_needs_a_token() {
 }
 
 #[test]
+fn a_token_that_can_be_guessed_is_refused_where_others_can_reach_the_server() {
+    let data = scratch();
+    let served = helve()
+        .args(["serve", "--listen", "0.0.0.0:0", "--data", data.to_str().unwrap()])
+        .env("HELVE_TOKEN", "open-sesame")
+        .output()
+        .unwrap();
+    assert_eq!(served.status.code(), Some(1));
+    let told = err(&served);
+    assert!(
+        told.starts_with("helve: the environment variable HELVE_TOKEN: the token has fewer than 16"),
+        "{told}"
+    );
+}
+
+#[test]
+fn logs_in_a_file_have_no_colours_and_tell_of_variables_that_set_nothing() {
+    let data = scratch();
+    let log = data.join("log");
+    let mut child = helve()
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
+        .env("HELVE_LISTNE", "127.0.0.1:1")
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let told = std::fs::read_to_string(&log).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(told.contains("HELVE_LISTNE") && !told.contains('\u{1b}'), "{told}");
+}
+
+#[test]
 fn a_token_from_the_environment_is_wanted_by_every_request() {
     let served = Served::start(&scratch(), &[("HELVE_TOKEN", "open-sesame")]);
     assert!(served.ask("GET", "/api/models", "", "").starts_with("HTTP/1.1 401"));
