@@ -77,6 +77,26 @@ fn the_demo_model_answers_without_a_key_and_the_conversation_outlives_the_proces
 }
 
 #[test]
+fn the_demo_model_shows_prompt_mode_with_every_profile() {
+    let served = Served::start(&scratch(), &[]);
+    for mode in ["prompt", "prompt:xml_tag", "prompt:hermes"] {
+        for (message, expected) in [
+            ("3480 的 12.5% 是多少？", "12.5% of 3480 = **435**"),
+            ("what is 2^64 and what time is it in Tokyo?", "2^64 = **18446744073709551616**"),
+        ] {
+            let body =
+                format!(r#"{{"message": "{message}", "modelType": "demo", "config": {{"mode": "{mode}"}}}}"#);
+            let answer = served.ask("POST", "/api/chat", "", &body);
+            assert!(answer.contains(expected), "{mode}: {answer}");
+            assert!(answer.contains("\"calculator\""), "{mode}: {answer}");
+            for markup in ["tool_calls", "tool_code", "tool_call>"] {
+                assert!(!answer.contains(markup), "{mode}: {answer}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_second_server_on_the_same_data_is_told_who_holds_it() {
     let data = scratch();
     let first = Served::start(&data, &[]);
