@@ -18,7 +18,7 @@ use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub struct File {
     pub(super) default_model: Option<String>,
     pub(super) server: ServerTable,
@@ -30,7 +30,7 @@ pub struct File {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct ServerTable {
     pub(super) listen: Option<String>,
     pub(super) data: Option<PathBuf>,
@@ -43,14 +43,14 @@ pub(super) struct ServerTable {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct PromptTable {
     pub(super) default_profile: Option<String>,
     pub(super) profiles: Vec<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct AgentTable {
     name: String,
     model: Option<String>,
@@ -66,7 +66,7 @@ pub(super) struct AgentTable {
 
 /// How one tool is guarded; what is not said stays as the tool comes.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub struct GuardsTable {
     pub enabled: Option<bool>,
     timeout_ms: Option<NonZeroU64>,

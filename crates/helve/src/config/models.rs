@@ -11,7 +11,7 @@ use super::places::Places;
 use super::prompts::Prompts;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct ModelTable {
     name: String,
     vendor: Option<String>,

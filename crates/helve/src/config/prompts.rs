@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
-use helve_dialect::Profile;
+use anyhow::{Context, anyhow};
+use helve_dialect::{Profile, ProfileError};
 use helve_model::ToolMode;
 use helve_types::Mode;
 
@@ -20,11 +20,6 @@ pub struct Prompts {
 
 impl Prompts {
     pub(super) fn read(table: PromptTable, places: &Places) -> anyhow::Result<Self> {
-        let read = |path: &Path| {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("the prompt profile `{}` cannot be read", path.display()))?;
-            Profile::parse(&text).with_context(|| format!("the prompt profile `{}`", path.display()))
-        };
         let mut own = vec![];
         for path in &table.profiles {
             let profile =
@@ -62,6 +57,16 @@ impl Prompts {
         }
         Err(format!("there is no prompt profile `{name}`; the profiles are: {}", known.join(", ")))
     }
+}
+
+/// A profile of the operator's own; what is wrong in it has its place there.
+fn read(path: &Path) -> anyhow::Result<Profile> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("the prompt profile `{}` cannot be read", path.display()))?;
+    Profile::parse(&text).map_err(|error| match error {
+        ProfileError::File(error) => Places::new(path.display().to_string(), text).unreadable(&error),
+        error => anyhow!("the prompt profile `{}`: {error}", path.display()),
+    })
 }
 
 impl fmt::Debug for Prompts {

@@ -123,6 +123,7 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
             "[prompt]\nprofiles = [\"gone.toml\"]".into(),
             "line 2 at `profiles`: the prompt profile `gone.toml`",
         ),
+        ("server = 5".into(), "line 1 at `server`: invalid type: integer `5`, expected a table"),
         ("[[models]]\nname = \"m\"\n".into(), "line 1 at `models`: missing field `model`"),
     ];
     for (text, expected) in cases {
@@ -164,6 +165,17 @@ fn the_prompt_profile_of_the_operators_choice_is_the_one_that_prompt_means() {
     let config = parse(text, &Environment::default()).unwrap();
     let Source::Http(settings) = &config.models[0].source else { panic!("not over HTTP") };
     assert_eq!(settings.tool_mode, ToolMode::Fixed(Mode::Prompt("hermes".into())));
+}
+
+#[test]
+fn what_is_wrong_in_a_prompt_profile_is_told_on_one_line_with_its_place_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let profile = dir.path().join("own.toml");
+    std::fs::write(&profile, "name = \"own\"\ndialect = \"hermes\"\ntool = 5\n").unwrap();
+    let told = refused(&format!("[prompt]\nprofiles = [{:?}]\n", profile));
+    assert!(told.starts_with("helve.toml, line 2 at `profiles`: "), "{told}");
+    assert!(told.contains("own.toml, line 3 at `tool`: invalid type: integer"), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]
@@ -255,4 +267,11 @@ fn the_example_of_the_documentation_is_understood() {
         }
     }
     assert_eq!(config.agents.len(), 2);
+    // What is only shown there would be understood too.
+    let is_shown = |line: &str| line.contains(" = ") && !line.starts_with("profiles");
+    let line = |line| str::strip_prefix(line, "# ").filter(|shown| is_shown(shown)).unwrap_or(line);
+    let all = text.lines().map(line).collect::<Vec<_>>().join("\n");
+    let config = parse(&all, &Environment::default()).unwrap();
+    assert_eq!(config.hosts, ["helve.example.com"]);
+    assert!(config.warnings.is_empty());
 }
