@@ -73,18 +73,24 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
     }
     let (url, key) = (url.clone(), key.cloned());
     let hidden = key.clone();
-    let events: ModelStream = if stream {
+    if stream {
         let response = Box::pin(send(request, url, key, SILENCE));
-        Box::pin(Answer { state: State::Asking(response), protocol, deadline: Instant::now() + TOTAL })
-    } else {
-        let whole = async move {
-            let late = late(&url);
-            let answer = async { whole(send(request, url, key, TOTAL).await, protocol).await };
-            timeout(TOTAL, answer).await.unwrap_or_else(|_| vec![Err(late)])
-        };
-        Box::pin(stream::once(whole).flat_map(stream::iter))
+        let answer = Answer { state: State::Asking(response), protocol, deadline: Instant::now() + TOTAL };
+        return without_key(answer, hidden);
+    }
+    let whole = async move {
+        let late = late(&url);
+        let answer = async { whole(send(request, url, key, TOTAL).await, protocol).await };
+        timeout(TOTAL, answer).await.unwrap_or_else(|_| vec![Err(late)])
     };
-    Box::pin(events.map(move |event| event.map_err(|error| redacted(error, hidden.as_ref()))))
+    without_key(stream::once(whole).flat_map(stream::iter), hidden)
+}
+
+fn without_key(
+    events: impl Stream<Item = Result<ModelEvent, ModelError>> + Send + 'static,
+    key: Option<SecretString>,
+) -> ModelStream {
+    Box::pin(events.map(move |event| event.map_err(|error| redacted(error, key.as_ref()))))
 }
 
 fn failed(kind: ModelErrorKind, message: String) -> ModelStream {

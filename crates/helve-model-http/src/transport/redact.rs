@@ -21,7 +21,7 @@ pub(super) fn redacted(error: ModelError, key: Option<&SecretString>) -> ModelEr
 
 pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
     let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= KEY_BYTES_MIN);
-    let text = key.map_or(Cow::Borrowed(text), |key| text.replace(key, HIDDEN).into());
+    let text = key.map_or(Cow::Borrowed(text), |key| without(text, key).into());
     let mut told = String::with_capacity(text.len());
     let mut after_bearer = false;
     let mut rest = &*text;
@@ -43,6 +43,18 @@ pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
     told
 }
 
+/// The text without a key, also one that was cut off with the text.
+fn without(text: &str, key: &str) -> String {
+    let mut text = text.replace(key, HIDDEN);
+    let beginnings = key.char_indices().rev().map(|(at, _)| &key[..at]);
+    let cut = beginnings.take_while(|begin| begin.len() >= KEY_BYTES_MIN).find(|begin| text.ends_with(begin));
+    if let Some(begin) = cut {
+        text.truncate(text.len() - begin.len());
+        text.push_str(HIDDEN);
+    }
+    text
+}
+
 fn is_of_a_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.*+/=~".contains(c)
 }
@@ -60,6 +72,7 @@ mod tests {
             ("Authorization: bearer abc.def-123 was refused", "Authorization: bearer [hidden] was refused"),
             ("a Bearer token is needed", "a Bearer token is needed"),
             ("key 7f3c-ours: 7f3c-ours", "key [hidden]: [hidden]"),
+            ("cut off in the key 7f3c-o", "cut off in the key [hidden]"),
             ("the risk-free task-list of sk- is too long", "the risk-free task-list of sk- is too long"),
             ("模型 `gemma:2b` does not support tools", "模型 `gemma:2b` does not support tools"),
         ];

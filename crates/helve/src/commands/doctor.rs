@@ -162,6 +162,8 @@ async fn model_server(config: &Config, model: &HttpModel, client: &Client) -> Fi
     }
 }
 
+/// Without the name and the password that may stand before it.
 fn host(model: &HttpModel) -> &str {
-    model.url().split('/').nth(2).unwrap_or_default()
+    let authority = model.url().split('/').nth(2).unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
