@@ -35,11 +35,51 @@ pub enum SettingsError {
     #[error("there is no protocol `{0}`; known is: openai_chat")]
     UnknownProtocol(String),
 
-    #[error("`base_url` must begin with http:// or https://, not `{0}`")]
+    #[error("`{0}` is no address; it must begin with http:// or https:// and a host")]
     BadUrl(String),
 
     #[error("either `vendor` or `protocol` is needed")]
     Neither,
+}
+
+impl SettingsError {
+    /// The key of the configuration that it is about.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::UnknownVendor { .. } | Self::Neither => "vendor",
+            Self::UnknownProtocol(_) => "protocol",
+            Self::BadUrl(_) => "base_url",
+        }
+    }
+}
+
+impl HttpModelSettings {
+    /// Whether a model can be made of this.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.place().map(drop)
+    }
+
+    /// Whose model it is and where questions go.
+    fn place(&self) -> Result<(&'static Vendor, Url), SettingsError> {
+        let spoken = self
+            .protocol
+            .as_deref()
+            .map(|name| protocol(name).ok_or_else(|| SettingsError::UnknownProtocol(name.to_owned())));
+        let vendor = match (&self.vendor, spoken.transpose()?) {
+            (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
+                name: name.clone(),
+                known: crate::VENDORS.iter().map(|vendor| vendor.name).collect::<Vec<_>>().join(", "),
+            })?,
+            (None, Some(protocol)) => any_vendor_of(protocol),
+            (None, None) => return Err(SettingsError::Neither),
+        };
+        let base = self.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
+        let url = Url::parse(&format!("{base}{}", vendor.protocol.path))
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
+            .ok_or_else(|| SettingsError::BadUrl(base.into()))?;
+        Ok((vendor, url))
+    }
 }
 
 pub struct HttpModel {
@@ -51,22 +91,7 @@ pub struct HttpModel {
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
-        let vendor = match (&settings.vendor, &settings.protocol) {
-            (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
-                name: name.clone(),
-                known: crate::VENDORS.iter().map(|vendor| vendor.name).collect::<Vec<_>>().join(", "),
-            })?,
-            (None, Some(name)) => {
-                let protocol = protocol(name).ok_or_else(|| SettingsError::UnknownProtocol(name.clone()))?;
-                any_vendor_of(protocol)
-            }
-            (None, None) => return Err(SettingsError::Neither),
-        };
-        let base = settings.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
-        let url = Url::parse(&format!("{base}{}", vendor.protocol.path))
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https"))
-            .ok_or_else(|| SettingsError::BadUrl(base.into()))?;
+        let (vendor, url) = settings.place()?;
         Ok(Self { settings, vendor, url, client })
     }
 

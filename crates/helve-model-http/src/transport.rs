@@ -3,6 +3,7 @@
 //! Knows about status codes, frames and bounds, and nothing of what is in a frame. There is no retry here and
 //! none in the client: the caller alone knows what has already been shown.
 
+mod redact;
 mod status;
 
 use std::collections::VecDeque;
@@ -18,12 +19,17 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use sse_stream::SseByteStream;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
+use self::redact::{redact, redacted};
 use crate::protocol::{Decoder, Protocol};
 
 const CONNECT: Duration = Duration::from_secs(3);
-/// The longest silence, before the first byte and between any two.
+/// The longest silence of a stream, before the first byte and between any two. An answer in one piece is silent
+/// until it is complete.
 const SILENCE: Duration = Duration::from_secs(30);
+/// The longest that any answer may take.
+const TOTAL: Duration = Duration::from_secs(600);
 /// Whatever is longer is not an answer.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -32,7 +38,6 @@ const ERROR_BYTES_MAX: usize = 64 << 10;
 pub fn client() -> Result<Client, reqwest::Error> {
     Client::builder()
         .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())
@@ -66,38 +71,68 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
             }
         }
     }
+    let (url, key) = (url.clone(), key.cloned());
+    let hidden = key.clone();
     if stream {
-        Box::pin(Answer { state: State::Asking(Box::pin(send(request, url.clone()))), protocol })
-    } else {
-        let url = url.clone();
-        let whole = async move { whole(send(request, url).await, protocol).await };
-        Box::pin(stream::once(whole).flat_map(stream::iter))
+        let response = Box::pin(send(request, url, key, SILENCE));
+        let answer = Answer { state: State::Asking(response), protocol, deadline: Instant::now() + TOTAL };
+        return without_key(answer, hidden);
     }
+    let whole = async move {
+        let late = late(&url);
+        let answer = async { whole(send(request, url, key, TOTAL).await, protocol).await };
+        timeout(TOTAL, answer).await.unwrap_or_else(|_| vec![Err(late)])
+    };
+    without_key(stream::once(whole).flat_map(stream::iter), hidden)
+}
+
+fn without_key(
+    events: impl Stream<Item = Result<ModelEvent, ModelError>> + Send + 'static,
+    key: Option<SecretString>,
+) -> ModelStream {
+    Box::pin(events.map(move |event| event.map_err(|error| redacted(error, key.as_ref()))))
 }
 
 fn failed(kind: ModelErrorKind, message: String) -> ModelStream {
     Box::pin(stream::iter([Err(ModelError::new(kind, message))]))
 }
 
-/// The response of a server that took the question.
-async fn send(request: reqwest::RequestBuilder, url: Url) -> Result<Response, ModelError> {
-    let response = request.send().await.map_err(|error| unreachable(&error, &url))?;
+/// The response of a server that took the question, if its head comes in time.
+async fn send(
+    request: reqwest::RequestBuilder,
+    url: Url,
+    key: Option<SecretString>,
+    patience: Duration,
+) -> Result<Response, ModelError> {
+    let response = timeout(patience, request.send()).await.map_err(|_| late(&url))?;
+    let response = response.map_err(|error| unreachable(&error, &url))?;
     if response.status().is_success() {
         return Ok(response);
     }
     let code = response.status().as_u16();
     let retry_after = status::retry_after(response.headers());
-    let body = bounded_body(response, ERROR_BYTES_MAX).await.unwrap_or_default();
-    Err(status::refusal(code, retry_after, &body))
+    let body = timeout(SILENCE, bounded_body(response, ERROR_BYTES_MAX)).await;
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    Err(status::refusal(code, retry_after, &redact(&body, key.as_ref())))
+}
+
+/// Not the whole authority, which may hold a password.
+fn host(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}{port}", url.host_str().unwrap_or_default())
+}
+
+fn late(url: &Url) -> ModelError {
+    let what = format!("the model server at {} did not answer in time", host(url));
+    ModelError::new(ModelErrorKind::Unavailable, what)
 }
 
 fn unreachable(error: &reqwest::Error, url: &Url) -> ModelError {
-    // Not the whole authority, which may hold a password.
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    let host = format!("{}{port}", url.host_str().unwrap_or_default());
-    let what = if error.is_timeout() {
-        format!("the model server at {host} did not answer in time")
-    } else if error.is_connect() {
+    if error.is_timeout() {
+        return late(url);
+    }
+    let host = host(url);
+    let what = if error.is_connect() {
         format!("the model server at {host} cannot be reached; is it running, and is the address right?")
     } else {
         format!("the question could not be sent to {host}: {}", root_cause(error))
@@ -156,6 +191,7 @@ type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadError>> + Send>>;
 struct Answer {
     state: State,
     protocol: &'static Protocol,
+    deadline: Instant,
 }
 
 enum State {
@@ -173,7 +209,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(response: Response, protocol: &Protocol) -> Self {
+    fn new(response: Response, protocol: &Protocol, deadline: Instant) -> Self {
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| ReadError(root_cause(&error)))?;
@@ -181,7 +217,7 @@ impl Reading {
             Ok(chunk)
         });
         // A last frame without its empty line would be lost.
-        let bytes = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
+        let bytes = Patient::new(bytes, deadline).chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
         Self {
             frames: SseByteStream::new(Box::pin(bytes)),
             decoder: (protocol.decoder)(),
@@ -226,7 +262,7 @@ impl Stream for Answer {
             match &mut self.state {
                 State::Asking(response) => match ready!(response.as_mut().poll(cx)) {
                     Ok(response) => {
-                        let reading = Reading::new(response, self.protocol);
+                        let reading = Reading::new(response, self.protocol, self.deadline);
                         self.state = State::Reading(Box::new(reading));
                     }
                     Err(error) => {
@@ -247,7 +283,48 @@ impl Stream for Answer {
     }
 }
 
+/// Bytes that may come late, but not too late.
+struct Patient<S> {
+    bytes: S,
+    deadline: Instant,
+    timer: Pin<Box<Sleep>>,
+    /// Whether the timer runs for the piece that is awaited now.
+    waiting: bool,
+}
+
+impl<S> Patient<S> {
+    fn new(bytes: S, deadline: Instant) -> Self {
+        Self { bytes, deadline, timer: Box::pin(sleep_until(deadline)), waiting: false }
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, ReadError>> + Unpin> Stream for Patient<S> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        if let Poll::Ready(item) = self.bytes.poll_next_unpin(cx) {
+            self.waiting = false;
+            return Poll::Ready(item);
+        }
+        if !self.waiting {
+            let until = self.deadline.min(Instant::now() + SILENCE);
+            self.timer.as_mut().reset(until);
+            self.waiting = true;
+        }
+        ready!(self.timer.as_mut().poll(cx));
+        let why = if Instant::now() < self.deadline {
+            format!("nothing came for {} seconds", SILENCE.as_secs())
+        } else {
+            format!("it took longer than {} minutes", TOTAL.as_secs() / 60)
+        };
+        Poll::Ready(Some(Err(ReadError(why))))
+    }
+}
+
 /// Why no more bytes come.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct ReadError(String);
+
+#[cfg(test)]
+mod tests;

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{Models, Runtime, RuntimeSettings};
-use helve_dialect::Profile;
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App};
 use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
-use helve_tool::{Guards, Registry, Tool};
+use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
-use helve_types::World;
+use helve_types::{Effect, World};
 
 use crate::config::{Config, Source};
 use crate::nearby::Nearby;
@@ -52,6 +51,8 @@ pub struct Assembly {
     pub store: Arc<dyn Store>,
     pub runtime: Runtime,
     pub models: Vec<Arc<HttpModel>>,
+    /// What is odd, but no reason to refuse.
+    pub warnings: Vec<String>,
     pub(crate) nearby: Nearby,
 }
 
@@ -78,19 +79,19 @@ pub fn assemble(
         store = around(store);
     }
     let registry = Arc::new(tools(config, world, extras.tools)?);
+    let warnings = config.warnings.iter().cloned().chain(idle_rules(config, &registry)).collect();
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
         rules: config.permissions.clone(),
-        profiles: profiles(&config.profiles)?,
-        default_profile: config.default_profile.clone(),
+        profiles: config.prompts.own.clone(),
+        default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
-    Ok(Assembly { store, runtime, models: over_http, nearby: Nearby::default() })
+    Ok(Assembly { store, runtime, models: over_http, warnings, nearby: Nearby::default() })
 }
 
-/// Tools that the file names and nobody knows are a slip worth telling.
 fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
     let registry = Registry::new();
     let settings = BuiltinSettings {
@@ -108,10 +109,65 @@ fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Resul
             registry.set_enabled(&name, false)?;
         }
     }
-    for (name, _) in &config.tools {
-        registry.get(name).with_context(|| format!("[tools.{name}]: there is no tool of that name"))?;
-    }
+    check_names(config, &registry)?;
     Ok(registry)
+}
+
+/// A name that no tool has is a slip worth telling.
+fn check_names(config: &Config, registry: &Registry) -> anyhow::Result<()> {
+    let unknown = |name: &str| {
+        let tools = registry.all();
+        let known: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        format!("there is no tool `{name}`; the tools are: {}", known.join(", "))
+    };
+    for (name, _) in &config.tools {
+        if registry.get(name).is_none() {
+            return Err(config.places.wrong(&["tools", name], unknown(name)));
+        }
+    }
+    for agent in &config.agents {
+        for name in agent.tools.iter().flatten() {
+            if registry.get(name).is_none() {
+                return Err(config.places.wrong(&["agents", &agent.name, "tools"], unknown(name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rules about tools that are not there, which may be right: tools can come later, and from a client.
+fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
+    let operator = (0..).zip(&config.permissions).map(|(number, rule): (usize, _)| {
+        (config.places.of(&["permissions", &number.to_string(), "tool"]), rule)
+    });
+    let agents = config.agents.iter().flat_map(|agent| {
+        (0..).zip(&agent.permissions).map(move |(number, rule): (usize, _)| {
+            let path = ["agents", &agent.name, "permissions", &number.to_string(), "tool"];
+            (config.places.of(&path), rule)
+        })
+    });
+    let tools = registry.all();
+    let warning = |(place, rule): (String, &Rule)| {
+        let pattern = rule.tool.as_ref()?;
+        let fits = tools.iter().any(|tool| speaks_of(pattern, &tool.spec().name));
+        (!fits).then(|| format!("{place}: no tool is called `{pattern}` now, so the rule has nothing to say"))
+    };
+    operator.chain(agents).filter_map(warning).collect()
+}
+
+/// Whether a rule about tools of this pattern is about this one.
+fn speaks_of(pattern: &str, tool: &str) -> bool {
+    let rule = Rule {
+        tool: Some(pattern.into()),
+        tag: None,
+        effect: None,
+        agent: None,
+        user: None,
+        action: Action::Deny,
+        because: String::new(),
+    };
+    let access = Access { tool, tags: &[], effect: Effect::Read, client: false, agent: "", user: "" };
+    Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 
 fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
@@ -131,17 +187,6 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
     }
     models.set_default(config.default_model.clone());
     Ok((models, over_http))
-}
-
-fn profiles(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<Arc<Profile>>> {
-    let read = |path: &Path| {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("the prompt profile `{}` cannot be read", path.display()))?;
-        Profile::parse(&text)
-            .with_context(|| format!("the prompt profile `{}`", path.display()))
-            .map(Arc::new)
-    };
-    paths.iter().map(|path| read(path.as_ref())).collect()
 }
 
 /// The application that serves requests, over the parts.

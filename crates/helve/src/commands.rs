@@ -6,6 +6,7 @@ pub mod serve;
 mod token;
 mod tools;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -75,13 +76,18 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 
 /// Logs of short commands: only what is wrong, on standard error.
 fn log_quietly() {
-    start_logging("error");
+    start_logging(&std::env::var("HELVE_LOG").unwrap_or_else(|_| "error".into()));
 }
 
 fn start_logging(filter: &str) {
     use tracing_subscriber::EnvFilter;
-    let filter = std::env::var("HELVE_LOG").unwrap_or_else(|_| filter.into());
-    let filter = EnvFilter::try_new(&filter).unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A wrong filter is told when the configuration is read.
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(!plain && std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     // A second subscriber cannot be installed, and need not be.
-    _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    _ = logs.try_init();
 }

@@ -6,11 +6,13 @@
 mod environment;
 mod file;
 mod models;
+mod places;
+mod prompts;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use helve_agent::AgentSettings;
 use helve_tool::Rule;
 use secrecy::SecretString;
@@ -18,9 +20,12 @@ use secrecy::SecretString;
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable};
 pub use self::models::{ModelSettings, Source};
+pub use self::places::Places;
+pub use self::prompts::Prompts;
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8890";
 const DEFAULT_FILE: &str = "helve.toml";
+const TOKEN_CHARS_MIN: usize = 16;
 
 /// What all the commands need to know.
 #[derive(Debug)]
@@ -37,12 +42,14 @@ pub struct Config {
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
-    pub default_profile: String,
-    /// Files with prompt profiles of the operator's own.
-    pub profiles: Vec<PathBuf>,
+    pub prompts: Prompts,
     pub tavily_key: Option<SecretString>,
     pub tavily_url: Option<String>,
     pub zone: Option<String>,
+    /// Where all of this was said.
+    pub places: Places,
+    /// What is odd, but no reason to refuse.
+    pub warnings: Vec<String>,
 }
 
 /// What the command line says, which wins over everything.
@@ -72,35 +79,64 @@ impl Config {
         environment: &Environment,
     ) -> anyhow::Result<Self> {
         let name = path.as_deref().unwrap_or(Path::new(DEFAULT_FILE)).display().to_string();
-        let file = File::parse(&name, text, environment)?;
-        let listen = overrides.listen.clone().or(file.server.listen);
-        let token = environment.secret("HELVE_TOKEN").or(file.server.token);
-        let data = overrides.data.clone().or(file.server.data);
-        let models = models::models(file.models, environment)?;
+        let mut places = Places::new(name, text.to_owned());
+        environment.refuse_other_stores()?;
+        let mut file = File::parse(&mut places, environment)?;
+        if let Some(listen) = &overrides.listen {
+            file.server.listen = Some(listen.clone());
+            places.set_by("--listen".into(), vec!["server".into(), "listen".into()]);
+        }
+        let prompts = Prompts::read(file.prompt, &places)?;
+        let models = models::models(file.models, environment, &prompts, &places)?;
         let default_model = file.default_model.unwrap_or_else(|| models::default_model(&models));
         if !models.iter().any(|model| model.name == default_model) {
-            let known: Vec<_> = models.iter().map(|model| model.name.as_str()).collect();
-            bail!("`default_model` is `{default_model}`, but the models are: {}", known.join(", "));
+            let known = file::names_of(&models);
+            let what = format!("there is no model `{default_model}`; the models are: {known}");
+            return Err(places.wrong(&["default_model"], what));
         }
-        let agents = file::agents(file.agents, &models)?;
+        let agents = file::agents(file.agents, &models, &places)?;
+        let of_server = |key: &'static str| {
+            let places = &places;
+            move |what: String| places.wrong(&["server", key], what)
+        };
+        let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN));
+        let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
+        check_log(&log).map_err(of_server("log"))?;
+        check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         Ok(Self {
-            listen: socket_address(listen.as_deref().unwrap_or(DEFAULT_LISTEN))?,
-            data: data.unwrap_or_else(|| default_data(environment)),
-            token,
+            listen: listen.map_err(of_server("listen"))?,
+            data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
+            token: file.server.token,
             hosts: file.server.hosts,
-            log: file.server.log.unwrap_or_else(|| "helve=info,warn".into()),
+            log,
             models,
             default_model,
             agents,
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
-            default_profile: file.prompt.default_profile.unwrap_or_else(|| "json_strict".into()),
-            profiles: file.prompt.profiles,
+            prompts,
             tavily_key: environment.secret("TAVILY_API_KEY"),
             tavily_url: environment.text("TAVILY_API_URL"),
             zone: file.server.zone,
+            warnings: environment.unread().map(unread).collect(),
+            places,
             file: path,
         })
+    }
+
+    /// A token that others could guess is no token where others can reach the server.
+    pub fn check_token(&self) -> anyhow::Result<()> {
+        use secrecy::ExposeSecret;
+        let Some(token) = &self.token else { return Ok(()) };
+        if self.is_loopback() || token.expose_secret().chars().count() >= TOKEN_CHARS_MIN {
+            return Ok(());
+        }
+        let what = format!(
+            "the token has fewer than {TOKEN_CHARS_MIN} characters, and {} can be reached from other machines; take \
+             a longer one, such as `openssl rand -hex 16` prints",
+            self.listen
+        );
+        Err(self.places.wrong(&["server", "token"], what))
     }
 
     /// Whether only this machine can reach the server.
@@ -109,11 +145,30 @@ impl Config {
     }
 }
 
-fn socket_address(text: &str) -> anyhow::Result<SocketAddr> {
-    let mut found = text.to_socket_addrs().with_context(|| {
-        format!("`{text}` is no address to listen on; use HOST:PORT, as in {DEFAULT_LISTEN}")
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|error| {
+        format!("`{text}` is no address to listen on; use HOST:PORT, as in {DEFAULT_LISTEN} ({error})")
     })?;
-    found.next().with_context(|| format!("`{text}` names no address"))
+    found.next().ok_or_else(|| format!("`{text}` names no address"))
+}
+
+fn check_log(filter: &str) -> Result<(), String> {
+    let parsed = tracing_subscriber::EnvFilter::builder().parse(filter);
+    parsed.map(drop).map_err(|error| {
+        format!("`{filter}` is no filter for logs; use levels such as `helve=info,warn` ({error})")
+    })
+}
+
+fn check_zone(zone: Option<&str>) -> Result<(), String> {
+    let Some(zone) = zone else { return Ok(()) };
+    match jiff::tz::db().get(zone.trim()) {
+        Ok(found) if !found.is_unknown() => Ok(()),
+        _ => Err(format!("there is no time zone `{zone}`; use an IANA name, as in `Asia/Shanghai`")),
+    }
+}
+
+fn unread(variable: &str) -> String {
+    format!("the environment variable {variable} is set, but nothing in Helve is called that")
 }
 
 /// Where programs keep their data on this system.

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Runtime, StartError};
 
 impl Runtime {
-    /// Calls a tool on a person's explicit order, which is the consent it needs.
+    /// Calls a tool on a person's explicit order, which is the consent it needs where a rule would ask. What the
+    /// operator forbids stays forbidden.
     pub async fn call_tool(
         &self,
         user: UserId,
@@ -89,20 +90,26 @@ impl Runtime {
             progress,
             world: world.clone(),
         };
-        let Fault::Journal(fault) = match Pipeline::new(ordered()).execute(&call, &cx).await {
-            Ok(outcome) => {
-                let end = Fact::RunFinished { ending: Ending::Answered };
-                journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
-                return Ok(outcome);
-            }
-            Err(fault) => fault,
-        };
+        let Fault::Journal(fault) =
+            match Pipeline::new(ordered(&shared.settings.rules)).execute(&call, &cx).await {
+                Ok(outcome) => {
+                    let end = Fact::RunFinished { ending: Ending::Answered };
+                    journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
+                    return Ok(outcome);
+                }
+                Err(fault) => fault,
+            };
         Err(fault.into())
     }
 }
 
-/// Whoever types the command has decided.
-fn ordered() -> Rules {
+/// The operator's rules for somebody who has decided already: to ask is to allow, and to deny is to deny.
+fn ordered(operator: &[Rule]) -> Rules {
+    let decided = operator.iter().map(|rule| match rule.action {
+        Action::Ask => Rule { action: Action::Allow, ..rule.clone() },
+        Action::Allow | Action::Deny => rule.clone(),
+    });
+    // Where no rule speaks, the effect would ask.
     let allow = Rule {
         tool: None,
         tag: None,
@@ -112,5 +119,5 @@ fn ordered() -> Rules {
         action: Action::Allow,
         because: "ordered on the command line".into(),
     };
-    Rules::new().with_layer("command line", vec![allow])
+    Rules::new().with_layer("operator", decided.collect()).with_layer("command line", vec![allow])
 }

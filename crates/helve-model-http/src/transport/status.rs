@@ -32,7 +32,11 @@ pub(super) fn refusal(status: u16, retry_after: Option<Duration>, body: &str) ->
         _ => ModelErrorKind::Refused,
     };
     let message = match kind {
-        ModelErrorKind::Key => format!("the model server refuses the key ({status}): {said}"),
+        ModelErrorKind::Key => {
+            // What a server says about a key is for the operator alone.
+            tracing::debug!(status, said, "the model server refuses the key");
+            format!("the model server refuses the key ({status}); check it, and that it may use this model")
+        }
         _ => format!("the model server answered {status}: {said}"),
     };
     ModelError { kind, message, retry_after }

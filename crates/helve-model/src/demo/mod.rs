@@ -1,9 +1,11 @@
 //! A model for people without keys: a handful of rules, honest about being no more.
 //!
-//! `wish` reads what a message asks for, `script` decides what to say and which tools to call; both are pure.
+//! `prompted` shows a conversation of prompt mode like any other, `wish` reads what a message asks for, `script`
+//! decides what to say and which tools to call; all are pure.
 //! Here the words are let out one after the other, as a language model would, so that everything around a
 //! model can be seen at work: reasoning, calls, parallel calls, a tool in the browser, a question to a person.
 
+mod prompted;
 mod script;
 mod wish;
 
@@ -12,6 +14,7 @@ use std::time::Duration;
 use futures_util::stream;
 use helve_types::{Mode, ModelParams, StopReason, Usage};
 
+use self::prompted::{Form, scene};
 use self::script::{Beat, script};
 use crate::{Model, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
@@ -54,7 +57,12 @@ impl Model for DemoModel {
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
-        let events = events(script(request), request);
+        let scene = scene(request);
+        let beats = match scene.form {
+            Some(form) => written(script(&scene), form),
+            None => script(&scene),
+        };
+        let events = events(beats, request);
         let pace = self.pace;
         Box::pin(stream::unfold((events.into_iter(), true), move |(mut events, first)| async move {
             let event = events.next()?;
@@ -65,6 +73,22 @@ impl Model for DemoModel {
             Some((Ok(event), (events, false)))
         }))
     }
+}
+
+/// The same with its calls as text, and then nothing else: that is what the prompt asks for.
+fn written(beats: Vec<Beat>, form: Form) -> Vec<Beat> {
+    let (mut others, mut calls) = (vec![], vec![]);
+    for beat in beats {
+        match beat {
+            Beat::Call { tool, arguments } => calls.push((tool, arguments)),
+            other => others.push(other),
+        }
+    }
+    if !calls.is_empty() {
+        others.retain(|beat| !matches!(beat, Beat::Say(_)));
+        others.push(Beat::Say(form.write(&calls)));
+    }
+    others
 }
 
 fn events(beats: Vec<Beat>, request: &ModelRequest<'_>) -> Vec<ModelEvent> {

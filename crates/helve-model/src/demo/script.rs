@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::prompted::Scene;
 use super::wish::{Wish, wishes};
-use crate::{ModelRequest, Turn};
+use crate::Turn;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Beat {
@@ -18,17 +19,17 @@ enum Language {
     Chinese,
 }
 
-pub(super) fn script(request: &ModelRequest<'_>) -> Vec<Beat> {
-    let message = last_message(request);
+pub(super) fn script(scene: &Scene<'_>) -> Vec<Beat> {
+    let message = last_message(scene);
     let language = if message.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
         Language::Chinese
     } else {
         Language::English
     };
-    if let Some(Turn::Result { .. }) = request.turns.last() {
-        return answer(request, language);
+    if let Some(Turn::Result { .. }) = scene.turns.last() {
+        return answer(scene, language);
     }
-    let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
+    let has = |name: &str| scene.tools.contains(&name);
     let calls: Vec<(Wish, &str, Value)> = wishes(message)
         .into_iter()
         .map(|wish| {
@@ -51,8 +52,8 @@ pub(super) fn script(request: &ModelRequest<'_>) -> Vec<Beat> {
 }
 
 /// What the person said last.
-fn last_message<'a>(request: &'a ModelRequest<'_>) -> &'a str {
-    request
+fn last_message<'a>(scene: &'a Scene<'_>) -> &'a str {
+    scene
         .turns
         .iter()
         .rev()
@@ -124,8 +125,8 @@ fn preface(wish: &Wish, language: Language) -> Option<&'static str> {
 }
 
 /// What the results of the last calls amount to.
-fn answer(request: &ModelRequest<'_>, language: Language) -> Vec<Beat> {
-    let results: Vec<_> = request
+fn answer(scene: &Scene<'_>, language: Language) -> Vec<Beat> {
+    let results: Vec<_> = scene
         .turns
         .iter()
         .rev()
@@ -136,15 +137,15 @@ fn answer(request: &ModelRequest<'_>, language: Language) -> Vec<Beat> {
         .collect();
     let mut lines: Vec<String> = vec![];
     for (id, tool, text, is_error) in results.into_iter().rev() {
-        let input = argument_of(request, id);
+        let input = argument_of(scene, id);
         lines.push(line(tool, &input, text, is_error, language));
     }
     vec![Beat::Say(lines.join("\n\n"))]
 }
 
 /// The one argument that a person would recognise the call by.
-fn argument_of(request: &ModelRequest<'_>, id: &str) -> String {
-    let calls = request.turns.iter().rev().filter_map(|turn| match turn {
+fn argument_of(scene: &Scene<'_>, id: &str) -> String {
+    let calls = scene.turns.iter().rev().filter_map(|turn| match turn {
         Turn::Assistant { calls, .. } => Some(calls),
         Turn::User(_) | Turn::Result { .. } => None,
     });

@@ -124,3 +124,164 @@ async fn whatever_it_offers_it_does() {
         }
     }
 }
+
+/// A request as prompt mode makes it: tools described in the system prompt, results as words of the user.
+async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
+    let params = ModelParams::default();
+    let request = ModelRequest {
+        system: system.into(),
+        turns,
+        tools: vec![],
+        tool_choice: &ToolChoice::None,
+        params: &params,
+        stream: true,
+    };
+    let mut text = String::new();
+    let mut stream = DemoModel::hurried().ask(&request);
+    while let Some(event) = stream.next().await {
+        match event.unwrap() {
+            ModelEvent::Text(piece) => text.push_str(&piece),
+            ModelEvent::CallStarted { .. } | ModelEvent::CallArguments { .. } => panic!("a native call"),
+            ModelEvent::Finished(reason) => assert_eq!(reason, StopReason::Stop),
+            ModelEvent::Reasoning(_) | ModelEvent::Usage(_) => {}
+        }
+    }
+    text
+}
+
+fn user(text: &str) -> Turn<'_> {
+    Turn::User(text.into())
+}
+
+fn wrote(text: &str) -> Turn<'_> {
+    Turn::Assistant { text: text.into(), reasoning: "".into(), calls: vec![] }
+}
+
+const JSON_STRICT: &str = r#"Be brief.
+
+You can use tools. To use a tool, answer with one JSON object and nothing else:
+
+{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "NAME", "arguments": "{}"}}]}
+
+The tools:
+- calculator: Computes exactly, any time.
+  parameters: {}
+- save_note: Keeps a note.
+  parameters: {}"#;
+
+const XML_TAG: &str = r#"Write <tool_code>{"name": "NAME", "arguments": {}}</tool_code>
+
+The tools:
+<tool>
+{"name": "calculator", "description": "Computes.", "parameters": {}}
+</tool>
+<tool>
+{"name": "time", "description": "Tells the time.", "parameters": {}}
+</tool>"#;
+
+const HERMES: &str = r#"<tools>
+{"type": "function", "function": {"name": "calculator", "description": "Computes.", "parameters": {}}}
+{"type": "function", "function": {"name": "time", "description": "Tells.", "parameters": {}}}
+</tools>
+
+<tool_call>
+{"name": "NAME", "arguments": {"PARAMETER": "VALUE"}}
+</tool_call>"#;
+
+#[tokio::test]
+async fn in_prompt_mode_it_writes_its_calls_as_the_prompt_says() {
+    let sum = "what is 2^64 - 1?";
+    let written = prompted(JSON_STRICT, vec![user(sum)]).await;
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&written).unwrap(),
+        json!({"tool_calls": [{"id": "call_1", "type": "function", "function":
+            {"name": "calculator", "arguments": "{\"expression\":\"2^64 - 1\"}"}}]})
+    );
+    assert_eq!(
+        prompted(XML_TAG, vec![user("what time is it in Paris, and what is 2^64?")]).await,
+        "<tool_code>{\"name\": \"time\", \"arguments\": {\"zone\":\"Europe/Paris\"}}</tool_code>\n\
+         <tool_code>{\"name\": \"calculator\", \"arguments\": {\"expression\":\"2^64\"}}</tool_code>"
+    );
+    assert_eq!(
+        prompted(HERMES, vec![user(sum)]).await,
+        "<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\":\"2^64 - 1\"}}\n</tool_call>"
+    );
+}
+
+#[tokio::test]
+async fn in_prompt_mode_it_calls_only_what_is_described() {
+    // The word stands in the description of another tool.
+    let time = prompted(JSON_STRICT, vec![user("what time is it in Tokyo?")]).await;
+    assert!(time.contains("demo model"), "{time}");
+    let nothing = prompted("You tell the time.", vec![user("what time is it?")]).await;
+    assert!(nothing.contains("demo model"), "{nothing}");
+    let own = prompted("Say CALL calculator to use it.\ncalculator: computes", vec![user("2 * 2")]).await;
+    assert!(own.contains("demo model"), "{own}");
+}
+
+#[tokio::test]
+async fn in_prompt_mode_it_answers_from_results_that_come_as_words() {
+    let example = [
+        user("What is 1 + 1?"),
+        wrote(
+            r#"{"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "calculator", "arguments": "{\"expression\": \"1 + 1\"}"}}]}"#,
+        ),
+        user(
+            "These are the results of your tool calls:\n{\"tool_call_result\": {\"toolCallId\": \"call_1\", \"result\": 2}}\nBase your answer on these results.",
+        ),
+        wrote("It is 2."),
+    ];
+    let asked = [
+        user("what is 6 * 7, and save nothing?"),
+        wrote(
+            r#"{"tool_calls": [{"id": "b", "type": "function", "function": {"name": "calculator", "arguments": "{\"expression\":\"6 * 7\"}"}}]}"#,
+        ),
+        user(
+            "These are the results of your tool calls:\n{\"tool_call_result\": {\"toolCallId\": \"b\", \"result\": 42}}\nBase your answer on these results.",
+        ),
+    ];
+    let turns: Vec<_> = example.into_iter().chain(asked).collect();
+    assert_eq!(prompted(JSON_STRICT, turns).await, "6 * 7 = **42**");
+
+    let turns = vec![
+        user("巴黎现在几点？另外 6*7 呢"),
+        wrote(
+            "<tool_code>{\"name\": \"time\", \"arguments\": {\"zone\": \"Europe/Paris\"}}</tool_code>\n\
+             <tool_code>{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}}</tool_code>",
+        ),
+        user(
+            "以下是你调用工具得到的结果：\n<tool_result><id>r:1:0</id><content>Monday 9:00\nCET</content></tool_result>\n\
+             <tool_result><id>r:1:1</id><content>Error: busy</content></tool_result>\n请根据这些结果回答。",
+        ),
+    ];
+    let told = prompted(XML_TAG, turns).await;
+    assert!(told.starts_with("Europe/Paris 的时间是 **Monday 9:00**。"), "{told}");
+    assert!(told.contains("`calculator` 没有给出结果：busy"), "{told}");
+
+    let turns = vec![
+        user("what is 2^64?"),
+        wrote(
+            "<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"2^64\"}}\n</tool_call>",
+        ),
+        user(
+            "<tool_response>\n{\"name\": \"calculator\", \"content\": 18446744073709551616}\n</tool_response>\n\
+             These are the results of your tool calls. Base your answer on them.",
+        ),
+    ];
+    assert_eq!(prompted(HERMES, turns).await, "2^64 = **18446744073709551616**");
+}
+
+#[tokio::test]
+async fn in_prompt_mode_a_new_question_after_an_answer_is_a_question() {
+    let turns = vec![
+        user("what is 6 * 7?"),
+        wrote(
+            "<tool_call>{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}</tool_call>",
+        ),
+        user("<tool_response>\n{\"name\": \"calculator\", \"content\": 42}\n</tool_response>"),
+        wrote("6 * 7 = **42**"),
+        user("and 6 * 8?"),
+    ];
+    let written = prompted(HERMES, turns).await;
+    assert!(written.contains("6 * 8") && written.starts_with("<tool_call>"), "{written}");
+}

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::bail;
 use helve_agent::Model;
 use helve_model_http::HttpModel;
 use helve_types::World;
@@ -30,30 +31,38 @@ impl Finding {
             Self::Bad(text) => println!("BAD   {text}"),
         }
     }
+
+    fn bad(&self) -> Option<&str> {
+        match self {
+            Self::Bad(text) => Some(text),
+            Self::Good(_) | Self::Note(_) => None,
+        }
+    }
 }
 
 pub(super) fn run(common: &Common) -> anyhow::Result<ExitCode> {
     log_quietly();
-    let config = match common.load(None) {
-        Ok(config) => config,
-        Err(error) => {
-            Finding::Bad(format!("configuration: {error:#}")).print();
-            return Ok(ExitCode::FAILURE);
+    let mut findings = vec![];
+    match common.load(None) {
+        Ok(config) => {
+            findings.push(configuration(&config));
+            match assemble(&config, &World::real(), Hold::Shared, vec![]) {
+                Ok(assembly) => findings.extend(block_on(look(&config, &assembly))?),
+                Err(error) => findings.push(Finding::Bad(format!("{error:#}"))),
+            }
         }
-    };
-    let mut findings = vec![configuration(&config)];
-    match assemble(&config, &World::real(), Hold::Shared, vec![]) {
-        Ok(assembly) => findings.extend(block_on(look(&config, &assembly))?),
-        Err(error) => findings.push(Finding::Bad(format!("{error:#}"))),
+        Err(error) => findings.push(Finding::Bad(format!("configuration: {error:#}"))),
     }
     findings.iter().for_each(Finding::print);
-    let bad = findings.iter().filter(|finding| matches!(finding, Finding::Bad(_))).count();
-    if bad == 0 {
-        println!("\nHelve can start: helve serve");
-        return Ok(ExitCode::SUCCESS);
+    let bad: Vec<&str> = findings.iter().filter_map(Finding::bad).collect();
+    match bad[..] {
+        [] => {
+            println!("\nHelve can start: helve serve");
+            Ok(ExitCode::SUCCESS)
+        }
+        [only] => bail!("one thing to put right: {only}"),
+        [first, ..] => bail!("{} things to put right; the first: {first}", bad.len()),
     }
-    println!("\n{bad} to put right");
-    Ok(ExitCode::FAILURE)
 }
 
 fn configuration(config: &Config) -> Finding {
@@ -70,6 +79,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
         access(config, assembly).await,
         address(config, &client).await,
     ];
+    findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
     for model in &assembly.models {
         findings.push(model_server(config, model, &client).await);
     }
@@ -99,6 +109,9 @@ async fn database(config: &Config, assembly: &Assembly) -> Finding {
 }
 
 async fn access(config: &Config, assembly: &Assembly) -> Finding {
+    if let Err(error) = config.check_token() {
+        return Finding::Bad(format!("access: {error:#}"));
+    }
     let made = assembly.store.tokens().await.unwrap_or_default();
     let valid =
         made.iter().filter(|token| token.revoked_at.is_none()).count() + usize::from(config.token.is_some());
@@ -149,6 +162,8 @@ async fn model_server(config: &Config, model: &HttpModel, client: &Client) -> Fi
     }
 }
 
+/// Without the name and the password that may stand before it.
 fn host(model: &HttpModel) -> &str {
-    model.url().split('/').nth(2).unwrap_or_default()
+    let authority = model.url().split('/').nth(2).unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }

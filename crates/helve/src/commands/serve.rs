@@ -46,7 +46,11 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
+    config.check_token()?;
     let assembly = assemble(config, world, Hold::Alone, extras)?;
+    for warning in &assembly.warnings {
+        tracing::warn!("{warning}");
+    }
     let app = application(config, &assembly, world)?;
     app.refresh_access().await?;
     if !config.is_loopback() && !app.has_token() {

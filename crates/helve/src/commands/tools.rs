@@ -31,6 +31,9 @@ enum Action {
     /// Show one tool: what models are told about it
     Show { name: String },
     /// Call a tool through the guarded pipeline, on record like any other call
+    ///
+    /// The operator's permissions hold: what a rule denies is refused. Where a rule would ask, the call runs, since
+    /// whoever types it has decided.
     Call {
         name: String,
         /// The arguments, a JSON object

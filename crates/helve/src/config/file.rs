@@ -1,10 +1,11 @@
 //! The file itself: what may stand in it.
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::anyhow;
 use helve_agent::AgentSettings;
 use helve_tool::{CachePolicy, CacheScope, Guards, LimitSettings, Rule};
 use helve_types::ModelParams;
@@ -12,11 +13,12 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::Environment;
+use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
+use super::places::Places;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub struct File {
     pub(super) default_model: Option<String>,
     pub(super) server: ServerTable,
@@ -28,7 +30,7 @@ pub struct File {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct ServerTable {
     pub(super) listen: Option<String>,
     pub(super) data: Option<PathBuf>,
@@ -41,20 +43,20 @@ pub(super) struct ServerTable {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct PromptTable {
     pub(super) default_profile: Option<String>,
     pub(super) profiles: Vec<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct AgentTable {
     name: String,
     model: Option<String>,
     #[serde(default)]
     system: String,
-    max_steps: Option<u32>,
+    max_steps: Option<NonZeroU32>,
     tools: Option<Vec<String>>,
     #[serde(default)]
     params: ModelParams,
@@ -64,20 +66,20 @@ pub(super) struct AgentTable {
 
 /// How one tool is guarded; what is not said stays as the tool comes.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
 pub struct GuardsTable {
     pub enabled: Option<bool>,
-    timeout_ms: Option<u64>,
-    attempts: Option<u32>,
-    concurrent: Option<u32>,
-    per_minute: Option<u32>,
-    per_minute_and_user: Option<u32>,
+    timeout_ms: Option<NonZeroU64>,
+    attempts: Option<NonZeroU32>,
+    concurrent: Option<NonZeroU32>,
+    per_minute: Option<NonZeroU32>,
+    per_minute_and_user: Option<NonZeroU32>,
     wait_ms: Option<u64>,
     cache_ms: Option<u64>,
     cache_scope: Option<Scope>,
-    breaker_failures: Option<u32>,
+    breaker_failures: Option<NonZeroU32>,
     breaker_open_ms: Option<u64>,
-    output_bytes_max: Option<usize>,
+    output_bytes_max: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -90,86 +92,97 @@ enum Scope {
 
 impl File {
     /// Reads the file, then lays the variables over it.
-    pub(super) fn parse(name: &str, text: &str, environment: &Environment) -> anyhow::Result<Self> {
+    pub(super) fn parse(places: &mut Places, environment: &Environment) -> anyhow::Result<Self> {
         // The text itself first: only then do errors know their lines.
-        let file: Self = toml::from_str(text).map_err(|error| located(name, text, &error))?;
-        let mut overrides = environment.overrides().peekable();
-        let short = SHORT.iter().any(|(variable, _)| environment.text(variable).is_some());
-        if overrides.peek().is_none() && !short {
-            return Ok(file);
+        let mut file: Self = toml::from_str(places.text()).map_err(|error| places.unreadable(&error))?;
+        let mut table: Table = toml::from_str(places.text()).map_err(|error| places.unreadable(&error))?;
+        for setting in environment.settings() {
+            let setter = format!("the environment variable {}", setting.variable);
+            let (path, laid) = setting.over(&table).map_err(|what| anyhow!("{setter}: {what}"))?;
+            places.set_by(setter, path);
+            (table, file) = laid;
         }
-        let mut table: Table = toml::from_str(text).map_err(|error| located(name, text, &error))?;
-        for (variable, path) in SHORT {
-            if let Some(value) = environment.text(variable) {
-                set(&mut table, variable, &path.map(str::to_owned), &value)?;
-                check(&table, variable)?;
+        Ok(file)
+    }
+}
+
+impl Setting<'_> {
+    /// The table with this setting in it and what it means, and the path at which the setting was put.
+    fn over(&self, table: &Table) -> Result<(Vec<String>, (Table, File)), String> {
+        let attempt = |value: Value| {
+            let mut root = Value::Table(table.clone());
+            let mut path = vec![];
+            put(&mut root, &self.path, value, &mut path)?;
+            let Value::Table(laid) = root else { unreachable!("a table stays a table") };
+            let file: File =
+                laid.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+            Ok((path, (laid, file)))
+        };
+        let text = || Value::String(self.text.to_owned());
+        let typed = toml::from_str::<Table>(&format!("value = {}", self.text));
+        let Some(typed) = typed.ok().and_then(|mut table| table.remove("value")) else {
+            return attempt(text());
+        };
+        // What goes to the vendor as it stands may be anything, and then a number is a number.
+        if self.path.iter().any(|step| step == "params") {
+            return attempt(typed).or_else(|_| attempt(text()));
+        }
+        attempt(text()).or_else(|_| attempt(typed))
+    }
+}
+
+/// Puts a value at a path. Items of a list go by name or number, keys by what a variable's name can say of them.
+fn put(at: &mut Value, path: &[String], value: Value, put_at: &mut Vec<String>) -> Result<(), String> {
+    let fold = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "_");
+    match (at, path) {
+        (Value::Table(table), [step, rest @ ..]) => {
+            let known = table.keys().find(|key| fold(key) == *step).cloned();
+            let key = known.unwrap_or_else(|| step.clone());
+            put_at.push(key.clone());
+            if rest.is_empty() {
+                table.insert(key, value);
+                return Ok(());
             }
+            put(table.entry(key).or_insert_with(|| Value::Table(Table::new())), rest, value, put_at)
         }
-        for (variable, path, value) in overrides {
-            set(&mut table, variable, &path, value)?;
-            check(&table, variable)?;
+        (Value::Array(items), [step, rest @ ..]) if !rest.is_empty() => {
+            let is_named = |item: &Value| {
+                item.get("name").and_then(Value::as_str).is_some_and(|name| fold(name) == *step)
+            };
+            let number = items.iter().position(is_named).or_else(|| step.parse().ok());
+            let item = number.and_then(|number| items.get_mut(number));
+            let item = item.ok_or_else(|| format!("there is nothing named `{step}` in the file"))?;
+            put_at.extend(number.map(|number| number.to_string()));
+            put(item, rest, value, put_at)
         }
-        table.try_into().context("the configuration does not fit together with the environment")
+        _ => Err(format!("`{}` has no keys of its own", put_at.join("."))),
     }
-}
-
-/// The short forms.
-const SHORT: &[(&str, [&str; 2])] =
-    &[("HELVE_LISTEN", ["server", "listen"]), ("HELVE_DATA", ["server", "data"])];
-
-/// An error with its line, and the key it is about.
-fn located(name: &str, text: &str, error: &toml::de::Error) -> anyhow::Error {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let place = error.span().and_then(|span| text.get(span)).map(str::trim).filter(|shown| !shown.is_empty());
-    let line = line.map_or(String::new(), |line| format!(", line {line}"));
-    let shown =
-        place.and_then(|place| place.lines().next()).map_or(String::new(), |place| format!(" at `{place}`"));
-    anyhow!("{name}{line}{shown}: {}", error.message().replace('\n', "; "))
-}
-
-fn set(table: &mut Table, variable: &str, path: &[String], text: &str) -> anyhow::Result<()> {
-    let [sections @ .., key] = path else { bail!("{variable} names no key") };
-    let mut table = table;
-    for section in sections {
-        let inner = table.entry(section.clone()).or_insert_with(|| Value::Table(Table::new()));
-        table = inner.as_table_mut().with_context(|| format!("{variable}: `{section}` is not a section"))?;
-    }
-    table.insert(key.clone(), value_of(text));
-    Ok(())
-}
-
-/// A variable as TOML where it reads as such, and as text otherwise.
-fn value_of(text: &str) -> Value {
-    let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok();
-    parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.into()))
-}
-
-fn check(table: &Table, variable: &str) -> anyhow::Result<()> {
-    let fits: Result<File, _> = table.clone().try_into();
-    fits.map(drop).map_err(|error| anyhow!("the environment variable {variable}: {}", error.message()))
 }
 
 /// The agents, of which there is always at least the default one.
 pub(super) fn agents(
     tables: Vec<AgentTable>,
     models: &[ModelSettings],
+    places: &Places,
 ) -> anyhow::Result<Vec<AgentSettings>> {
     let mut agents: Vec<AgentSettings> = vec![];
-    for table in tables {
+    for (number, table) in tables.into_iter().enumerate() {
+        let wrong = |key: &str, what: String| places.wrong(&["agents", &number.to_string(), key], what);
         if agents.iter().any(|agent| agent.name == table.name) {
-            bail!("there are two agents named `{}`", table.name);
+            return Err(wrong("name", format!("there are two agents named `{}`", table.name)));
         }
         if let Some(model) = &table.model
             && !models.iter().any(|known| known.name == *model)
         {
-            bail!("the agent `{}` uses the model `{model}`, which is not configured", table.name);
+            let known = names_of(models);
+            return Err(wrong("model", format!("there is no model `{model}`; the models are: {known}")));
         }
         let default = AgentSettings::default();
         agents.push(AgentSettings {
             name: table.name,
             model: table.model,
             system: table.system,
-            max_steps: table.max_steps.unwrap_or(default.max_steps).max(1),
+            max_steps: table.max_steps.map_or(default.max_steps, NonZeroU32::get),
             tools: table.tools,
             params: table.params,
             permissions: table.permissions,
@@ -181,24 +194,28 @@ pub(super) fn agents(
     Ok(agents)
 }
 
+pub(super) fn names_of(models: &[ModelSettings]) -> String {
+    models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 impl GuardsTable {
     /// The tool's own guards with what the operator says about them.
     pub fn over(&self, guards: Guards) -> Guards {
         let ms = |ms: Option<u64>| ms.map(Duration::from_millis);
         let mut over = guards;
-        over.timeout = ms(self.timeout_ms).unwrap_or(over.timeout);
-        over.attempts = self.attempts.unwrap_or(over.attempts);
-        over.output_bytes_max = self.output_bytes_max.unwrap_or(over.output_bytes_max);
+        over.timeout = ms(self.timeout_ms.map(NonZeroU64::get)).unwrap_or(over.timeout);
+        over.attempts = self.attempts.map_or(over.attempts, NonZeroU32::get);
+        over.output_bytes_max = self.output_bytes_max.map_or(over.output_bytes_max, NonZeroUsize::get);
         if self.concurrent.is_some() || self.per_minute.is_some() || self.wait_ms.is_some() {
             let mut limit = over.limits.tool.unwrap_or_default();
-            limit.concurrent = self.concurrent.or(limit.concurrent);
-            limit.per_window = self.per_minute.or(limit.per_window);
+            limit.concurrent = self.concurrent.map(NonZeroU32::get).or(limit.concurrent);
+            limit.per_window = self.per_minute.map(NonZeroU32::get).or(limit.per_window);
             limit.wait = ms(self.wait_ms).unwrap_or(limit.wait);
             over.limits.tool = Some(limit);
         }
         if let Some(per_minute) = self.per_minute_and_user {
             let limit = over.limits.user.unwrap_or_default();
-            over.limits.user = Some(LimitSettings { per_window: Some(per_minute), ..limit });
+            over.limits.user = Some(LimitSettings { per_window: Some(per_minute.get()), ..limit });
         }
         if let Some(ttl) = ms(self.cache_ms) {
             let scope = over.cache.map_or(CacheScope::User, |policy| policy.scope);
@@ -212,7 +229,7 @@ impl GuardsTable {
         }
         if self.breaker_failures.is_some() || self.breaker_open_ms.is_some() {
             let mut breaker = over.breaker.unwrap_or_default();
-            breaker.failures_in_row = self.breaker_failures.unwrap_or(breaker.failures_in_row);
+            breaker.failures_in_row = self.breaker_failures.map_or(breaker.failures_in_row, NonZeroU32::get);
             breaker.open = ms(self.breaker_open_ms).unwrap_or(breaker.open);
             over.breaker = Some(breaker);
         }

@@ -1,15 +1,17 @@
 //! Which models there are: those in the file, those whose keys are in the environment, and always `demo`.
 
-use anyhow::{Context, bail};
+use anyhow::anyhow;
 use helve_model::ToolMode;
 use helve_model_http::{HttpModelSettings, vendor};
-use helve_types::{Mode, ModelParams};
+use helve_types::ModelParams;
 use serde::Deserialize;
 
 use super::Environment;
+use super::places::Places;
+use super::prompts::Prompts;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct ModelTable {
     name: String,
     vendor: Option<String>,
@@ -87,18 +89,24 @@ const KNOWN: &[Known] = &[
 pub(super) fn models(
     tables: Vec<ModelTable>,
     environment: &Environment,
+    prompts: &Prompts,
+    places: &Places,
 ) -> anyhow::Result<Vec<ModelSettings>> {
     let mut models: Vec<ModelSettings> = vec![];
-    for table in tables {
-        if table.name == "demo" || models.iter().any(|model| model.name == table.name) {
-            bail!("there are two models named `{}`", table.name);
+    for (number, table) in tables.into_iter().enumerate() {
+        let number = number.to_string();
+        let wrong = |key: &str, what: String| places.wrong(&["models", &number, key], what);
+        if table.name == "demo" {
+            return Err(wrong("name", "`demo` is the model inside the program; choose another name".into()));
         }
-        models.push(from_table(table, environment)?);
+        if models.iter().any(|model| model.name == table.name) {
+            return Err(wrong("name", format!("there are two models named `{}`", table.name)));
+        }
+        models.push(from_table(table, environment, prompts).map_err(|(key, what)| wrong(key, what))?);
     }
     for known in KNOWN {
-        let taken = models.iter().any(|model| model.name == known.name);
-        if let Some(found) = from_environment(known, environment).filter(|_| !taken) {
-            models.push(found);
+        if !models.iter().any(|model| model.name == known.name) {
+            models.extend(from_environment(known, environment)?);
         }
     }
     models.push(ModelSettings { name: "demo".into(), source: Source::Demo });
@@ -118,10 +126,15 @@ pub(super) fn default_model(models: &[ModelSettings]) -> String {
     models.iter().find(usable).map_or_else(|| "demo".into(), |model| model.name.clone())
 }
 
-fn from_table(table: ModelTable, environment: &Environment) -> anyhow::Result<ModelSettings> {
+/// A model of the file, or the key that is wrong and why.
+fn from_table(
+    table: ModelTable,
+    environment: &Environment,
+    prompts: &Prompts,
+) -> Result<ModelSettings, (&'static str, String)> {
     let name = table.name;
-    let tool_mode = table.tools.as_deref().map_or(Ok(ToolMode::Auto), parse_tool_mode);
-    let tool_mode = tool_mode.with_context(|| format!("the model `{name}`"))?;
+    let tool_mode = table.tools.as_deref().map_or(Ok(ToolMode::Auto), |text| prompts.tool_mode(text));
+    let tool_mode = tool_mode.map_err(|what| ("tools", what))?;
     let row = table.vendor.as_deref().and_then(vendor);
     let key_env = table.api_key_env.or_else(|| row.and_then(|row| row.key_env).map(str::to_owned));
     let settings = HttpModelSettings {
@@ -135,14 +148,15 @@ fn from_table(table: ModelTable, environment: &Environment) -> anyhow::Result<Mo
         tool_mode,
         params: table.params,
     };
+    settings.check().map_err(|error| (error.key(), error.to_string()))?;
     Ok(ModelSettings { name, source: Source::Http(Box::new(settings)) })
 }
 
-fn from_environment(known: &Known, environment: &Environment) -> Option<ModelSettings> {
-    let row = vendor(known.vendor)?;
+fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
+    let Some(row) = vendor(known.vendor) else { return Ok(None) };
     let key = row.key_env.and_then(|variable| environment.secret(variable));
     if key.is_none() && !known.always {
-        return None;
+        return Ok(None);
     }
     let settings = HttpModelSettings {
         name: known.name.into(),
@@ -158,7 +172,10 @@ fn from_environment(known: &Known, environment: &Environment) -> Option<ModelSet
         tool_mode: ToolMode::Auto,
         params: ModelParams::default(),
     };
-    Some(ModelSettings { name: known.name.into(), source: Source::Http(Box::new(settings)) })
+    // Only the address can be wrong here.
+    let variable = known.url_env.unwrap_or_default();
+    settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
+    Ok(Some(ModelSettings { name: known.name.into(), source: Source::Http(Box::new(settings)) }))
 }
 
 /// `OLLAMA_API_URL` names the server or its chat route; its OpenAI-style door is at `/v1`.
@@ -168,15 +185,4 @@ fn base_url(known: &Known, url: String) -> String {
     }
     let server = url.trim_end_matches('/').trim_end_matches("/api/chat").trim_end_matches("/v1").to_owned();
     format!("{server}/v1")
-}
-
-fn parse_tool_mode(text: &str) -> anyhow::Result<ToolMode> {
-    match text {
-        "auto" => Ok(ToolMode::Auto),
-        "prompt" => Ok(ToolMode::Fixed(Mode::Prompt("json_strict".into()))),
-        other => match other.parse() {
-            Ok(mode) => Ok(ToolMode::Fixed(mode)),
-            Err(_) => bail!("`tools` is `{other}`; use auto, native, prompt or prompt:<profile>"),
-        },
-    }
 }

@@ -1,6 +1,9 @@
 //! What a configuration means, and what is said about a wrong one.
 
+use helve_model::ToolMode;
 use helve_model_http::HttpModel;
+use helve_types::Mode;
+use secrecy::ExposeSecret;
 
 use super::*;
 
@@ -53,7 +56,7 @@ fn a_wrong_file_names_the_line_and_the_key() {
     let broken = refused("[server\n");
     assert!(broken.starts_with("helve.toml, line 1"), "{broken}");
     let kind = refused("[[agents]]\nname = \"a\"\nmax_steps = \"ten\"\n");
-    assert!(kind.starts_with("helve.toml, line 3 at `\"ten\"`"), "{kind}");
+    assert!(kind.starts_with("helve.toml, line 3 at `max_steps`: invalid type"), "{kind}");
     let missing = refused("[[models]]\nname = \"m\"\n");
     assert!(missing.contains("missing field `model`"), "{missing}");
 }
@@ -64,15 +67,192 @@ fn a_wrong_variable_names_itself() {
     assert!(format!("{error:#}").starts_with("the environment variable HELVE_SERVER__LISEN: unknown field"));
 }
 
+/// Each is a file that is wrong in one place, and how the complaint begins.
 #[test]
-fn names_that_point_nowhere_are_refused() {
-    assert!(refused("default_model = \"gpt\"").contains("`default_model` is `gpt`"));
-    assert!(refused("[[agents]]\nname = \"a\"\nmodel = \"gpt\"\n").contains("uses the model `gpt`"));
-    let twice = "[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"x\"\n".repeat(2);
-    assert!(refused(&twice).contains("two models named `m`"));
-    let mode = "[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"x\"\ntools = \"magic\"\n";
-    assert!(refused(mode).contains("`tools` is `magic`"));
-    assert!(refused("[server]\nlisten = \"nowhere\"").contains("no address to listen on"));
+fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
+    let model = "[[models]]\nname = \"m\"\nmodel = \"x\"\n";
+    let agent = "[[agents]]\nname = \"a\"\n";
+    let cases = [
+        ("\ndefault_model = \"gpt\"".into(), "line 2 at `default_model`: there is no model `gpt`"),
+        (format!("{model}vendor = \"acme\""), "line 4 at `vendor`: there is no vendor `acme`"),
+        (format!("{model}protocol = \"smtp\""), "line 4 at `protocol`: there is no protocol `smtp`"),
+        (
+            format!("{model}vendor = \"ark\"\nprotocol = \"smtp\""),
+            "line 5 at `protocol`: there is no protocol",
+        ),
+        (format!("{model}vendor = \"openai\"\ntools = \"magic\""), "line 5 at `tools`: `magic` is none of"),
+        (
+            format!("{model}vendor = \"openai\"\ntools = \"prompt:nope\""),
+            "line 5 at `tools`: there is no prompt profile `nope`",
+        ),
+        (
+            format!("{model}vendor = \"ark\"\nbase_url = \"ftp://x\""),
+            "line 5 at `base_url`: `ftp://x` is no address",
+        ),
+        (model.into(), "line 1 at `models`: either `vendor` or `protocol` is needed"),
+        (format!("\n{agent}model = \"gpt\"\n"), "line 4 at `model`: there is no model `gpt`"),
+        (format!("{agent}{agent}"), "line 4 at `name`: there are two agents named `a`"),
+        (
+            format!("{model}vendor = \"ark\"\n{model}vendor = \"ark\"\n"),
+            "line 6 at `name`: there are two models named `m`",
+        ),
+        (model.replace("\"m\"", "\"demo\""), "line 2 at `name`: `demo` is the model inside"),
+        (format!("{agent}max_steps = 0"), "line 3 at `max_steps`: invalid value: integer `0`"),
+        ("[tools.time]\nper_minute = 0".into(), "line 2 at `per_minute`: invalid value: integer `0`"),
+        ("[server]\nlisten = 5".into(), "line 2 at `listen`: invalid type: integer `5`"),
+        ("[server]\nlisten = \"nowhere\"".into(), "line 2 at `listen`: `nowhere` is no address to listen on"),
+        ("[server]\nzone = \"Mars/Base\"".into(), "line 2 at `zone`: there is no time zone `Mars/Base`"),
+        ("[server]\nlog = \"helve=loud\"".into(), "line 2 at `log`: `helve=loud` is no filter"),
+        (
+            "[[permissions]]\ntool = \"x\"\naction = \"maybe\"".into(),
+            "line 3 at `action`: unknown variant `maybe`",
+        ),
+        (
+            format!("{agent}[[agents.permissions]]\naction = \"maybe\""),
+            "line 4 at `action`: unknown variant `maybe`",
+        ),
+        (
+            format!("{agent}params = {{ temperature = \"hot\" }}"),
+            "line 3 at `temperature`: invalid type: string",
+        ),
+        (
+            "[prompt]\ndefault_profile = \"nope\"".into(),
+            "line 2 at `default_profile`: there is no prompt profile",
+        ),
+        (
+            "[prompt]\nprofiles = [\"gone.toml\"]".into(),
+            "line 2 at `profiles`: the prompt profile `gone.toml`",
+        ),
+        ("server = 5".into(), "line 1 at `server`: invalid type: integer `5`, expected a table"),
+        ("[[models]]\nname = \"m\"\n".into(), "line 1 at `models`: missing field `model`"),
+    ];
+    for (text, expected) in cases {
+        let told = refused(&text);
+        assert!(told.starts_with(&format!("helve.toml, {expected}")), "{text}\n{told}\n{expected}");
+    }
+}
+
+#[test]
+fn names_of_tools_that_are_not_there_are_told_with_line_and_key() {
+    let assembled = |text: &str| {
+        let data = tempfile::tempdir().unwrap();
+        let overrides = Overrides { data: Some(data.path().into()), ..Overrides::default() };
+        let config =
+            Config::parse(Some("helve.toml".into()), text, &overrides, &Environment::default()).unwrap();
+        let world = helve_types::World::real();
+        let made = crate::assemble::assemble(&config, &world, crate::assemble::Hold::Alone, vec![]);
+        made.map(|assembly| assembly.warnings.join("; ")).map_err(|error| format!("{error:#}"))
+    };
+    let table = assembled("[tools.time]\n[tools.nope]\ntimeout_ms = 5\n").unwrap_err();
+    assert!(table.starts_with("helve.toml, line 2 at `nope`: there is no tool `nope`"), "{table}");
+    let agent =
+        assembled("[[agents]]\nname = \"b\"\n[[agents]]\nname = \"a\"\ntools = [\"time\", \"nope\"]\n");
+    let agent = agent.unwrap_err();
+    assert!(agent.starts_with("helve.toml, line 5 at `tools`: there is no tool `nope`"), "{agent}");
+    // Tools may come later, so a rule about one that is not there is no more than odd.
+    let rules = "[[permissions]]\ntool = \"cal*\"\naction = \"ask\"\n[[permissions]]\ntool = \"mail_*\"\naction = \"ask\"\n";
+    let odd = assembled(rules).unwrap();
+    assert_eq!(
+        odd,
+        "helve.toml, line 5 at `tool`: no tool is called `mail_*` now, so the rule has nothing to say"
+    );
+}
+
+#[test]
+fn the_prompt_profile_of_the_operators_choice_is_the_one_that_prompt_means() {
+    let text = "[prompt]\ndefault_profile = \"hermes\"\n\
+                [[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"x\"\ntools = \"prompt\"\n";
+    let config = parse(text, &Environment::default()).unwrap();
+    let Source::Http(settings) = &config.models[0].source else { panic!("not over HTTP") };
+    assert_eq!(settings.tool_mode, ToolMode::Fixed(Mode::Prompt("hermes".into())));
+}
+
+#[test]
+fn what_is_wrong_in_a_prompt_profile_is_told_on_one_line_with_its_place_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let profile = dir.path().join("own.toml");
+    std::fs::write(&profile, "name = \"own\"\ndialect = \"hermes\"\ntool = 5\n").unwrap();
+    let told = refused(&format!("[prompt]\nprofiles = [{:?}]\n", profile));
+    assert!(told.starts_with("helve.toml, line 2 at `profiles`: "), "{told}");
+    assert!(told.contains("own.toml, line 3 at `tool`: invalid type: integer"), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() {
+    let environment = Environment::of([
+        ("HELVE_SERVER__TOKEN", "12345"),
+        ("HELVE_SERVER__HOSTS", "[\"a.example\"]"),
+        ("HELVE_DEFAULT_MODEL", "2026"),
+        ("HELVE_MODELS__2026__BASE_URL", "http://gpu/v1"),
+        ("HELVE_AGENTS__HOUSE_CLERK__MAX_STEPS", "3"),
+        ("HELVE_AGENTS__HOUSE_CLERK__PARAMS__EXTRA__TOP_K", "5"),
+    ]);
+    let text = "[[models]]\nname = \"2026\"\nprotocol = \"openai_chat\"\nmodel = \"x\"\n\
+                [[agents]]\nname = \"house-clerk\"\n";
+    let config = parse(text, &environment).unwrap();
+    assert_eq!(config.token.unwrap().expose_secret(), "12345");
+    assert_eq!(config.hosts, ["a.example"]);
+    assert_eq!(config.default_model, "2026");
+    let Source::Http(settings) = &config.models[0].source else { panic!("not over HTTP") };
+    assert_eq!(settings.base_url.as_deref(), Some("http://gpu/v1"));
+    let clerk = &config.agents[1];
+    assert_eq!((clerk.max_steps, &clerk.params.extra["top_k"]), (3, &serde_json::json!(5)));
+}
+
+#[test]
+fn a_wrong_value_in_a_variable_is_told_with_the_variable() {
+    let cases = [
+        ("HELVE_DEFAULT_MODEL", "gpt", "there is no model `gpt`"),
+        ("HELVE_LISTEN", "nowhere", "`nowhere` is no address to listen on"),
+        ("HELVE_LOG", "helve=loud", "`helve=loud` is no filter"),
+        ("HELVE_SERVER__ZONE", "Mars", "there is no time zone `Mars`"),
+        ("HELVE_TOOLS__TIME__PER_MINUTE", "0", "invalid value: integer `0`"),
+        ("HELVE_TOOLS__TIME__PER_MINUTE", "many", "invalid type: string \"many\""),
+        ("HELVE_MODELS__GPT__BASE_URL", "http://x", "there is nothing named `gpt`"),
+        ("HELVE_SERVER__LISTEN__PORT", "1", "`server.listen` has no keys of its own"),
+        ("OLLAMA_API_URL", "gpu:11434", "`gpu:11434/v1` is no address"),
+    ];
+    for (variable, value, expected) in cases {
+        let file =
+            "[server]\nlisten = \"127.0.0.1:0\"\n[[models]]\nname = \"m\"\nvendor = \"ark\"\nmodel = \"x\"\n";
+        let told = format!("{:#}", parse(file, &Environment::of([(variable, value)])).unwrap_err());
+        let expected = format!("the environment variable {variable}: {expected}");
+        assert!(told.starts_with(&expected), "{told}\n{expected}");
+    }
+}
+
+#[test]
+fn a_variable_that_sets_nothing_is_told_and_one_that_cannot_be_honoured_is_refused() {
+    let environment = Environment::of([
+        ("HELVE_DEFUALT_MODEL", "demo"),
+        ("HELVE_CONFIG", "x.toml"),
+        ("HELVE_SERVER", "target/helve"),
+        ("HELVE_SERVICE_HOST", "10.0.0.1"),
+        ("HELVE_PORT_8890_TCP", "tcp://10.0.0.1:8890"),
+    ]);
+    let warnings = parse("", &environment).unwrap().warnings;
+    assert_eq!(
+        warnings,
+        ["the environment variable HELVE_DEFUALT_MODEL is set, but nothing in Helve is called that"]
+    );
+    for variable in ["HELVE_DATABASE_URL", "HELVE_REDIS_URL"] {
+        let told = format!("{:#}", parse("", &Environment::of([(variable, "postgres://x")])).unwrap_err());
+        assert!(told.contains(variable) && told.contains("keeps its data in SQLite only"), "{told}");
+    }
+}
+
+#[test]
+fn a_short_token_is_enough_only_where_nobody_else_can_try_it() {
+    let checked = |listen: &str, token: &str| {
+        let environment = Environment::of([("HELVE_LISTEN", listen), ("HELVE_TOKEN", token)]);
+        parse("", &environment).unwrap().check_token().map_err(|error| error.to_string())
+    };
+    assert_eq!(checked("127.0.0.1:0", "short"), Ok(()));
+    assert_eq!(checked("0.0.0.0:0", "0123456789abcdef"), Ok(()));
+    let told = checked("0.0.0.0:0", "0123456789abcde").unwrap_err();
+    assert!(told.starts_with("the environment variable HELVE_TOKEN: the token has fewer than 16"), "{told}");
+    assert!(!told.contains("0123456789"), "{told}");
 }
 
 #[test]
@@ -87,4 +267,11 @@ fn the_example_of_the_documentation_is_understood() {
         }
     }
     assert_eq!(config.agents.len(), 2);
+    // What is only shown there would be understood too.
+    let is_shown = |line: &str| line.contains(" = ") && !line.starts_with("profiles");
+    let line = |line| str::strip_prefix(line, "# ").filter(|shown| is_shown(shown)).unwrap_or(line);
+    let all = text.lines().map(line).collect::<Vec<_>>().join("\n");
+    let config = parse(&all, &Environment::default()).unwrap();
+    assert_eq!(config.hosts, ["helve.example.com"]);
+    assert!(config.warnings.is_empty());
 }

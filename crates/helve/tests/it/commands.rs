@@ -75,6 +75,25 @@ fn a_tool_is_called_from_the_command_line_and_the_call_is_on_record() {
 }
 
 #[test]
+fn a_call_from_the_command_line_is_refused_where_a_rule_denies_it_and_runs_where_one_would_ask() {
+    let data = scratch();
+    let file = data.join("rules.toml");
+    let rules = "[[permissions]]\ntool = \"calc*\"\naction = \"deny\"\nbecause = \"sums are forbidden here\"\n\n\
+                 [[permissions]]\ntool = \"*\"\naction = \"ask\"\n";
+    std::fs::write(&file, rules).unwrap();
+    let at = ["--data", data.to_str().unwrap(), "--config", file.to_str().unwrap()];
+    let call =
+        |tool: &str, arguments: &str| run(&[&["tools", "call", tool, arguments], &at[..]].concat(), "");
+    let denied = call("calculator", r#"{"expression": "1 + 1"}"#);
+    assert_eq!(denied.status.code(), Some(1), "{}", out(&denied));
+    assert!(err(&denied).contains("sums are forbidden here"), "{}", err(&denied));
+    let asked = call("time", r#"{"zone": "UTC"}"#);
+    assert!(asked.status.success(), "{}", err(&asked));
+    let effect = call("save_note", r#"{"text": "milk"}"#);
+    assert!(effect.status.success(), "{}", err(&effect));
+}
+
+#[test]
 fn a_token_is_shown_once_listed_without_its_secret_and_revoked() {
     let data = scratch();
     let data = data.to_str().unwrap();
@@ -106,6 +125,11 @@ fn doctor_says_what_to_do_about_each_problem() {
     let wrong = run(&["doctor", "--config", file.to_str().unwrap()], "");
     assert!(!wrong.status.success());
     assert!(out(&wrong).contains("line 2 at `lisen`"), "{}", out(&wrong));
+    assert_eq!(err(&wrong).lines().count(), 1, "{}", err(&wrong));
+    assert!(err(&wrong).starts_with("helve: one thing to put right: configuration: "), "{}", err(&wrong));
+    std::fs::write(&file, "[[agents]]\nname = \"a\"\ntools = [\"nope\"]\n").unwrap();
+    let unknown = run(&["doctor", "--config", file.to_str().unwrap(), "--data", data.to_str().unwrap()], "");
+    assert!(err(&unknown).contains("line 3 at `tools`: there is no tool `nope`"), "{}", err(&unknown));
 }
 
 #[test]

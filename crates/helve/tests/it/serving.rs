@@ -77,6 +77,26 @@ fn the_demo_model_answers_without_a_key_and_the_conversation_outlives_the_proces
 }
 
 #[test]
+fn the_demo_model_shows_prompt_mode_with_every_profile() {
+    let served = Served::start(&scratch(), &[]);
+    for mode in ["prompt", "prompt:xml_tag", "prompt:hermes"] {
+        for (message, expected) in [
+            ("3480 的 12.5% 是多少？", "12.5% of 3480 = **435**"),
+            ("what is 2^64 and what time is it in Tokyo?", "2^64 = **18446744073709551616**"),
+        ] {
+            let body =
+                format!(r#"{{"message": "{message}", "modelType": "demo", "config": {{"mode": "{mode}"}}}}"#);
+            let answer = served.ask("POST", "/api/chat", "", &body);
+            assert!(answer.contains(expected), "{mode}: {answer}");
+            assert!(answer.contains("\"calculator\""), "{mode}: {answer}");
+            for markup in ["tool_calls", "tool_code", "tool_call>"] {
+                assert!(!answer.contains(markup), "{mode}: {answer}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_second_server_on_the_same_data_is_told_who_holds_it() {
     let data = scratch();
     let first = Served::start(&data, &[]);
@@ -91,6 +111,41 @@ fn an_address_that_others_can_reach_needs_a_token() {
     let refused = run(&["serve", "--listen", "0.0.0.0:0", "--data", data.to_str().unwrap()], "");
     assert_eq!(refused.status.code(), Some(1));
     assert!(err(&refused).contains("helve token create"), "{}", err(&refused));
+}
+
+#[test]
+fn a_token_that_can_be_guessed_is_refused_where_others_can_reach_the_server() {
+    let data = scratch();
+    let served = helve()
+        .args(["serve", "--listen", "0.0.0.0:0", "--data", data.to_str().unwrap()])
+        .env("HELVE_TOKEN", "open-sesame")
+        .output()
+        .unwrap();
+    assert_eq!(served.status.code(), Some(1));
+    let told = err(&served);
+    assert!(
+        told.starts_with("helve: the environment variable HELVE_TOKEN: the token has fewer than 16"),
+        "{told}"
+    );
+}
+
+#[test]
+fn logs_in_a_file_have_no_colours_and_tell_of_variables_that_set_nothing() {
+    let data = scratch();
+    let log = data.join("log");
+    let mut child = helve()
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
+        .env("HELVE_LISTNE", "127.0.0.1:1")
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let told = std::fs::read_to_string(&log).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(told.contains("HELVE_LISTNE") && !told.contains('\u{1b}'), "{told}");
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! Keeps keys out of what people and logs are told, since some servers repeat in an error what they were sent.
+
+use std::borrow::Cow;
+
+use helve_model::ModelError;
+use secrecy::{ExposeSecret, SecretString};
+
+const HIDDEN: &str = "[hidden]";
+/// What is shorter is no secret, and would be found in every sentence.
+const KEY_BYTES_MIN: usize = 4;
+/// How the keys of well-known services begin, and a signed token.
+const BEGINNINGS: &[&str] = &[
+    "sk-", "sk_", "pk-", "pk_", "rk_", "gsk_", "xai-", "AIza", "hf_", "hv_", "tvly-", "nvapi-", "ghp_",
+    "AKIA", "eyJ",
+];
+
+/// The error without our key and without anything that looks like a key.
+pub(super) fn redacted(error: ModelError, key: Option<&SecretString>) -> ModelError {
+    ModelError { message: redact(&error.message, key), ..error }
+}
+
+pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
+    let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= KEY_BYTES_MIN);
+    let text = key.map_or(Cow::Borrowed(text), |key| without(text, key).into());
+    let mut told = String::with_capacity(text.len());
+    let mut after_bearer = false;
+    let mut rest = &*text;
+    while let Some(first) = rest.chars().next() {
+        let is_inside = is_of_a_key(first);
+        let end = rest.find(|c| is_of_a_key(c) != is_inside).unwrap_or(rest.len());
+        let (piece, more) = rest.split_at(end);
+        rest = more;
+        if !is_inside {
+            told.push_str(piece);
+            continue;
+        }
+        let begins =
+            BEGINNINGS.iter().any(|begin| piece.starts_with(begin) && piece.len() >= begin.len() + 4);
+        let hidden = begins || (after_bearer && piece.len() >= 8);
+        told.push_str(if hidden { HIDDEN } else { piece });
+        after_bearer = piece.eq_ignore_ascii_case("bearer");
+    }
+    told
+}
+
+/// The text without a key, also one that was cut off with the text.
+fn without(text: &str, key: &str) -> String {
+    let mut text = text.replace(key, HIDDEN);
+    let beginnings = key.char_indices().rev().map(|(at, _)| &key[..at]);
+    let cut = beginnings.take_while(|begin| begin.len() >= KEY_BYTES_MIN).find(|begin| text.ends_with(begin));
+    if let Some(begin) = cut {
+        text.truncate(text.len() - begin.len());
+        text.push_str(HIDDEN);
+    }
+    text
+}
+
+fn is_of_a_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.*+/=~".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_key_is_hidden_and_the_rest_stays() {
+        let key = SecretString::from("7f3c-ours");
+        let cases = [
+            ("Incorrect API key provided: sk-proj-ab12***wxyz.", "Incorrect API key provided: [hidden]"),
+            ("bad key \"sk-SECRET123\", try again", "bad key \"[hidden]\", try again"),
+            ("Authorization: bearer abc.def-123 was refused", "Authorization: bearer [hidden] was refused"),
+            ("a Bearer token is needed", "a Bearer token is needed"),
+            ("key 7f3c-ours: 7f3c-ours", "key [hidden]: [hidden]"),
+            ("cut off in the key 7f3c-o", "cut off in the key [hidden]"),
+            ("the risk-free task-list of sk- is too long", "the risk-free task-list of sk- is too long"),
+            ("模型 `gemma:2b` does not support tools", "模型 `gemma:2b` does not support tools"),
+        ];
+        for (text, told) in cases {
+            assert_eq!(redact(text, Some(&key)), told);
+        }
+    }
+}
