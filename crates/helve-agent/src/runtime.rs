@@ -122,6 +122,11 @@ impl Runtime {
         self.shared.agents.iter().map(|agent| &agent.settings)
     }
 
+    /// The prompt profile that is meant where none is named.
+    pub fn default_profile(&self) -> &str {
+        &self.shared.settings.default_profile
+    }
+
     /// How many runs are being driven.
     pub fn active_runs(&self) -> usize {
         self.shared.seats.count()

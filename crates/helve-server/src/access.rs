@@ -144,7 +144,8 @@ impl Access {
         let fixed = settings.token.as_ref().map(|secret| Token {
             id: fixed_id(secret.expose_secret(), &settings.session_key),
             secret_hash: Sha256::digest(secret.expose_secret()).into(),
-            user: UserId("admin".into()),
+            // Whose things they were before there was a token.
+            user: UserId("local".into()),
             rights: TokenRights::Admin,
             note: "from the configuration".into(),
             created_at: Timestamp(0),

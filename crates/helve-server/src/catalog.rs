@@ -94,7 +94,7 @@ pub(crate) async fn list_models(State(app): State<App>) -> axum::Json<ModelList>
         let problem = app.problem_of_model(model.name());
         ModelView {
             name: model.name().to_owned(),
-            mode: models.mode(&**model, "json_strict"),
+            mode: models.mode(&**model, app.runtime.default_profile()),
             ready: problem.is_none(),
             problem,
         }

@@ -77,7 +77,11 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         client_tools,
-        mode: config.mode.as_deref().map(parse_mode).transpose()?,
+        mode: config
+            .mode
+            .as_deref()
+            .map(|mode| parse_mode(mode, app.runtime.default_profile()))
+            .transpose()?,
         key,
         ..StartRequest::new(user, input)
     };
@@ -86,9 +90,9 @@ pub(crate) async fn chat(
     Ok(start::stream(&app, principal, started, render))
 }
 
-fn parse_mode(text: &str) -> Result<Mode, Problem> {
+fn parse_mode(text: &str, default_profile: &str) -> Result<Mode, Problem> {
     match text {
-        "prompt" => Ok(Mode::Prompt("json_strict".into())),
+        "prompt" => Ok(Mode::Prompt(default_profile.into())),
         other => {
             other.parse().map_err(|error| Problem::bad_request("bad_mode", format!("`config.mode`: {error}")))
         }

@@ -160,6 +160,17 @@ fn a_token_from_the_environment_is_wanted_by_every_request() {
 }
 
 #[test]
+fn what_the_operator_said_before_there_was_a_token_is_still_there_with_one() {
+    let data = scratch();
+    let open = Served::start(&data, &[]);
+    open.ask("POST", "/api/agent", "", ASK);
+    assert!(open.stop());
+    let closed = Served::start(&data, &[("HELVE_TOKEN", "open-sesame")]);
+    let listed = closed.ask("GET", "/api/conversations", "Authorization: Bearer open-sesame\r\n", "");
+    assert!(listed.contains("what is 12.5% of 3,480?"), "{listed}");
+}
+
+#[test]
 fn a_model_without_its_key_or_its_server_says_so_and_the_run_is_over() {
     let data = scratch();
     std::fs::write(
