@@ -12,6 +12,7 @@ mod talk;
 mod watcher;
 mod wish;
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::RunId;
@@ -43,7 +44,10 @@ pub(crate) type Runs = Arc<Mutex<Vec<RunId>>>;
 
 impl Crowd {
     pub(crate) fn start(door: &Door, mut dice: Dice) -> Result<Self, reqwest::Error> {
-        let http = Client::builder().no_proxy().retry(reqwest::retry::never()).build()?;
+        // From another address than the server's: to connect to a port that has just become free, from the same
+        // address, can end in a connection with oneself.
+        let here = IpAddr::from([127, 0, 0, 2]);
+        let http = Client::builder().no_proxy().retry(reqwest::retry::never()).local_address(here).build()?;
         let runs = Runs::default();
         let logs: Vec<SharedLog> = (0..ASKERS + WATCHERS).map(|_| SharedLog::default()).collect();
         let mut tasks = JoinSet::new();
