@@ -480,7 +480,7 @@ async fn an_effect_that_may_have_happened_is_unknown_and_not_sent_again() {
 async fn a_check_tool_that_a_rule_forbids_is_not_asked() {
     let mut lab = Lab::new().await;
     let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
-    lab.rules = Rules::new().with_layer("operator", vec![anything(), never]);
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]).with_layer("agent", vec![never]);
     let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
     lab.tool(send, Guards::default(), hangs());
     let asked = lab.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
