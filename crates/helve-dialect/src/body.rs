@@ -1,13 +1,18 @@
 //! The inside of a call: one automaton per family behind one face.
 
 use crate::calls::Report;
+use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
+use crate::framed::FramedBody;
+use crate::function_xml::TagBody;
+use crate::function_xml::nested::NestedBody;
+use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
 use crate::{End, Tools};
 
 /// What became of a piece of text given to a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Step {
     /// All of it was taken.
     More,
@@ -15,22 +20,38 @@ pub(crate) enum Step {
     Done(Rest),
     /// No call: all that was taken since the mark is text, and so is the rest.
     NotACall(Rest),
+    /// It was the head of a message, and the rest is what it says.
+    Turn(Rest, Turn),
 }
 
 /// What a body gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rest {
-    /// The end of what was taken: the beginning of a mark that was none. It comes before the text at `pos`.
-    pub(crate) back: &'static str,
+    /// How much of the end of what was taken: the beginning of a mark that was none. It comes before the text at `pos`.
+    pub(crate) back: usize,
     pub(crate) pos: usize,
 }
 
 impl Rest {
     /// Everything from here on.
     pub(crate) fn at(pos: usize) -> Self {
-        Self { back: "", pos }
+        Self { back: 0, pos }
     }
 }
+
+/// What a message turns to. Inside its channel only the marks of its scope mean anything.
+#[derive(Clone, Copy)]
+pub(crate) enum Turn {
+    Reasoning(Scope),
+    Answer(Scope),
+    /// A call, written so.
+    Call(Grammar),
+    /// Nothing in particular: whatever was open is over.
+    Over,
+}
+
+/// The marks that mean something inside a channel; none for no channel at all.
+pub(crate) type Scope = &'static [&'static str];
 
 /// What a body was when the stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,17 +81,29 @@ impl Standing {
 pub(crate) enum Body {
     Json(JsonBody),
     Python(PythonBody),
+    Tags(TagBody),
+    Nested(NestedBody),
+    Framed(FramedBody),
+    Gemma(GemmaBody),
+    Channel(ChannelBody),
 }
 
 impl Body {
-    /// Begins a section, with the buffers of the last one if it was of the same family.
-    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Standing) {
+    /// Begins a section behind this mark, with the buffers of the last one if it was of the same family.
+    pub(crate) fn begin(slot: &mut Option<Self>, grammar: Grammar, standing: Standing, mark: &str) {
         match (grammar, slot) {
             (Grammar::Json(grammar), Some(Self::Json(body))) => body.restart(grammar, standing),
             (Grammar::Json(grammar), slot) => *slot = Some(Self::Json(JsonBody::new(grammar, standing))),
             (Grammar::Python(grammar), slot) => {
                 *slot = Some(Self::Python(PythonBody::new(grammar, standing)))
             }
+            (Grammar::Tags(grammar), Some(Self::Tags(body))) => body.restart(grammar, mark),
+            (Grammar::Tags(grammar), slot) => *slot = Some(Self::Tags(TagBody::new(grammar, mark))),
+            (Grammar::Nested(grammar), slot) => *slot = Some(Self::Nested(NestedBody::new(grammar))),
+            (Grammar::Framed(grammar), Some(Self::Framed(body))) => body.restart(grammar, mark),
+            (Grammar::Framed(grammar), slot) => *slot = Some(Self::Framed(FramedBody::new(grammar, mark))),
+            (Grammar::Gemma(grammar), slot) => *slot = Some(Self::Gemma(GemmaBody::new(grammar))),
+            (Grammar::Channel(grammar), slot) => *slot = Some(Self::Channel(ChannelBody::new(grammar, mark))),
         }
     }
 
@@ -79,6 +112,11 @@ impl Body {
         match self {
             Self::Json(body) => body.feed(text, from, report),
             Self::Python(body) => body.feed(text, from, report),
+            Self::Tags(body) => body.feed(text, from, report),
+            Self::Nested(body) => body.feed(text, from, report),
+            Self::Framed(body) => body.feed(text, from, report),
+            Self::Gemma(body) => body.feed(text, from, report),
+            Self::Channel(body) => body.feed(text, from, report),
         }
     }
 
@@ -86,7 +124,43 @@ impl Body {
         match self {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
+            Self::Tags(body) => body.finish(end, report),
+            Self::Nested(body) => body.finish(end, report),
+            Self::Framed(body) => body.finish(end, report),
+            Self::Gemma(body) => body.finish(end, report),
+            Self::Channel(body) => body.finish(),
         }
+    }
+}
+
+/// The text at hand, how far it is read, and how far it is kept.
+pub(crate) struct Chunk<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) pos: usize,
+    kept: usize,
+}
+
+impl<'t> Chunk<'t> {
+    pub(crate) fn new(text: &'t str, from: usize) -> Self {
+        Self { text, pos: from, kept: from }
+    }
+
+    pub(crate) fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.pos).copied()
+    }
+
+    pub(crate) fn char(&self) -> Option<char> {
+        self.text[self.pos..].chars().next()
+    }
+
+    pub(crate) fn rest(&self) -> &'t str {
+        &self.text[self.pos..]
+    }
+
+    /// Adds what was read to the held text.
+    pub(crate) fn keep(&mut self, report: &mut Report<'_, '_>) {
+        report.held.push_str(&self.text[self.kept..self.pos]);
+        self.kept = self.pos;
     }
 }
 
@@ -135,10 +209,5 @@ impl Closer {
     /// How many bytes of a mark have been seen.
     pub(crate) fn seen(&self) -> usize {
         self.at
-    }
-
-    /// The bytes of the mark seen so far.
-    pub(crate) fn prefix(&self, marks: &[&'static str]) -> &'static str {
-        marks.get(self.of).and_then(|mark| mark.get(..self.at)).unwrap_or("")
     }
 }

@@ -163,6 +163,16 @@ impl Report<'_, '_> {
         self.calls.flow(text, self.out);
     }
 
+    /// More of the argument text, not to be shown yet.
+    pub(crate) fn keep_arguments(&mut self, text: &str) {
+        self.calls.draft.arguments.push_str(text);
+    }
+
+    /// Forgets the argument text; none of it was shown.
+    pub(crate) fn forget_arguments(&mut self) {
+        self.calls.draft.arguments.clear();
+    }
+
     pub(crate) fn arguments_so_far(&self) -> &str {
         &self.calls.draft.arguments
     }
@@ -204,6 +214,11 @@ impl Report<'_, '_> {
         if !self.calls.waits() {
             self.held.clear();
         }
+    }
+
+    /// The call means that nobody is called.
+    pub(crate) fn forget(&mut self) {
+        self.calls.give_up(Dropped::Quoted, "", false, self.out);
     }
 
     /// The call is none.

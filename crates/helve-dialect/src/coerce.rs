@@ -14,6 +14,22 @@ pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> 
     schema.get("properties")?.get(name).or_else(|| schema.get("additionalProperties"))
 }
 
+/// What a schema says under this keyword, behind references and in whichever member of a union says it.
+pub(crate) fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
+    fn find<'s>(schema: &'s Value, root: &'s Value, keyword: &str, depth: usize) -> Option<&'s Value> {
+        if depth > 8 {
+            return None;
+        }
+        let unions = ["anyOf", "oneOf", "allOf"].into_iter();
+        let members = unions.filter_map(|union| schema.get(union)?.as_array()).flatten();
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix('#'));
+        let referred = target.and_then(|target| root.pointer(target));
+        let mut others = members.chain(referred);
+        schema.get(keyword).or_else(|| others.find_map(|other| find(other, root, keyword, depth + 1)))
+    }
+    find(schema, root, keyword, 0)
+}
+
 /// JSON text for what was written, by the types its schema allows.
 pub(crate) fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
     let mut types = Types::default();
@@ -31,8 +47,17 @@ pub(crate) fn by_look(written: &str) -> String {
     }
 }
 
+/// Whether the schema allows nothing but text; `None` where it names no type at all.
+pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
+    let mut types = Types::default();
+    types.collect(schema, root, 0);
+    let other = types.null || types.integer || types.number || types.boolean || types.object || types.array;
+    (other || types.string).then_some(!other)
+}
+
 #[derive(Default)]
 struct Types {
+    string: bool,
     null: bool,
     integer: bool,
     number: bool,
@@ -63,7 +88,7 @@ impl Types {
                 Value::Number(_) => self.integer = true,
                 Value::Array(_) => self.array = true,
                 Value::Object(_) => self.object = true,
-                Value::String(_) => {}
+                Value::String(_) => self.string = true,
             }
         }
         for union in ["anyOf", "oneOf", "allOf"] {
@@ -93,7 +118,7 @@ impl Types {
             "array" | "arr" | "list" | "sequence" => self.array = true,
             other if other.starts_with("int") || other.starts_with("uint") => self.integer = true,
             other if other.starts_with("float") || other.starts_with("num") => self.number = true,
-            _ => {}
+            _ => self.string = true,
         }
     }
 

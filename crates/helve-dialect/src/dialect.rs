@@ -9,7 +9,12 @@
 
 use std::fmt;
 
+use crate::channels::ChannelGrammar;
 use crate::envelope;
+use crate::framed::FramedGrammar;
+use crate::function_xml::TagGrammar;
+use crate::function_xml::nested::NestedGrammar;
+use crate::gemma::GemmaGrammar;
 use crate::json_tags::JsonGrammar;
 use crate::pythonic::PythonGrammar;
 use crate::reasoning;
@@ -24,6 +29,12 @@ pub struct Dialect {
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
     pub(crate) silent: &'static [&'static str],
+    /// Marks that end a message of a channel, and mean nothing elsewhere.
+    pub(crate) over: &'static [&'static str],
+    /// Marks after which nothing the model writes is its own to say, such as an observation it made up.
+    pub(crate) hush: &'static [&'static str],
+    /// Looked for even when no dialect is given. What begins with ordinary words is not.
+    pub(crate) found: bool,
 }
 
 impl Dialect {
@@ -33,6 +44,9 @@ impl Dialect {
         openers: &[],
         reasoning: reasoning::think::MARKS,
         silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
+        over: &[],
+        hush: &[],
+        found: true,
     };
 }
 
@@ -57,6 +71,8 @@ pub(crate) enum Mark {
     Fence(&'static [&'static str]),
     /// No mark at all: the call itself, as the whole message or at its end, naming a declared tool.
     Alone,
+    /// No mark, but the beginning of the message: what the prompt has opened.
+    Start,
 }
 
 /// What must follow a mark, blanks aside, to make it one. Whatever fails stays text.
@@ -68,6 +84,16 @@ pub(crate) enum Then {
     Object,
     /// A name, or a list or comment before it.
     Python,
+    /// The name of a function and its opening parenthesis, perhaps in a list.
+    Function,
+    /// One of these texts.
+    Words(&'static [&'static str]),
+    /// A name with one of these texts behind it.
+    Name(&'static [&'static str]),
+    /// `to=`, a name, and one of these texts; the role may stand before it.
+    Recipient(&'static [&'static str]),
+    /// Whatever it is.
+    Anything,
 }
 
 /// Whether the text after a mark fits.
@@ -79,34 +105,93 @@ pub(crate) enum Fit {
     Unsure,
 }
 
+/// No name is longer.
+const NAME_MAX: usize = 128;
+
 impl Then {
-    /// Judges the text behind the mark, blanks left out.
-    pub(crate) fn fits(self, text: &str) -> Fit {
+    /// Judges the text behind the mark, blanks left out; `gap` says that one stood right before its last character. All
+    /// shorter texts were judged before and left it unsure.
+    pub(crate) fn fits(self, text: &str, gap: bool) -> Fit {
         let Some(first) = text.chars().next() else {
             return Fit::Unsure;
         };
         match self {
+            Self::Anything => Fit::Yes,
             Self::Python if first.is_alphabetic() || matches!(first, '_' | '[' | '#') => Fit::Yes,
+            Self::Python => Fit::No,
             Self::Json if first == '{' => Fit::Yes,
             Self::Json => follows(text, "[{").map_or_else(|fit| fit, |_| Fit::Yes),
             Self::Object => {
                 let object = text.strip_prefix('[').unwrap_or(text);
                 follows(object, "{\"").map_or_else(|fit| fit, envelope::may_begin_with)
             }
-            Self::Python => Fit::No,
+            Self::Function => {
+                let name = text.strip_prefix('[').unwrap_or(text);
+                if name.is_empty() { Fit::Unsure } else { name_then(name, gap, &["("]) }
+            }
+            Self::Words(words) => any_of(text, words),
+            Self::Name(ends) => name_then(text, gap, ends),
+            Self::Recipient(ends) => {
+                let role = follows(text, "assistant");
+                if role == Err(Fit::Unsure) || role == Ok("") {
+                    return Fit::Unsure;
+                }
+                match follows(role.unwrap_or(text), "to=") {
+                    Ok("") => Fit::Unsure,
+                    Ok(name) => name_then(name, gap, ends),
+                    Err(fit) => fit,
+                }
+            }
         }
     }
 
     /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
+        let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
         match (self, bytes) {
             (Self::Object, [b'{', b'"', letter, ..]) => letter.is_ascii_lowercase(),
             (Self::Object, [b'{', second, ..]) => *second == b'"' || is_blank(*second as char),
             (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
             (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
             (Self::Object, _) => true,
+            (Self::Json, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
+            (Self::Json, _) => true,
+            (Self::Function, [b'[', second, ..]) => may_name(*second) || is_blank(*second as char),
+            (Self::Function, [b'[']) => true,
             _ => false,
         }
+    }
+}
+
+/// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
+fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
+    if let Some(at) = text.find(['<', '>', '(', '[', '\\', '{']) {
+        return if at == 0 { Fit::No } else { any_of(&text[at..], ends) };
+    }
+    match text.chars().next_back() {
+        Some(last)
+            if (is_name(last) || matches!(last, '"' | '\''))
+                && !(gap && text.len() > last.len_utf8())
+                && text.len() < NAME_MAX =>
+        {
+            Fit::Unsure
+        }
+        _ => Fit::No,
+    }
+}
+
+/// What tools' names are made of.
+pub(crate) fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/')
+}
+
+fn any_of(text: &str, words: &[&str]) -> Fit {
+    if words.iter().any(|word| text.starts_with(word)) {
+        Fit::Yes
+    } else if words.iter().any(|word| word.starts_with(text)) {
+        Fit::Unsure
+    } else {
+        Fit::No
     }
 }
 
@@ -129,9 +214,16 @@ pub(crate) fn is_blank(c: char) -> bool {
 pub(crate) enum Grammar {
     Json(&'static JsonGrammar),
     Python(&'static PythonGrammar),
+    Tags(&'static TagGrammar),
+    Nested(&'static NestedGrammar),
+    Framed(&'static FramedGrammar),
+    Gemma(&'static GemmaGrammar),
+    /// No call, but the head of a message that may be one.
+    Channel(&'static ChannelGrammar),
 }
 
 /// The marks around reasoning.
+#[derive(Clone, Copy)]
 pub(crate) struct Reasoning {
     pub(crate) open: &'static str,
     pub(crate) close: &'static str,
@@ -143,17 +235,27 @@ mod tests {
 
     #[test]
     fn a_mark_needs_what_follows_it() {
-        assert_eq!(Then::Json.fits("{"), Fit::Yes);
-        assert_eq!(Then::Json.fits("tag"), Fit::No);
-        assert_eq!(Then::Json.fits("[1"), Fit::No);
-        assert_eq!(Then::Python.fits("f("), Fit::Yes);
-        assert_eq!(Then::Object.fits("{"), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{a"), Fit::No);
-        assert_eq!(Then::Object.fits("[{"), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"na"), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"name\""), Fit::Yes);
-        assert_eq!(Then::Object.fits("{\"names\""), Fit::No);
-        assert_eq!(Then::Object.fits("{\"age"), Fit::No);
-        assert_eq!(Then::Object.fits("[1"), Fit::No);
+        assert_eq!(Then::Json.fits("{", false), Fit::Yes);
+        assert_eq!(Then::Json.fits("tag", false), Fit::No);
+        assert_eq!(Then::Json.fits("[1", false), Fit::No);
+        assert_eq!(Then::Python.fits("f(", false), Fit::Yes);
+        assert_eq!(Then::Object.fits("{", false), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{a", false), Fit::No);
+        assert_eq!(Then::Object.fits("[{", false), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{\"na", false), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{\"name\"", false), Fit::Yes);
+        assert_eq!(Then::Object.fits("{\"names\"", false), Fit::No);
+        assert_eq!(Then::Object.fits("{\"age", false), Fit::No);
+        assert_eq!(Then::Object.fits("[1", false), Fit::No);
+        let glm = Then::Name(&["<arg_key>", "</tool_call>"]);
+        assert_eq!(glm.fits("get_weather", false), Fit::Unsure);
+        assert_eq!(glm.fits("get_weather<arg_", true), Fit::Unsure);
+        assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
+        assert_eq!(glm.fits("getw", true), Fit::No);
+        assert_eq!(glm.fits("<b", false), Fit::No);
+        assert_eq!(Then::Function.fits("[f", true), Fit::Unsure);
+        assert_eq!(Then::Function.fits("[fg", true), Fit::No);
+        assert_eq!(Then::Function.fits("[a.b(", false), Fit::Yes);
+        assert_eq!(Then::Function.fits("[link]", false), Fit::No);
     }
 }

@@ -28,10 +28,20 @@ pub(crate) enum Flow {
     Bad(usize),
 }
 
+/// What an object must be to be a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Without markup around it, only a call of a declared tool passes.
+    pub(crate) gated: bool,
+    /// Its only member is named after the tool.
+    pub(crate) keyed: bool,
+    /// Its arguments must be there, and be an object.
+    pub(crate) strict: bool,
+}
+
 pub(crate) struct Envelope {
     scan: Scan,
-    /// Without markup around it, only a call of a declared tool passes.
-    gated: bool,
+    rules: Rules,
     /// Depth of the object that is the call.
     base: usize,
     /// Inside its `function` object.
@@ -98,10 +108,10 @@ enum Into {
 }
 
 impl Envelope {
-    pub(crate) fn new(gated: bool) -> Self {
+    pub(crate) fn new(rules: Rules) -> Self {
         Self {
             scan: Scan::new(1),
-            gated,
+            rules,
             base: 0,
             inner: false,
             wrapper: false,
@@ -337,17 +347,24 @@ impl Envelope {
         if passed { Stop::On } else { Stop::Refused }
     }
 
-    fn key_read(&mut self, report: &Report<'_, '_>) -> bool {
+    fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {
         std::mem::swap(&mut self.key, &mut self.capture);
         let Some(key) = json::unquoted(&self.key) else {
             return false;
         };
+        if self.rules.keyed && self.call.naming == Naming::None {
+            self.call.naming = Naming::Strong;
+            self.field = Field::Arguments;
+            self.recognised = true;
+            report.name(key.trim());
+            return !key.trim().is_empty();
+        }
         self.field = Field::of(&key);
         self.recognised |= self.field != Field::Other;
         self.call.described |= key == "description";
         self.call.parameters |= key == "parameters";
         // Unmarked JSON whose members are no call's is an answer in JSON, and should not be held back.
-        if !self.gated || self.field != Field::Other {
+        if !self.rules.gated || self.field != Field::Other {
             return true;
         }
         match self.call.naming {
@@ -364,7 +381,7 @@ impl Envelope {
         let Some(name) = json::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
             return false;
         };
-        if self.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
+        if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
             return false;
         }
         self.call.naming = if strong { Naming::Strong } else { Naming::Weak };
@@ -404,12 +421,15 @@ impl Envelope {
         if call.naming == Naming::None || call.described && call.parameters {
             return false;
         }
+        if self.rules.strict && !(call.form == Form::Nested && report.arguments_so_far().starts_with('{')) {
+            return false;
+        }
         match call.form {
             Form::Flat => report.arguments("}"),
             Form::Nested if report.arguments_so_far().is_empty() => report.arguments("{}"),
             Form::Nested => {}
             Form::Open if call.members.is_empty() => {
-                if self.gated && report.tools.is_unknown() {
+                if self.rules.gated && report.tools.is_unknown() {
                     return false;
                 }
                 report.arguments("{}");
@@ -435,7 +455,7 @@ enum Stop {
 }
 
 /// Arguments that came as a string with JSON inside. What is no object even when repaired stays the string it was.
-fn decoded_arguments(report: &mut Report<'_, '_>) {
+pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) {
     let text = report.arguments_so_far();
     if json::is_object(text) {
         return;

@@ -5,6 +5,7 @@
 //! faults inside strings are noted and passed over, because the text's structure survives them; any other fault
 //! stops it. Keeps no text.
 
+pub(crate) mod loose;
 mod text;
 
 pub(crate) use text::{compact, is_object, unquoted};

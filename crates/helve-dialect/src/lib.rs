@@ -4,13 +4,18 @@
 //! model speaks it is told or finds out. A [`Profile`] puts tools, calls and results into words for models without native
 //! calling, and names the dialect in which they answer.
 
+mod arguments;
 mod body;
 mod calls;
 #[cfg(test)]
 mod cases;
+mod channels;
 mod coerce;
 mod dialect;
 mod envelope;
+mod framed;
+mod function_xml;
+mod gemma;
 #[cfg(test)]
 mod guarantees;
 mod json;
@@ -26,6 +31,7 @@ mod reading;
 mod reasoning;
 mod registry;
 mod repair;
+mod signpost;
 mod tools;
 mod unescape;
 

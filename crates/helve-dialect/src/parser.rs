@@ -13,7 +13,7 @@ mod prose;
 mod speech;
 mod trial;
 
-use crate::body::{Body, Ending, Standing, Step};
+use crate::body::{Body, Ending, Scope, Standing, Step, Turn};
 use crate::calls::{Calls, Out, Report};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
@@ -46,6 +46,8 @@ pub struct Parser {
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
     trusting: bool,
+    /// The marks that mean something in the channel that is open; all of them where none is.
+    scope: Scope,
 }
 
 enum Place {
@@ -54,15 +56,21 @@ enum Place {
     Fence(FenceHead),
     Opening(Opening),
     Section,
+    /// Nothing that follows counts.
+    Hushed,
 }
 
 impl Parser {
     pub fn new(reading: Reading) -> Self {
+        let live = Live::of(reading.dialect);
         Self {
-            live: Live::of(reading.dialect),
+            live,
             tools: reading.tools,
             given: reading.dialect.map(|dialect| dialect.name),
-            place: Place::Prose,
+            place: match live.start.is_empty() {
+                true => Place::Prose,
+                false => Place::Opening(Opening::start()),
+            },
             node: ROOT,
             carried: 0,
             line: Line::default(),
@@ -75,6 +83,7 @@ impl Parser {
             trial: None,
             calls: Calls::default(),
             trusting: true,
+            scope: &[],
         }
     }
 
@@ -127,6 +136,7 @@ impl Parser {
                 Place::Fence(_) => self.fence_head(text, pos, out),
                 Place::Opening(_) => self.opening(text, pos, out),
                 Place::Section => self.section(text, pos, out),
+                Place::Hushed => text.len(),
             };
             self.calls.steps += (pos - from) as u64;
         }
@@ -152,16 +162,38 @@ impl Parser {
                 self.hold_markup(text);
                 self.speech.stray_close();
             }
-            Role::Think(_) | Role::Silent => self.hold_markup(text),
+            Role::Over if !self.scope.is_empty() || self.speech.in_reasoning() => {
+                self.reject(out);
+                self.leave_channel();
+            }
+            Role::Hush => {
+                self.settle(End::Normal, out);
+                self.place = Place::Hushed;
+            }
+            Role::Think(_) | Role::Silent | Role::Over => self.hold_markup(text),
         }
+    }
+
+    /// Whatever channel was open is over, and its reasoning with it.
+    fn leave_channel(&mut self) {
+        self.scope = &[];
+        if self.speech.in_reasoning() {
+            self.speech.close_reasoning();
+        }
+        self.fresh_start();
     }
 
     /// Whether a marker means anything where it stands. In code it is a quotation, and in a quoted line; only the
     /// end of reasoning counts everywhere, since code in reasoning is often left open.
     fn hears(&self, marker: usize) -> bool {
         let reasoning = self.speech.in_reasoning();
+        if !self.scope.is_empty() {
+            return self.scope.contains(&self.live.markers.text(marker));
+        }
         match &self.live.roles[marker] {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
+            Role::Over if reasoning => true,
+            Role::Call(_) if reasoning && self.live.is_head(marker) => true,
             Role::Call(_) if reasoning => self.code == Code::None && self.trusting,
             Role::Call(_) => match self.code {
                 Code::None => !self.line.is_quoted(),
@@ -196,16 +228,47 @@ impl Parser {
         self.calls.flow = None;
         let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
         let step = body.feed(text, pos, &mut report);
-        let (Step::Done(rest) | Step::NotACall(rest)) = step else {
+        let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else {
             return text.len();
         };
-        self.held.truncate(self.held.len() - rest.back.len());
+        let back = self.held.split_off(self.held.len() - rest.back);
         match step {
             Step::NotACall(_) => self.not_a_call(out),
-            _ => self.section_over(),
+            Step::Turn(_, turn) => self.turn(turn, out),
+            _ => self.section_done(out),
         }
-        self.advance(rest.back, out);
+        self.advance(&back, out);
         rest.pos
+    }
+
+    /// The head of a message has said what the message is.
+    fn turn(&mut self, turn: Turn, out: &mut Out<'_>) {
+        self.leave_channel();
+        self.place = Place::Prose;
+        match turn {
+            Turn::Call(grammar) => {
+                Body::begin(&mut self.body, grammar, Standing::Marked, "");
+                self.place = Place::Section;
+                return;
+            }
+            Turn::Reasoning(scope) => {
+                self.speech.open_channel(out);
+                self.scope = scope;
+            }
+            Turn::Answer(scope) => self.scope = scope,
+            Turn::Over => {}
+        }
+        if self.trial.is_none() {
+            self.held.clear();
+        }
+    }
+
+    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof.
+    fn section_done(&mut self, out: &mut Out<'_>) {
+        self.section_over();
+        if self.trial == Some(Trial::Alone { firm: true }) {
+            self.accept(out);
+        }
     }
 
     fn section_over(&mut self) {
@@ -249,8 +312,9 @@ impl Parser {
             }
             Place::Ticks(count) => self.ticks_over(count, out),
             Place::Fence(head) => self.no_fence(head, out),
-            Place::Opening(opening) => self.unopened(opening, out),
+            Place::Opening(opening) => self.unopened(opening, end, out),
             Place::Section => self.section_cut(end, out),
+            Place::Hushed => {}
         }
         self.let_head_go(out);
         self.settle(end, out);

@@ -6,15 +6,80 @@ use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
-use crate::{json_tags, pythonic, reasoning};
+use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[
     &json_tags::hermes::DIALECT,
+    &json_tags::jamba::DIALECT,
+    &json_tags::nemotron_deci::DIALECT,
+    &json_tags::granite::DIALECT,
+    &json_tags::granite_20b_fc::DIALECT,
+    &json_tags::longcat::DIALECT,
+    &json_tags::internlm::DIALECT,
+    &json_tags::cohere_cmd::DIALECT,
+    &json_tags::apertus::DIALECT,
+    &json_tags::gigachat3::DIALECT,
+    &json_tags::phi4_mini::DIALECT,
+    &json_tags::sarashina::DIALECT,
+    &json_tags::llama3_json::DIALECT,
+    &function_xml::qwen3_coder::DIALECT,
+    &function_xml::seed_oss::DIALECT,
+    &function_xml::glm47::DIALECT,
+    &function_xml::glm45::DIALECT,
+    &function_xml::poolside_v1::DIALECT,
+    &function_xml::hy_v3::DIALECT,
+    &function_xml::hy_v4::DIALECT,
+    &function_xml::minimax_m2::DIALECT,
+    &function_xml::minimax_m3::DIALECT,
+    &function_xml::dots::DIALECT,
+    &function_xml::minicpm5::DIALECT,
+    &function_xml::claude_xml::DIALECT,
+    &function_xml::step3::DIALECT,
+    &function_xml::deepseek_v32::DIALECT,
+    &function_xml::deepseek_v4::DIALECT,
+    &function_xml::deepseek_v41::DIALECT,
+    &framed::mistral::DIALECT,
+    &framed::kimi_k2::DIALECT,
+    &framed::deepseek_v31::DIALECT,
+    &framed::deepseek_v3::DIALECT,
+    &framed::llama31_function_tag::DIALECT,
+    &gemma::gemma4::DIALECT,
+    &gemma::functiongemma::DIALECT,
+    &channels::muse_glimmer::DIALECT,
+    &channels::muse_spark::DIALECT,
+    &channels::harmony::DIALECT,
+    &channels::kimi_k3::DIALECT,
+    &channels::inkling::DIALECT,
+    &channels::functionary_v32::DIALECT,
     &json_tags::json_bare::DIALECT,
     &json_tags::json_fenced::DIALECT,
     &pythonic::tool_code::DIALECT,
+    &pythonic::olmo3::DIALECT,
+    &pythonic::lfm2::DIALECT,
+    &pythonic::pythonic::DIALECT,
+    &pythonic::llama4_pythonic::DIALECT,
+    &json_tags::xlam::DIALECT,
+    &json_tags::ernie45::DIALECT,
+    &json_tags::hunyuan_a13b::DIALECT,
+    &json_tags::apriel::DIALECT,
+    &json_tags::command_r_plus::DIALECT,
+    &json_tags::content_only::DIALECT,
+    &pythonic::raven::DIALECT,
+    &framed::react::DIALECT,
     &reasoning::think::DIALECT,
+    &reasoning::think_seed::DIALECT,
+    &reasoning::think_hy::DIALECT,
+    &reasoning::think_granite::DIALECT,
+    &reasoning::others::MM,
+    &reasoning::others::MISTRAL,
+    &reasoning::others::KIMI,
+    &reasoning::others::APERTUS,
+    &reasoning::others::COHERE,
+    &reasoning::others::LONGCAT,
+    &reasoning::others::SCRATCH,
+    &reasoning::others::HUNYUAN,
+    &reasoning::others::ERNIE,
 ];
 
 /// Every dialect there is.
@@ -33,6 +98,7 @@ pub(crate) struct Live {
     /// By marker.
     pub(crate) roles: Vec<Role>,
     pub(crate) alone: Vec<Choice>,
+    pub(crate) start: Vec<Choice>,
     pub(crate) fences: Vec<(&'static [&'static str], Choice)>,
     /// Bytes at which prose must be looked at: those that begin a marker, code, a line or an unmarked call.
     pub(crate) stops: [bool; 256],
@@ -43,6 +109,10 @@ pub(crate) enum Role {
     Think(&'static Reasoning),
     Unthink,
     Silent,
+    /// The end of a channel's message.
+    Over,
+    /// The end of all that counts.
+    Hush,
 }
 
 /// One way to read what follows a mark.
@@ -60,7 +130,10 @@ impl Live {
         let one = dialect.and_then(|one| DIALECTS.iter().position(|d| d.name == one.name));
         match one {
             Some(index) => LIVE[index].get_or_init(|| Self::new(&DIALECTS[index..=index])),
-            None => LIVE[DIALECTS.len()].get_or_init(|| Self::new(DIALECTS)),
+            None => LIVE[DIALECTS.len()].get_or_init(|| {
+                let found: Vec<_> = DIALECTS.iter().copied().filter(|dialect| dialect.found).collect();
+                Self::new(&found)
+            }),
         }
     }
 
@@ -72,10 +145,17 @@ impl Live {
                 _ => (&[][..], None),
             },
             opening::Mark::Alone => (self.alone.as_slice(), None),
+            opening::Mark::Start => (self.start.as_slice(), None),
             opening::Mark::Fence(word) => (&[][..], Some(word)),
         };
         let fenced = self.fences.iter().filter(move |(words, _)| word.is_some_and(|w| words.contains(&w)));
         list.iter().chain(fenced.map(|(_, choice)| choice))
+    }
+
+    /// Whether the marker begins the head of a message.
+    pub(crate) fn is_head(&self, marker: usize) -> bool {
+        let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
+        matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
     }
 
     /// The word behind a fence, if a dialect knows it.
@@ -88,12 +168,14 @@ impl Live {
         let mut texts: Vec<&'static str> = Vec::new();
         let mut roles: Vec<Role> = Vec::new();
         let mut alone = Vec::new();
+        let mut start = Vec::new();
         let mut fences = Vec::new();
         for &dialect in dialects {
             for opener in dialect.openers {
                 let choice = Choice { dialect, then: opener.then, grammar: opener.grammar };
                 match opener.mark {
                     Mark::Alone => alone.push(choice),
+                    Mark::Start => start.push(choice),
                     Mark::Fence(words) => fences.push((words, choice)),
                     Mark::Tag(text) => match texts.iter().position(|t| *t == text) {
                         Some(known) => {
@@ -113,8 +195,10 @@ impl Live {
             let marks = dialect.reasoning.iter();
             let thinking =
                 marks.flat_map(|marks| [(marks.open, Role::Think(marks)), (marks.close, Role::Unthink)]);
+            let over = dialect.over.iter().map(|text| (*text, Role::Over));
+            let hush = dialect.hush.iter().map(|text| (*text, Role::Hush));
             let silent = dialect.silent.iter().map(|text| (*text, Role::Silent));
-            for (text, role) in thinking.chain(silent) {
+            for (text, role) in thinking.chain(over).chain(hush).chain(silent) {
                 if !texts.contains(&text) {
                     texts.push(text);
                     roles.push(role);
@@ -130,7 +214,7 @@ impl Live {
         for first in [b'{', b'['] {
             stops[first as usize] |= !alone.is_empty();
         }
-        Self { markers: Markers::new(texts), roles, alone, fences, stops }
+        Self { markers: Markers::new(texts), roles, alone, start, fences, stops }
     }
 }
 

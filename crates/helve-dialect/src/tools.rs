@@ -110,6 +110,21 @@ impl Tools {
         properties.is_some_and(|p| p.get(parameter).is_some())
     }
 
+    /// The only tool whose parameters these arguments fit: all declared, none missing.
+    pub(crate) fn whose_arguments(&self, arguments: &str) -> Option<&str> {
+        let declared = self.0.as_deref()?;
+        let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
+        let fits = |schema: &Value| {
+            let known = |key: &String| schema.get("properties").is_some_and(|p| p.get(key).is_some());
+            let required = schema.get("required").and_then(Value::as_array);
+            let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+            arguments.keys().all(known) && required.all(|name| arguments.contains_key(name))
+        };
+        let mut fitting = declared.names.iter().filter(|name| declared.schemas.get(*name).is_some_and(fits));
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+
     /// The names that arguments without names fill, in their order: the required ones, or the only one.
     pub(crate) fn positions(&self, tool: &str) -> Vec<String> {
         let Some(schema) = self.schema(tool) else {
@@ -127,12 +142,20 @@ impl Tools {
         }
     }
 
+    /// Whether the parameter's schema allows nothing but text; `None` where it says nothing about the type.
+    pub(crate) fn is_text(&self, tool: &str, parameter: &str) -> Option<bool> {
+        let schema = self.schema(tool)?;
+        coerce::is_text(coerce::parameter(schema, parameter)?, schema)
+    }
+
     /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
-    /// type stays the string it is; where no schema is known, JSON is read as JSON.
+    /// type stays the string it is; where nothing is known about its type, JSON is read as JSON.
     pub fn typed(&self, tool: &str, parameter: &str, written: &str) -> String {
         match self.schema(tool) {
-            Some(schema) => coerce::by_schema(written, coerce::parameter(schema, parameter), schema),
-            None => coerce::by_look(written),
+            Some(schema) if self.is_text(tool, parameter).is_some() => {
+                coerce::by_schema(written, coerce::parameter(schema, parameter), schema)
+            }
+            _ => coerce::by_look(written),
         }
     }
 }

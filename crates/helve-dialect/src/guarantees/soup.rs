@@ -91,11 +91,12 @@ fn soup() -> impl Strategy<Value = String> {
     proptest::collection::vec(bit, 0..24).prop_map(|bits| bits.concat())
 }
 
-fn has_markup_outside_calls(text: &str) -> bool {
-    let live = crate::registry::Live::of(None);
+fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
+    let live = crate::registry::Live::of(dialect);
     let mut marks = live.roles.iter().enumerate();
     marks.any(|(marker, role)| {
-        !matches!(role, crate::registry::Role::Call(_)) && text.contains(live.markers.text(marker))
+        let is_markup = live.is_head(marker) || !matches!(role, crate::registry::Role::Call(_));
+        is_markup && text.contains(live.markers.text(marker))
     })
 }
 
@@ -124,7 +125,7 @@ proptest! {
         let said: String = outcome.said.iter().map(|(_, text)| text.as_str()).collect();
         prop_assert!(is_subsequence(&said, &text), "{:?} not in {:?}", said, text);
         let untouched = outcome.calls.is_empty() && outcome.dropped.iter().all(|(_, why, _)| *why == Dropped::Quoted);
-        if untouched && !reading.reasoning_open && !has_markup_outside_calls(&text) {
+        if untouched && !reading.reasoning_open && !has_markup_outside_calls(&text, reading.dialect) {
             prop_assert_eq!(outcome.content(), text);
         }
     }

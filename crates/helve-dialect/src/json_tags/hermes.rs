@@ -7,15 +7,14 @@ use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-pub(crate) static DIALECT: Dialect = Dialect {
-    name: "hermes",
-    openers: &[Opener {
-        mark: Mark::Tag("<tool_call>"),
-        then: Then::Json,
-        grammar: Grammar::Json(&JsonGrammar { close: &["</tool_call>"] }),
-    }],
-    ..Dialect::PLAIN
-};
+static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_call>"], ..JsonGrammar::PLAIN };
+
+pub(super) const OPENER: Opener =
+    Opener { mark: Mark::Tag("<tool_call>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) };
+
+pub(super) const OPENERS: &[Opener] = &[OPENER];
+
+pub(crate) static DIALECT: Dialect = Dialect { name: "hermes", openers: OPENERS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

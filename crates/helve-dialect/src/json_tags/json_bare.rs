@@ -7,12 +7,12 @@ use super::{JsonGrammar, json_fenced};
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
+pub(super) const OPENER: Opener =
+    Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
-    openers: &[
-        Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar { close: &[] }) },
-        json_fenced::OPENER,
-    ],
+    openers: &[OPENER, json_fenced::OPENER],
     silent: &["<|python_tag|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"],
     ..Dialect::PLAIN
 };

@@ -9,7 +9,7 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 pub(crate) const OPENER: Opener = Opener {
     mark: Mark::Fence(&["", "json", "JSON", "tool_call", "tool_calls"]),
     then: Then::Json,
-    grammar: Grammar::Json(&JsonGrammar { close: &[] }),
+    grammar: Grammar::Json(&JsonGrammar::PLAIN),
 };
 
 pub(crate) static DIALECT: Dialect = Dialect { name: "json_fenced", openers: &[OPENER], ..Dialect::PLAIN };

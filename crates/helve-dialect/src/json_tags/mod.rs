@@ -4,25 +4,57 @@
 //! one where its JSON ends, never by looking for the closing tag: a tag inside a string is data. Text that is not
 //! JSON is read loosely only to find its end, then repaired as a whole.
 
+pub(crate) mod apertus;
+pub(crate) mod apriel;
+pub(crate) mod cohere_cmd;
+pub(crate) mod command_r_plus;
+pub(crate) mod content_only;
+pub(crate) mod ernie45;
+pub(crate) mod gigachat3;
+pub(crate) mod granite;
+pub(crate) mod granite_20b_fc;
 pub(crate) mod hermes;
+pub(crate) mod hunyuan_a13b;
+pub(crate) mod internlm;
+pub(crate) mod jamba;
 pub(crate) mod json_bare;
 pub(crate) mod json_fenced;
-mod loose;
+pub(crate) mod llama3_json;
+pub(crate) mod longcat;
+pub(crate) mod nemotron_deci;
+pub(crate) mod phi4_mini;
+pub(crate) mod sarashina;
+pub(crate) mod xlam;
 
-use crate::body::{Closer, Ending, Rest, Standing, Step};
+use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
-use crate::envelope::{Envelope, Flow};
+use crate::envelope::{Envelope, Flow, Rules};
 use crate::json::PLAIN;
+use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::{self, Closing};
 use crate::{Dropped, End};
-use loose::Loose;
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
     /// The closing tags; the section may end without one.
     pub(crate) close: &'static [&'static str],
+    /// The only member of an object is named after the tool, and its value is the arguments.
+    pub(crate) keyed: bool,
+    /// Arguments must be there, and be an object.
+    pub(crate) strict: bool,
+    /// Tools that mean that none is called.
+    pub(crate) nobody: &'static [&'static str],
+}
+
+impl JsonGrammar {
+    /// What a grammar is unless it says otherwise.
+    pub(crate) const PLAIN: Self = Self { close: &[], keyed: false, strict: false, nobody: &[] };
+
+    fn rules(&self, standing: Standing) -> Rules {
+        Rules { gated: standing == Standing::Alone, keyed: self.keyed, strict: self.strict }
+    }
 }
 
 pub(crate) struct JsonBody {
@@ -66,7 +98,7 @@ impl JsonBody {
             grammar,
             standing,
             state: State::Between,
-            envelope: Envelope::new(standing == Standing::Alone),
+            envelope: Envelope::new(grammar.rules(standing)),
             loose: Loose::new(0),
             closer: Closer::default(),
             object_at: 0,
@@ -78,7 +110,7 @@ impl JsonBody {
 
     /// Begins a new section, with the buffers it has.
     pub(crate) fn restart(&mut self, grammar: &'static JsonGrammar, standing: Standing) {
-        if self.standing != standing {
+        if self.grammar.rules(self.standing) != grammar.rules(standing) {
             *self = Self::new(grammar, standing);
             return;
         }
@@ -90,7 +122,7 @@ impl JsonBody {
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk { text, pos: from, kept: from };
+        let mut chunk = Chunk::new(text, from);
         loop {
             let step = match self.state {
                 State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
@@ -135,7 +167,7 @@ impl JsonBody {
                     self.begin(report.held.len());
                     return None;
                 }
-                b'[' if self.lists == 0 => self.lists += 1,
+                b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
                 b']' if self.lists > 0 => self.lists -= 1,
                 b',' | b';' if self.calls > 0 => {}
                 // Surplus brackets before the closing tag.
@@ -148,20 +180,24 @@ impl JsonBody {
         self.close(chunk)
     }
 
+    /// Whether a closing tag begins like this, after a call.
+    fn may_close_with(&self, byte: u8) -> bool {
+        self.calls > 0 && self.grammar.close.iter().any(|tag| tag.as_bytes()[0] == byte)
+    }
+
     /// A closing tag, or else the end of the section before it.
     fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
         while let Some(byte) = chunk.byte() {
             let seen = self.closer.seen();
-            let prefix = self.closer.prefix(self.grammar.close);
             let whole = self.closer.step(self.grammar.close, byte);
             if whole.is_some() {
                 chunk.pos += 1;
                 return Some(self.over(Rest::at(chunk.pos)));
             }
             if self.closer.seen() != seen + 1 {
-                let back = if carried > 0 { prefix } else { "" };
+                let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
                 return Some(self.over(Rest { back, pos: chunk.pos }));
             }
@@ -189,7 +225,10 @@ impl JsonBody {
     fn count(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
         self.of_object += 1;
-        report.finish();
+        match report.named().is_some_and(|name| self.grammar.nobody.contains(&name)) {
+            true => report.forget(),
+            false => report.finish(),
+        }
     }
 
     fn object(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -315,7 +354,7 @@ impl JsonBody {
             _ => repair::read(raw, closing),
         };
         let whole = repaired.is_some_and(|repaired| {
-            let mut envelope = Envelope::new(self.standing == Standing::Alone);
+            let mut envelope = Envelope::new(self.grammar.rules(self.standing));
             let (mut from, mut passed) = (0, 0);
             report.restart();
             loop {
@@ -370,23 +409,5 @@ impl JsonBody {
             _ if self.standing == Standing::Marked || started => Ending::Cut,
             _ => Ending::NotACall,
         }
-    }
-}
-
-/// The text at hand, how far it is read, and how far it is kept.
-struct Chunk<'t> {
-    text: &'t str,
-    pos: usize,
-    kept: usize,
-}
-
-impl Chunk<'_> {
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.pos).copied()
-    }
-
-    fn keep(&mut self, report: &mut Report<'_, '_>) {
-        report.held.push_str(&self.text[self.kept..self.pos]);
-        self.kept = self.pos;
     }
 }

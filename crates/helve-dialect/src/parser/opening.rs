@@ -1,12 +1,12 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
 use super::{Code, Parser, Place};
-use crate::Dropped;
 use crate::body::Body;
 use crate::calls::Out;
-use crate::dialect::{Fit, is_blank};
+use crate::dialect::{Fit, Grammar, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
+use crate::{Dropped, End};
 
 /// A mark whose meaning hangs on what follows.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ pub(crate) enum Mark {
     Tag(usize),
     Fence(&'static str),
     Alone,
+    Start,
 }
 
 impl Opening {
@@ -30,6 +31,10 @@ impl Opening {
 
     pub(super) fn alone() -> Self {
         Self { mark: Mark::Alone, ahead_at: 0 }
+    }
+
+    pub(super) fn start() -> Self {
+        Self { mark: Mark::Start, ahead_at: 0 }
     }
 
     pub(super) fn fence(word: &'static str, ahead_at: usize) -> Self {
@@ -71,8 +76,9 @@ impl Parser {
                 at += 1;
                 continue;
             }
+            let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
             self.ink.push(c);
-            match self.fit(opening) {
+            match self.fit(opening, gap) {
                 Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
                     self.held.pop();
                     self.enter(opening, choice);
@@ -98,9 +104,9 @@ impl Parser {
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening) -> Result<Choice, Fit> {
+    fn fit(&self, opening: Opening, gap: bool) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(&self.ink) {
+            match choice.then.fits(&self.ink, gap) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}
@@ -111,9 +117,9 @@ impl Parser {
 
     /// A call begins; where it may be a quotation, it is put on trial.
     fn enter(&mut self, opening: Opening, choice: Choice) {
-        if self.trial.is_none() {
+        if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
-                (Mark::Alone, _) => Some(Trial::Alone),
+                (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
                 _ if self.speech.in_reasoning() => Some(Trial::Reasoning),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
@@ -132,34 +138,63 @@ impl Parser {
         self.speech.replan(self.trial.is_some());
         self.calls.speaking = choice.dialect.name;
         let standing = Self::standing(&opening);
-        Body::begin(&mut self.body, choice.grammar, standing);
+        let mark = match opening.mark {
+            Mark::Tag(marker) => self.live.markers.text(marker),
+            _ => "",
+        };
+        Body::begin(&mut self.body, choice.grammar, standing, mark);
         self.place = Place::Section;
     }
 
-    /// What follows the mark does not make it one.
+    /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards.
+    fn is_firm(&self, choice: Choice) -> bool {
+        let python = matches!(choice.grammar, Grammar::Python(_));
+        python && self.speech.at_start() && !self.tools.is_unknown()
+    }
+
+    /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
     fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
         self.place = Place::Prose;
-        if let Mark::Fence(_) = opening.mark {
+        let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back.
-            return;
-        }
+            Mark::Fence(_) => return,
+            Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
+            Mark::Alone => String::new(),
+        };
         self.line.see_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);
-            return;
+        } else {
+            let text = self.held.split_off(self.section_at);
+            self.let_head_go(out);
+            self.say(&text, out);
         }
-        let text = self.held.split_off(self.section_at);
-        self.let_head_go(out);
-        self.say(&text, out);
+        self.advance(&ahead, out);
     }
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
-    pub(super) fn unopened(&mut self, opening: Opening, out: &mut Out<'_>) {
-        if opening.is_tag() {
+    pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
+        if let Mark::Tag(marker) = opening.mark
+            && self.live.is_head(marker)
+        {
+            // The head of a message that never came.
+            self.held.truncate(self.section_at);
+            return;
+        }
+        if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
             let tag = self.held.split_off(self.section_at);
             self.calls.give_up(Dropped::Cut, tag.trim_end(), true, out);
             return;
         }
         self.not_opened(opening, out);
+        if matches!(opening.mark, Mark::Start | Mark::Tag(_)) {
+            self.wind_up(end, out);
+        }
+    }
+
+    /// Whether a word behind the mark, and a blank between the two, make it a mark that is only talked about.
+    fn is_prose_about(&self, opening: Opening) -> bool {
+        let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
+        apart && !self.ink.is_empty() && self.ink.chars().all(is_name)
     }
 }

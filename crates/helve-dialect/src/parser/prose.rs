@@ -28,7 +28,7 @@ impl Parser {
                 // What seemed to be a marker is none. A bracket that began it may begin an unmarked call.
                 let prefix = markers.prefix(node);
                 let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
-                let start = at - (prefix.len() - self.carried);
+                let start = at - (markers.depth(node) - self.carried);
                 if prefix.starts_with('[') {
                     self.line.see(&bytes[line_from..start]);
                     self.say_before_judging(text, &mut from, start, out);
@@ -116,8 +116,9 @@ impl Parser {
     /// Whether an unmarked call may begin here, with these bytes.
     fn may_stand_alone(&self, bytes: &[u8]) -> bool {
         self.code == Code::None
+            && self.scope.is_empty()
             && !self.line.is_quoted()
-            && matches!(self.trial, None | Some(Trial::Alone))
+            && matches!(self.trial, None | Some(Trial::Alone { .. }))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }

@@ -66,6 +66,18 @@ impl Speech {
         self.framed();
     }
 
+    /// Reasoning that ends with its channel, whatever mark that is.
+    pub(super) fn open_channel(&mut self, out: &mut Out<'_>) {
+        self.flush(out);
+        self.channel = Channel::Reasoning { close: None };
+        self.framed();
+    }
+
+    /// Whether nothing but blanks has been said yet.
+    pub(super) fn at_start(&self) -> bool {
+        self.gap == Gap::Start
+    }
+
     pub(super) fn close_reasoning(&mut self) {
         self.channel = Channel::Answer;
         self.framed();
@@ -173,7 +185,7 @@ impl Parser {
         self.let_head_go(out);
         match self.trial {
             None => {}
-            Some(Trial::Alone | Trial::Fence { .. }) => {
+            Some(Trial::Alone { .. } | Trial::Fence { .. }) => {
                 if text.chars().all(is_blank) {
                     self.held.push_str(text);
                     return;

@@ -9,8 +9,8 @@ use crate::{Dropped, End};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trial {
-    /// Unmarked: rejected by any text after it.
-    Alone,
+    /// Unmarked: rejected by any text after it, unless it stands firm.
+    Alone { firm: bool },
     /// In a fence: rejected by any text after it, inside the fence or behind.
     Fence { ticks: usize, closed: bool },
     /// Behind an odd run of backticks: rejected by another on the same line.

@@ -3,9 +3,15 @@
 //! Arguments are turned into JSON as they stream. Only literals count: a name, a sum or a nested call as a value is
 //! a program, not a call. Arguments without names fill the tool's required parameters in their order.
 
+pub(crate) mod lfm2;
+pub(crate) mod llama4_pythonic;
+pub(crate) mod olmo3;
+#[expect(clippy::module_inception, reason = "a family and its plainest dialect share the name")]
+pub(crate) mod pythonic;
+pub(crate) mod raven;
 pub(crate) mod tool_code;
 
-use crate::body::{Closer, Ending, Rest, Standing, Step};
+use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::json;
@@ -18,6 +24,13 @@ pub(crate) struct PythonGrammar {
     pub(crate) close: &'static [&'static str],
     /// Modules that models put before the name.
     pub(crate) prefixes: &'static [&'static str],
+    /// Methods that models put behind it.
+    pub(crate) suffixes: &'static [&'static str],
+}
+
+impl PythonGrammar {
+    /// What a grammar is unless it says otherwise.
+    pub(crate) const PLAIN: Self = Self { close: &[], prefixes: &[], suffixes: &[".call"] };
 }
 
 pub(crate) struct PythonBody {
@@ -35,7 +48,11 @@ pub(crate) struct PythonBody {
     unnamed: usize,
     /// Brackets and `print(`s open around the call.
     around: usize,
+    /// The calls stand in a list.
+    listed: bool,
     calls: usize,
+    /// Where the text after the last call begins in the held text.
+    over_at: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,46 +87,52 @@ impl PythonBody {
             arguments: 0,
             unnamed: 0,
             around: 0,
+            listed: false,
             calls: 0,
+            over_at: 0,
         }
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut pos = from;
+        let mut chunk = Chunk::new(text, from);
         let step = loop {
-            let Some(c) = text[pos..].chars().next() else {
-                break Step::More;
-            };
+            let Some(c) = chunk.char() else { break Step::More };
             if self.state == State::Value {
-                match self.value(text, &mut pos, report) {
+                match self.value(&mut chunk, report) {
                     Some(step) => break step,
                     None => continue,
                 }
             }
             match self.step(c, report) {
-                Next::Take => pos += c.len_utf8(),
+                Next::Take => chunk.pos += c.len_utf8(),
                 Next::Again => {}
-                Next::Close => {
-                    report.held.push_str(&text[from..pos]);
-                    return self.close(text, pos, report);
+                Next::Finish => {
+                    chunk.keep(report);
+                    self.over_at = report.held.len();
                 }
+                Next::Close => break self.close(&mut chunk, report),
                 Next::Over => {
-                    pos += c.len_utf8();
-                    report.held.push_str(&text[from..pos]);
-                    return self.over(pos, report);
+                    chunk.pos += c.len_utf8();
+                    chunk.keep(report);
+                    break self.over(chunk.pos, report);
                 }
-                Next::Refuse => break Step::NotACall(Rest::at(pos)),
+                Next::Refuse => break self.refuse(&mut chunk, report),
             }
         };
-        let end = match step {
-            Step::NotACall(rest) => rest.pos,
-            _ => text.len(),
-        };
-        report.held.push_str(&text[from..end]);
+        chunk.keep(report);
         if self.state == State::Value && self.reported == self.value.len() && self.literal.flows() {
             report.calls.flow = Some(&PLAIN);
         }
         step
+    }
+
+    /// What follows is no call. After calls that stand alone it is the text behind them.
+    fn refuse(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.keep(report);
+        if self.calls == 0 || self.around > 0 || report.calls.has_started() {
+            return Step::NotACall(Rest::at(chunk.pos));
+        }
+        Step::Done(Rest { back: report.held.len() - self.over_at, pos: chunk.pos })
     }
 
     fn step(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
@@ -160,7 +183,8 @@ impl PythonBody {
                 _ => {
                     self.calls += 1;
                     report.finish();
-                    self.go(State::Between)
+                    self.state = State::Between;
+                    Next::Finish
                 }
             },
             State::Value | State::Closing | State::Broken => Next::Close,
@@ -169,9 +193,18 @@ impl PythonBody {
 
     fn between(&mut self, c: char) -> Next {
         match c {
+            // Behind a list stands nothing but another one.
+            _ if self.listed && self.around == 0 && self.calls > 0 && !matches!(c, '[' | ',' | ';') => {
+                if is_blank(c) {
+                    Next::Take
+                } else {
+                    Next::Close
+                }
+            }
             '#' => self.go_taking(State::Comment),
             '[' => {
                 self.around += 1;
+                self.listed = true;
                 Next::Take
             }
             ']' | ')' if self.around > 0 => {
@@ -210,6 +243,7 @@ impl PythonBody {
         }
         let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
         let name = prefix.unwrap_or(&self.token);
+        let name = self.grammar.suffixes.iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name);
         if !self.standing.admits(name, report.tools) {
             return Next::Refuse;
         }
@@ -247,8 +281,8 @@ impl PythonBody {
         self.state = State::Value;
     }
 
-    fn value(&mut self, text: &str, pos: &mut usize, report: &mut Report<'_, '_>) -> Option<Step> {
-        let taken = self.literal.feed(text, *pos, &mut self.value);
+    fn value(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let taken = self.literal.feed(chunk.text, chunk.pos, &mut self.value);
         let certain = match taken {
             Taken::All => self.literal.certain(self.value.len()),
             _ => self.value.len(),
@@ -256,13 +290,16 @@ impl PythonBody {
         report.arguments(&self.value[self.reported..certain]);
         self.reported = certain;
         match taken {
-            Taken::All => return Some(Step::More),
+            Taken::All => {
+                chunk.pos = chunk.text.len();
+                return Some(Step::More);
+            }
             Taken::UpTo(at) => {
-                *pos = at;
+                chunk.pos = at;
                 self.state = State::AfterValue;
             }
             Taken::Bad(at) => {
-                *pos = at;
+                chunk.pos = at;
                 if self.broken(report) == Next::Refuse {
                     return Some(Step::NotACall(Rest::at(at)));
                 }
@@ -277,30 +314,28 @@ impl PythonBody {
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+    fn close(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
         let carried = self.closer.seen();
-        for (at, byte) in text.bytes().enumerate().skip(from) {
+        let from = chunk.pos;
+        while let Some(byte) = chunk.byte() {
             let seen = self.closer.seen();
-            let prefix = self.closer.prefix(self.grammar.close);
             if self.closer.step(self.grammar.close, byte).is_some() {
-                report.held.push_str(&text[from..at + 1]);
-                return self.over(at + 1, report);
+                chunk.pos += 1;
+                chunk.keep(report);
+                return self.over(chunk.pos, report);
             }
-            if self.state == State::Broken || self.closer.seen() == seen + 1 {
-                continue;
+            if self.state != State::Broken && self.closer.seen() != seen + 1 {
+                if carried == 0 {
+                    chunk.pos = from;
+                }
+                let rest = Rest { back: if carried > 0 { seen } else { 0 }, pos: chunk.pos };
+                return if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) };
             }
-            let end = if carried > 0 { at } else { from };
-            report.held.push_str(&text[from..end]);
-            let rest = Rest { back: if carried > 0 { prefix } else { "" }, pos: end };
-            return match self.calls {
-                0 => Step::NotACall(rest),
-                _ => Step::Done(rest),
-            };
+            chunk.pos += 1;
         }
         if self.state != State::Broken {
             self.state = State::Closing;
         }
-        report.held.push_str(&text[from..]);
         Step::More
     }
 
@@ -368,6 +403,8 @@ enum Next {
     Take,
     /// The state changed; the same character is judged again.
     Again,
+    /// A call counts from here on; the same character is judged again.
+    Finish,
     /// Nothing but the closing tag can stand here.
     Close,
     /// The closing tag ends with this character.

@@ -10,8 +10,9 @@ use crate::json_tags::JsonGrammar;
 const TAG: Mark = Mark::Tag("<tool_code>");
 const FENCE: Mark = Mark::Fence(&["tool_code"]);
 
-static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"] };
-static PYTHON: PythonGrammar = PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."] };
+static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"], ..JsonGrammar::PLAIN };
+static PYTHON: PythonGrammar =
+    PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."], ..PythonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",

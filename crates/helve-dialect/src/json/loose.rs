@@ -7,7 +7,7 @@
 use crate::body::Closer;
 use crate::literal::Quote;
 
-pub(super) enum Flow {
+pub(crate) enum Flow {
     More,
     /// Its brackets are balanced here.
     End(usize),
@@ -15,7 +15,7 @@ pub(super) enum Flow {
     Tag(usize, &'static str),
 }
 
-pub(super) struct Loose {
+pub(crate) struct Loose {
     depth: usize,
     text: Option<Quote>,
     escaped: bool,
@@ -29,7 +29,7 @@ pub(super) struct Loose {
 }
 
 impl Loose {
-    pub(super) fn new(depth: usize) -> Self {
+    pub(crate) fn new(depth: usize) -> Self {
         Self {
             depth,
             text: None,
@@ -42,7 +42,7 @@ impl Loose {
         }
     }
 
-    pub(super) fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
+    pub(crate) fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
         for (at, c) in text[from..].char_indices() {
             let end = from + at + c.len_utf8();
             let balanced = self.bracket(c);

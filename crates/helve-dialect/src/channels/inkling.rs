@@ -1,0 +1,85 @@
+//! `<|message_model|>f<|content_invoke_tool_json|>{"name": "f", "args": {…}}<|end_message|>`: Inkling.
+//!
+//! Odd here: every block has a type, and any order of blocks occurs. The name before the block is redundant and must
+//! not be shown.
+
+use super::{ChannelGrammar, Part, Route};
+use crate::Dialect;
+use crate::body::{Scope, Turn};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::json_tags::JsonGrammar;
+
+static HEAD: ChannelGrammar = ChannelGrammar {
+    signs: &[
+        ("<|content_thinking|>", Part::Message("thinking")),
+        ("<|content_text|>", Part::Message("text")),
+        ("<|content_invoke_tool_text|>", Part::Message("text")),
+        ("<|content_tool_error|>", Part::Message("text")),
+        ("<|content_invoke_tool_json|>", Part::Message("call")),
+        ("<|message_model|>", Part::Again),
+        ("<|end_message|>", Part::Over),
+        ("<|content_model_end_sampling|>", Part::Over),
+    ],
+    route: |_, kind, _| {
+        Route::to(match kind {
+            "thinking" => Turn::Reasoning(SCOPE),
+            "call" => Turn::Call(Grammar::Json(&CALL)),
+            _ => Turn::Answer(SCOPE),
+        })
+    },
+};
+
+static CALL: JsonGrammar =
+    JsonGrammar { close: &["<|end_message|>", "<|content_model_end_sampling|>"], ..JsonGrammar::PLAIN };
+
+const SCOPE: Scope = &[
+    "<|end_message|>",
+    "<|content_model_end_sampling|>",
+    "<|message_model|>",
+    "<|content_thinking|>",
+    "<|content_text|>",
+    "<|content_invoke_tool_json|>",
+];
+
+const fn opener(mark: &'static str) -> Opener {
+    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Channel(&HEAD) }
+}
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "inkling",
+    openers: &[
+        opener("<|message_model|>"),
+        opener("<|content_thinking|>"),
+        opener("<|content_text|>"),
+        opener("<|content_invoke_tool_json|>"),
+        opener("<|content_invoke_tool_text|>"),
+        opener("<|content_tool_error|>"),
+    ],
+    reasoning: &[],
+    over: &["<|end_message|>", "<|content_model_end_sampling|>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<|content_thinking|>one<|end_message|><|message_model|><|content_text|>mid<|end_message|><|message_model|>time<|content_invoke_tool_json|>{\"name\": \"time\", \"args\": {}}<|end_message|><|content_model_end_sampling|>",
+                    "think one | say mid | call time {}",
+                ),
+                (
+                    "<|content_invoke_tool_json|>{\"name\": \"search\", \"args\": {\"query\": \"<|end_message|>\"}}",
+                    "call search {\"query\": \"<|end_message|>\"}",
+                ),
+                ("hello<|content_model_end_sampling|>", "say hello"),
+            ],
+        );
+    }
+}

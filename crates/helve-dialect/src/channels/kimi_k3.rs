@@ -1,0 +1,69 @@
+//! `<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="k" type="string"<|sep|>V…`: Kimi K3.
+//!
+//! Odd here: elements spelt with tokens. `think`, `response` and `tools` are channels; an argument says its own type.
+//! Blanks around names are tolerated, and the prompt may have opened any channel.
+
+use super::{ChannelGrammar, Part, Route};
+use crate::Dialect;
+use crate::body::{Scope, Turn};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::function_xml::kimi_k3::GRAMMAR;
+
+static OPEN: ChannelGrammar = ChannelGrammar {
+    signs: &[("<|sep|>", Part::Message("")), ("<|open|>", Part::Again), ("<|end_of_msg|>", Part::Over)],
+    route: |head, _, _| {
+        Route::to(match head.trim() {
+            "think" => Turn::Reasoning(SCOPE),
+            "response" => Turn::Answer(SCOPE),
+            _ => Turn::Over,
+        })
+    },
+};
+
+static CLOSE: ChannelGrammar = ChannelGrammar {
+    signs: &[("<|sep|>", Part::Message("")), ("<|end_of_msg|>", Part::Over)],
+    route: |_, _, _| Route::to(Turn::Over),
+};
+
+const SCOPE: Scope = &["<|open|>", "<|close|>", "<|end_of_msg|>"];
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "kimi_k3",
+    openers: &[
+        Opener {
+            mark: Mark::Tag("<|open|>"),
+            then: Then::Words(&["tools", "call", "argument"]),
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
+        Opener { mark: Mark::Tag("<|open|>"), then: Then::Anything, grammar: Grammar::Channel(&OPEN) },
+        Opener { mark: Mark::Tag("<|close|>"), then: Then::Anything, grammar: Grammar::Channel(&CLOSE) },
+    ],
+    reasoning: &[],
+    over: &["<|end_of_msg|>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<|open|>think<|sep|>step<|close|>think<|sep|><|open|>response<|sep|>Now.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"search\" index=\"1\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>1 < 2<|close|>argument<|sep|><|open|>argument key=\"limit\" type=\"number\"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>",
+                    "think step | say Now. | call search {\"query\": \"1 < 2\", \"limit\": 3}",
+                ),
+                (
+                    "<|open|> tools <|sep|><|open|> call tool=\"time\" <|sep|><|close|> call <|sep|><|open|>call tool=\"search\"<|sep|><|open|>json<|sep|>{\"query\": \"x\"}<|close|>json<|sep|><|close|>call<|sep|>",
+                    "call time {} | call search {\"query\": \"x\"}",
+                ),
+                ("answer<|close|>response<|sep|>", "say answer"),
+                ("<|close|>think<|sep|><|open|>response", ""),
+            ],
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Messages in channels: a head says whether reasoning, an answer or a call follows.
+//!
+//! The body reads heads only. What a message says is then read as text, or by the body of the call's own family. In
+//! an open channel only the marks of its scope mean anything, so markup that is merely quoted there stays text.
+
+pub(crate) mod functionary_v32;
+pub(crate) mod harmony;
+pub(crate) mod inkling;
+pub(crate) mod kimi_k3;
+pub(crate) mod muse_glimmer;
+pub(crate) mod muse_spark;
+
+use crate::Tools;
+use crate::body::{Chunk, Ending, Rest, Step, Turn};
+use crate::calls::Report;
+use crate::dialect::Grammar;
+use crate::signpost::{Found, Signpost};
+
+/// How heads are written.
+pub(crate) struct ChannelGrammar {
+    /// What may end a head.
+    pub(crate) signs: &'static [(&'static str, Part)],
+    /// Where the message goes, by the head and by the kind of sign behind it. Nowhere if it is no head.
+    pub(crate) route: fn(&str, &'static str, &Tools) -> Option<Route>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The message begins; where there are several such signs, this is the kind.
+    Message(&'static str),
+    /// What was read is no head, but here one begins.
+    Again,
+    /// The message was over before it began.
+    Over,
+}
+
+pub(crate) struct Route {
+    pub(crate) turn: Turn,
+    /// The tool that is called.
+    pub(crate) name: Option<String>,
+}
+
+impl Route {
+    pub(crate) fn to(turn: Turn) -> Option<Self> {
+        Some(Self { turn, name: None })
+    }
+
+    pub(crate) fn call(name: &str, grammar: Grammar) -> Option<Self> {
+        Some(Self { turn: Turn::Call(grammar), name: Some(name.to_owned()) })
+    }
+}
+
+/// No head is longer.
+const HEAD_MAX: usize = 512;
+
+pub(crate) struct ChannelBody {
+    grammar: &'static ChannelGrammar,
+    signpost: Signpost,
+    head: String,
+    /// The mark was all the head there is.
+    kind: Option<&'static str>,
+    /// No mark vouches for the head.
+    unmarked: bool,
+}
+
+impl ChannelBody {
+    pub(crate) fn new(grammar: &'static ChannelGrammar, mark: &str) -> Self {
+        let kind = grammar.signs.iter().find_map(|(text, part)| match part {
+            Part::Message(kind) if *text == mark => Some(*kind),
+            _ => None,
+        });
+        Self { grammar, signpost: Signpost::default(), head: String::new(), kind, unmarked: mark.is_empty() }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk::new(text, from);
+        if let Some(kind) = self.kind {
+            return self.message(kind, &chunk, report);
+        }
+        let step = loop {
+            let Some(c) = chunk.char() else { break Step::More };
+            let found = self.signpost.step(self.grammar.signs, c);
+            if found != (Found::Text { taken: false }) {
+                chunk.pos += c.len_utf8();
+            }
+            match found {
+                Found::Nothing => {}
+                Found::Text { .. } => {
+                    self.head.push_str(self.signpost.passed());
+                    if self.head.len() > HEAD_MAX {
+                        break Step::NotACall(Rest::at(chunk.pos));
+                    }
+                }
+                Found::Sign(Part::Again) => self.head.clear(),
+                Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
+                Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
+            }
+        };
+        chunk.keep(report);
+        step
+    }
+
+    fn message(&self, kind: &'static str, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        let Some(route) = (self.grammar.route)(&self.head, kind, report.tools) else {
+            return Step::NotACall(Rest::at(chunk.pos));
+        };
+        if let Some(name) = &route.name {
+            report.name(name);
+        }
+        Step::Turn(Rest::at(chunk.pos), route.turn)
+    }
+
+    /// A head without a message says nothing, unless it was about to call somebody.
+    pub(crate) fn finish(&self) -> Ending {
+        match recipient(&self.head) {
+            Some(_) => Ending::Cut,
+            None if self.unmarked => Ending::NotACall,
+            None => Ending::Done,
+        }
+    }
+}
+
+/// Who a head is addressed to: a tool, if not one of those that take part in the conversation.
+fn recipient(head: &str) -> Option<&str> {
+    let name = head.rsplit_once("to=")?.1;
+    let end = name.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(name.len());
+    let name = name[..end].trim_matches(['"', '\'', '?', ',', ';']);
+    (!matches!(name, "" | "assistant" | "user" | "all" | "self" | "commentary" | "final")).then_some(name)
+}

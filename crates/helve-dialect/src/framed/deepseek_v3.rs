@@ -1,0 +1,98 @@
+//! `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f⏎```json⏎{…}⏎```<｜tool▁call▁end｜>…`: DeepSeek V3, R1
+//! and its distills. Version 3.1 leaves out the type and the fence; one reader serves both.
+//!
+//! Odd here: full-width bars and a special blank in the marks, which small distills misspell; a fence around the JSON.
+
+use super::{Called, FramedGrammar, Sign};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::{Dialect, Tools};
+
+static GRAMMAR: FramedGrammar = FramedGrammar {
+    signs: &[
+        ("<｜tool▁call▁begin｜>", Sign::Call),
+        ("<｜tool▁call▁end｜>", Sign::End),
+        ("<｜tool▁calls▁begin｜>", Sign::End),
+        ("<｜tool▁calls▁end｜>", Sign::Close),
+        ("<|tool▁call▁begin|>", Sign::Call),
+        ("<|tool▁call▁end|>", Sign::End),
+        ("<|tool▁calls▁end|>", Sign::Close),
+        ("<｜tool_call_begin｜>", Sign::Call),
+        ("<｜tool_call_end｜>", Sign::End),
+        ("<｜tool_calls_end｜>", Sign::Close),
+        ("<｜tool call begin｜>", Sign::Call),
+        ("<｜tool call end｜>", Sign::End),
+        ("<｜tool calls end｜>", Sign::Close),
+        ("<|tool_call_begin|>", Sign::Call),
+        ("<|tool_call_end|>", Sign::End),
+        ("<|tool_calls_end|>", Sign::Close),
+    ],
+    closers: &["<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
+    bracket_ends_head: true,
+    noisy: true,
+    name,
+};
+
+const fn opener(mark: &'static str, then: Then) -> Opener {
+    Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Framed(&GRAMMAR) }
+}
+
+const SECTION: Then = Then::Words(&[
+    "<｜tool▁call▁",
+    "<|tool▁call▁",
+    "<｜tool_call_begin",
+    "<｜toolcall",
+    "<|tool_call_begin|>",
+]);
+
+pub(super) const OPENERS: &[Opener] = &[
+    opener("<｜tool▁calls▁begin｜>", SECTION),
+    opener("<|tool▁calls▁begin|>", SECTION),
+    opener("<｜tool_calls_begin｜>", SECTION),
+    opener("<｜tool calls begin｜>", SECTION),
+    opener("<|tool_calls_begin|>", SECTION),
+    opener("<｜tool▁call▁begin｜>", Then::Name(&["<｜tool▁sep｜>"])),
+];
+
+pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
+
+pub(crate) static DIALECT: Dialect =
+    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+
+const SEPARATORS: &[&str] =
+    &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool_sep|>"];
+
+/// The name stands behind the separator, or before it where nothing but a fence does.
+fn name(head: &str, _: &Tools) -> Called {
+    let parted = SEPARATORS.iter().find_map(|separator| head.split_once(separator));
+    let Some((before, behind)) = parted else { return Called::Nobody };
+    let behind = behind.split("```").next().unwrap_or("").trim();
+    let name = if behind.is_empty() { before.trim() } else { behind };
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Called::Nobody,
+        false => Called::Tool { name: name.to_owned(), id: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "Hm.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"x\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{}```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+                    "say Hm. | call search {\"query\": \"x\"} | call time {}",
+                ),
+                (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"ha",
+                    "cut search",
+                ),
+                ("A <｜tool▁calls▁begin｜> mark.", "say A <｜tool▁calls▁begin｜> mark."),
+            ],
+        );
+    }
+}

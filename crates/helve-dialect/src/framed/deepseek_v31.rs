@@ -1,0 +1,40 @@
+//! `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>…`: DeepSeek V3.1.
+//!
+//! Odd here: nothing but the head tells it from version 3, so one reader serves both.
+
+use super::deepseek_v3;
+use crate::Dialect;
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v31",
+    openers: deepseek_v3::OPENERS,
+    silent: deepseek_v3::SILENT,
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<think>a</think>b<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>{\"query\": \"x\"}<｜tool▁call▁end｜><｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "think a | say b | call search {\"query\": \"x\"} | call time {}",
+                ),
+                (
+                    "<｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁call▁end｜>",
+                    "call time {}",
+                ),
+                (
+                    "<|tool▁calls▁begin|><|tool▁call▁begin|>time<|tool▁sep|>{}<|tool▁call▁end|><|tool▁calls▁end|>",
+                    "call time {}",
+                ),
+            ],
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! `<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>…`:
+//! Kimi K2, K2.5 and K2 Thinking.
+//!
+//! Odd here: the head is an id that holds the name, and models garble it: `functions_f_1`, `functionsf5`, `f:0`, or a
+//! bare counter, whose tool only the arguments give away. Every closing token may be missing.
+
+use super::{Called, FramedGrammar, Sign};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::{Dialect, Tools};
+
+static GRAMMAR: FramedGrammar = FramedGrammar {
+    signs: &[
+        ("<|tool_call_begin|>", Sign::Call),
+        ("<|tool_call_argument_begin|>", Sign::Arguments),
+        ("<|tool_call_end|>", Sign::End),
+        ("<|tool_calls_section_begin|>", Sign::End),
+        ("<|tool_call_section_begin|>", Sign::End),
+        ("<|tool_calls_section_end|>", Sign::Close),
+        ("<|tool_call_section_end|>", Sign::Close),
+    ],
+    closers: &[
+        "<|tool_call_end|>",
+        "<|tool_call_begin|>",
+        "<|tool_calls_section_end|>",
+        "<|tool_call_section_end|>",
+    ],
+    bracket_ends_head: false,
+    noisy: true,
+    name,
+};
+
+const fn opener(mark: &'static str, then: Then) -> Opener {
+    Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Framed(&GRAMMAR) }
+}
+
+const SECTION: Then =
+    Then::Words(&["<|tool_call_begin|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>"]);
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "kimi_k2",
+    openers: &[
+        opener("<|tool_calls_section_begin|>", SECTION),
+        opener("<|tool_call_section_begin|>", SECTION),
+        opener("<|tool_call_begin|>", Then::Name(&["<|tool_call_argument_begin|>"])),
+    ],
+    silent: &["<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>", "<|tool_call_end|>"],
+    ..Dialect::PLAIN
+};
+
+fn name(head: &str, tools: &Tools) -> Called {
+    let id = head.trim();
+    if id.is_empty() || id.contains(char::is_whitespace) {
+        return Called::Nobody;
+    }
+    let (name, index) = id.rsplit_once(':').unwrap_or((id, ""));
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let id = Some(id.to_owned());
+    if tools.is_unknown() || tools.resolve(name).is_some() {
+        let counter = name.bytes().all(|b| b.is_ascii_digit()) && index.is_empty();
+        return if counter { Called::Unnamed { id } } else { Called::Tool { name: name.to_owned(), id } };
+    }
+    match garbled(name).find_map(|name| tools.resolve(name)) {
+        Some(name) => Called::Tool { name: name.to_owned(), id },
+        None if is_made_up(name) => Called::Unnamed { id },
+        None => Called::Tool { name: name.to_owned(), id },
+    }
+}
+
+/// What the name may have been before its separators were lost.
+fn garbled(name: &str) -> impl Iterator<Item = &str> {
+    let bare = name.strip_prefix("functions").unwrap_or(name).trim_start_matches(['.', '_', ':', '-']);
+    let counted = bare.trim_end_matches(|c: char| c.is_ascii_digit());
+    [bare, counted.trim_end_matches(['.', '_', ':', '-']), counted].into_iter()
+}
+
+/// An id that names no tool: `call_abc`, `call00003`, `0`.
+fn is_made_up(name: &str) -> bool {
+    name.starts_with("call") || name.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"Sure. <|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{"query": "x"}<|tool_call_end|><|tool_calls_section_end|>"#,
+                    r#"say Sure.  | call search#functions.search:0 {"query": "x"}"#,
+                ),
+                (
+                    r#"<|tool_calls_section_begin|> <|tool_call_begin|> functions.search:0 <|tool_call_argument_begin|> {"query": "<|tool_call_end|>"} <|tool_call_end|><|tool_call_begin|>time:1<|tool_call_argument_begin|>{}<|tool_calls_section_end|> ok"#,
+                    r#"call search#functions.search:0 {"query": "<|tool_call_end|>"} | call time#time:1 {} | say  ok"#,
+                ),
+                (
+                    r#"<|tool_call_begin|>functions_search_1<|tool_call_argument_begin|>{"query": "a"}"#,
+                    r#"call search#functions_search_1 {"query": "a"}"#,
+                ),
+                (
+                    r#"<|tool_calls_section_begin|><|tool_call_begin|>0<|tool_call_argument_begin|>{"query": "a"}<|tool_call_end|>"#,
+                    r#"call search#0 {"query": "a"}"#,
+                ),
+                (
+                    r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{"query": "ha"#,
+                    "cut search",
+                ),
+                (
+                    r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{'query': 'a'}<|tool_call_end|>"#,
+                    r#"call search#functions.search:0 {"query": "a"} (Quotes)"#,
+                ),
+                ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
+            ],
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! `<function=f>{…}</function>`: Llama 3.1 as prompted by Meta, Functionary 3.1.
+//!
+//! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference.
+
+use super::{Called, FramedGrammar, Sign};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::{Dialect, Tools};
+
+static GRAMMAR: FramedGrammar = FramedGrammar {
+    signs: &[("<function=", Sign::Call), (">", Sign::Arguments), ("</function>", Sign::End)],
+    closers: &["</function>"],
+    bracket_ends_head: false,
+    noisy: false,
+    name,
+};
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "llama31_function_tag",
+    openers: &[Opener {
+        mark: Mark::Tag("<function="),
+        then: Then::Name(&[">{"]),
+        grammar: Grammar::Framed(&GRAMMAR),
+    }],
+    ..Dialect::PLAIN
+};
+
+fn name(head: &str, _: &Tools) -> Called {
+    let name = head.trim().trim_matches(['"', '\'']);
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Called::Nobody,
+        false => Called::Tool { name: name.to_owned(), id: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"So: <function=search>{"query": "</function>"}</function>"#,
+                    r#"say So:  | call search {"query": "</function>"}"#,
+                ),
+                (
+                    "<function=time>{}</function>\n<function=time>{}</function> ok",
+                    "call time {} | call time {} | say  ok",
+                ),
+                (r#"<function=search>{"query": "ha"#, "cut search"),
+                ("Write <function=name> to call.", "say Write <function=name> to call."),
+            ],
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! `[TOOL_CALLS]`: Mistral, Magistral, Ministral, Devstral.
+//!
+//! Odd here: up to version 7 a JSON array follows, from 11 on a name, `[ARGS]` and the arguments, each call with its
+//! own `[TOOL_CALLS]`; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all. Ids have nine characters.
+
+use super::{Called, FramedGrammar, Sign};
+use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::json_tags::JsonGrammar;
+use crate::{Dialect, Tools, reasoning};
+
+static ARRAY: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGrammar::PLAIN };
+
+static NAMED: FramedGrammar = FramedGrammar {
+    signs: &[
+        ("[TOOL_CALLS]", Sign::Call),
+        ("[CALL_ID]", Sign::Id),
+        ("[ARGS]", Sign::Arguments),
+        ("[/TOOL_CALLS]", Sign::Close),
+    ],
+    closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
+    bracket_ends_head: true,
+    noisy: false,
+    name,
+};
+
+const MARK: Mark = Mark::Tag("[TOOL_CALLS]");
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "mistral",
+    openers: &[
+        Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&ARRAY) },
+        Opener {
+            mark: MARK,
+            then: Then::Name(&["[ARGS]", "[CALL_ID]", "{"]),
+            grammar: Grammar::Framed(&NAMED),
+        },
+    ],
+    reasoning: &[Reasoning { open: "[THINK]", close: "[/THINK]" }, reasoning::think::MARKS[0]],
+    silent: &["</s>"],
+    ..Dialect::PLAIN
+};
+
+fn name(head: &str, _: &Tools) -> Called {
+    let name = head.trim();
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Called::Nobody,
+        false => Called::Tool { name: name.to_owned(), id: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"Hm. [TOOL_CALLS] [{"name": "search", "arguments": {"query": "]"}}, {"name": "time"}][/TOOL_CALLS]"#,
+                    r#"say Hm.  | call search {"query": "]"} | call time {}"#,
+                ),
+                (
+                    r#"[TOOL_CALLS]search[ARGS]{"query": "[TOOL_CALLS]"}[TOOL_CALLS]time[ARGS]{}</s>"#,
+                    r#"call search {"query": "[TOOL_CALLS]"} | call time {}"#,
+                ),
+                (r#"[TOOL_CALLS]search{"query": "a"} So."#, r#"call search {"query": "a"} | say So."#),
+                (
+                    r#"[TOOL_CALLS]search[CALL_ID]abcdefghi[ARGS]{"query": "a"}"#,
+                    r#"call search#abcdefghi {"query": "a"}"#,
+                ),
+                (r#"[THINK]hm[/THINK][TOOL_CALLS]time[ARGS]{}"#, "think hm | call time {}"),
+                (r#"[TOOL_CALLS]search[ARGS]{"query": "ha"#, "cut search"),
+                ("[TOOL_CALLS] is the mark.", "say [TOOL_CALLS] is the mark."),
+            ],
+        );
+    }
+}

@@ -1,0 +1,333 @@
+//! Calls framed by marks: a name, a mark or a bracket, and the arguments as JSON.
+//!
+//! The body walks from sign to sign. What stands between a call's first sign and its arguments is its head, and the
+//! dialect says how the name is written there. Arguments end where their JSON ends, so a sign inside a string is data.
+
+pub(crate) mod deepseek_v3;
+pub(crate) mod deepseek_v31;
+pub(crate) mod kimi_k2;
+pub(crate) mod llama31_function_tag;
+pub(crate) mod mistral;
+pub(crate) mod react;
+
+use crate::arguments::{Arguments, Flow};
+use crate::body::{Chunk, Ending, Rest, Step};
+use crate::calls::Report;
+use crate::dialect::is_blank;
+use crate::signpost::{Found, Signpost};
+use crate::{Dropped, End, Tools};
+
+/// How the calls of a section are framed.
+pub(crate) struct FramedGrammar {
+    pub(crate) signs: &'static [(&'static str, Sign)],
+    /// The signs that may end arguments which are not quite JSON.
+    pub(crate) closers: &'static [&'static str],
+    /// The bracket of the arguments ends the head, whether a sign stands before it or not.
+    pub(crate) bracket_ends_head: bool,
+    /// Text between calls is noise; elsewhere it is the end of the section.
+    pub(crate) noisy: bool,
+    /// Who is called, by the head.
+    pub(crate) name: fn(&str, &Tools) -> Called,
+}
+
+/// What a sign says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A call begins.
+    Call,
+    /// Its id follows.
+    Id,
+    /// Its arguments follow.
+    Arguments,
+    /// It is over.
+    End,
+    /// The section is over.
+    Close,
+    /// The section is over, and this sign of so many bytes is no longer its own.
+    Beyond(usize),
+}
+
+/// What a head says.
+pub(crate) enum Called {
+    Tool {
+        name: String,
+        id: Option<String>,
+    },
+    /// A call without a name: the arguments may tell whose they are.
+    Unnamed {
+        id: Option<String>,
+    },
+    Nobody,
+}
+
+/// No head is longer.
+const HEAD_MAX: usize = 512;
+
+pub(crate) struct FramedBody {
+    grammar: &'static FramedGrammar,
+    state: State,
+    signpost: Signpost,
+    head: String,
+    id: String,
+    arguments: Arguments,
+    unnamed: bool,
+    /// Calls reported, well or badly.
+    calls: usize,
+    /// Where the text after the last call begins in the held text.
+    over_at: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Between,
+    Head,
+    Id,
+    BeforeArguments,
+    Arguments,
+    /// A call is whole and counts as soon as anything follows it.
+    Ready,
+}
+
+impl FramedBody {
+    pub(crate) fn new(grammar: &'static FramedGrammar, mark: &str) -> Self {
+        let mut body = Self {
+            grammar,
+            state: State::Between,
+            signpost: Signpost::default(),
+            head: String::new(),
+            id: String::new(),
+            arguments: Arguments::new(0),
+            unnamed: false,
+            calls: 0,
+            over_at: 0,
+        };
+        body.restart(grammar, mark);
+        body
+    }
+
+    /// Begins a section behind this mark, with the buffers it has. Without a mark, the name is known already.
+    pub(crate) fn restart(&mut self, grammar: &'static FramedGrammar, mark: &str) {
+        self.grammar = grammar;
+        self.signpost = Signpost::default();
+        self.head.clear();
+        self.id.clear();
+        self.unnamed = false;
+        self.calls = 0;
+        self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
+            Some((_, Sign::Call)) => State::Head,
+            _ if mark.is_empty() => State::BeforeArguments,
+            _ => State::Between,
+        };
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk::new(text, from);
+        loop {
+            let step = match self.state {
+                State::Arguments => self.read_arguments(&mut chunk, report),
+                _ => self.walk(&mut chunk, report),
+            };
+            if let Some(step) = step {
+                chunk.keep(report);
+                return step;
+            }
+        }
+    }
+
+    /// Takes one character outside the arguments.
+    fn walk(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        let waits = matches!(self.state, State::BeforeArguments | State::Ready);
+        if waits && is_blank(c) && !self.signpost.in_sign() {
+            chunk.pos += 1;
+            return None;
+        }
+        if self.state == State::Ready {
+            chunk.keep(report);
+            self.count(report);
+            return None;
+        }
+        let before_arguments = match self.state {
+            State::BeforeArguments => matches!(c, '{' | '[' | '"'),
+            State::Head => self.grammar.bracket_ends_head && c == '{',
+            _ => false,
+        };
+        if before_arguments && !self.signpost.in_sign() {
+            if self.state == State::Head && !self.named(report) {
+                return self.no_call(chunk, report);
+            }
+            chunk.keep(report);
+            self.arguments = Arguments::new(report.held.len());
+            self.state = State::Arguments;
+            return None;
+        }
+        let found = self.signpost.step(self.grammar.signs, c);
+        if !matches!(found, Found::Text { taken: false }) {
+            chunk.pos += c.len_utf8();
+        }
+        match found {
+            Found::Sign(sign) => self.sign(sign, chunk, report),
+            Found::Nothing => None,
+            Found::Text { .. } => self.passed(chunk, report),
+        }
+    }
+
+    /// Text that is no sign has passed.
+    fn passed(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let text = self.signpost.passed();
+        match self.state {
+            State::Head => {
+                self.head.push_str(text);
+                if self.head.len() > HEAD_MAX {
+                    return self.no_call(chunk, report);
+                }
+            }
+            State::Id => {
+                self.id.push_str(text);
+                if self.id.len() > HEAD_MAX {
+                    return self.no_call(chunk, report);
+                }
+            }
+            State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
+                return self.over(chunk, report);
+            }
+            State::BeforeArguments if !text.trim().is_empty() => return self.no_call(chunk, report),
+            _ => {}
+        }
+        None
+    }
+
+    fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match (self.state, sign) {
+            (State::Head | State::Id, Sign::Arguments) => {
+                if !self.named(report) {
+                    return self.no_call(chunk, report);
+                }
+                self.state = State::BeforeArguments;
+            }
+            (State::Head, Sign::Id) => {
+                self.id.clear();
+                self.state = State::Id;
+            }
+            (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close | Sign::Beyond(_)) => {
+                report.arguments("{}");
+                chunk.keep(report);
+                self.count(report);
+                return self.sign(sign, chunk, report);
+            }
+            (State::Head | State::Id, _) => return self.no_call(chunk, report),
+            (_, Sign::Call) => {
+                self.head.clear();
+                self.id.clear();
+                self.state = State::Head;
+            }
+            (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
+            (_, Sign::Beyond(back)) => {
+                chunk.keep(report);
+                return Some(self.done(Rest { back, pos: chunk.pos }));
+            }
+            (State::Between, Sign::End) => {
+                chunk.keep(report);
+                self.over_at = report.held.len();
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Reads the head; false where it calls nobody.
+    fn named(&mut self, report: &mut Report<'_, '_>) -> bool {
+        self.unnamed = false;
+        let id = match (self.grammar.name)(&self.head, report.tools) {
+            Called::Tool { name, id } => {
+                report.name(&name);
+                id
+            }
+            Called::Unnamed { id } if !report.tools.is_unknown() => {
+                self.unnamed = true;
+                id
+            }
+            Called::Unnamed { .. } | Called::Nobody => return false,
+        };
+        let written = self.id.trim();
+        if let Some(id) = id.or_else(|| (!written.is_empty()).then(|| written.to_owned())) {
+            report.id(id);
+        }
+        true
+    }
+
+    fn read_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let flow = self.arguments.feed(chunk, self.grammar.closers, report);
+        match flow {
+            Flow::More => return Some(Step::More),
+            Flow::Done | Flow::Tag(_) => {}
+            Flow::Broken => {
+                self.give_up(chunk, report);
+                return None;
+            }
+        }
+        if self.unnamed {
+            let whose = report.tools.whose_arguments(report.arguments_so_far()).map(str::to_owned);
+            let Some(name) = whose else {
+                self.give_up(chunk, report);
+                return None;
+            };
+            report.name(&name);
+        }
+        self.state = State::Ready;
+        if let Flow::Tag(tag) = flow {
+            self.count(report);
+            let sign = self.grammar.signs.iter().find(|(text, _)| *text == tag);
+            return sign.and_then(|(_, sign)| self.sign(*sign, chunk, report));
+        }
+        None
+    }
+
+    fn count(&mut self, report: &mut Report<'_, '_>) {
+        self.calls += 1;
+        report.finish();
+        report.let_go();
+        self.over_at = report.held.len();
+        self.state = State::Between;
+    }
+
+    fn give_up(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        chunk.keep(report);
+        self.calls += 1;
+        report.give_up(Dropped::Broken);
+        self.over_at = report.held.len();
+        self.state = State::Between;
+    }
+
+    /// What began like a call is none. In a section that has held calls it is a broken one.
+    fn no_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        if self.calls == 0 && !report.calls.has_started() {
+            return Some(Step::NotACall(Rest::at(chunk.pos)));
+        }
+        self.give_up(chunk, report);
+        None
+    }
+
+    /// Something follows the last call that does not belong to it.
+    fn over(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        chunk.keep(report);
+        let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+        Some(self.done(Rest { back, pos: chunk.pos }))
+    }
+
+    fn done(&self, rest: Rest) -> Step {
+        if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        match self.state {
+            State::Ready if end == End::Normal => {
+                report.finish();
+                Ending::Done
+            }
+            State::Between if self.calls > 0 => Ending::Done,
+            State::Between if end == End::Normal => Ending::NotACall,
+            _ => Ending::Cut,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `<function_calls>⏎<invoke name="f">⏎<parameter name="k">V</parameter>⏎</invoke>⏎</function_calls>`: models prompted as
+//! Claude was.
+//!
+//! Odd here: the first form, of 2023, named the tool and its parameters by elements. Tags may carry a prefix. Some
+//! models escape values, so entities are decoded where a value fits its type only then.
+
+use super::{Element, TagGrammar};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: TagGrammar = TagGrammar {
+    namespaces: &["antml:"],
+    elements: &[
+        ("function_calls", Element::Wrapper),
+        ("invoke", Element::Call),
+        ("parameter", Element::Parameter),
+        ("tool_name", Element::Name),
+        ("parameters", Element::Group),
+    ],
+    entities: true,
+    ..TagGrammar::PLAIN
+};
+
+const fn opener(mark: &'static str, then: Then) -> Opener {
+    Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Tags(&GRAMMAR) }
+}
+
+const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke"]);
+const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "claude_xml",
+    openers: &[
+        opener("<function_calls>", INVOKE),
+        opener("<antml:function_calls>", INVOKE),
+        opener("<invoke name=", BARE),
+    ],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<function_calls>\n<invoke name=\"search\">\n<parameter name=\"query\">a &lt; b</parameter>\n<parameter name=\"limit\">3</parameter>\n</invoke>\n</function_calls> ok",
+                    "call search {\"query\": \"a &lt; b\", \"limit\": 3} | say  ok",
+                ),
+                (
+                    "<function_calls>\n<invoke>\n<tool_name>search</tool_name>\n<parameters>\n<query>x</query>\n<limit>2</limit>\n</parameters>\n</invoke>\n</function_calls>",
+                    "call search {\"query\": \"x\", \"limit\": 2}",
+                ),
+                (
+                    "<antml:function_calls><antml:invoke name=\"f\"><antml:parameter name=\"a\">{&quot;b&quot;: 1}</antml:parameter></antml:invoke></antml:function_calls>",
+                    "call f {\"a\": {\"b\": 1}}",
+                ),
+                ("<function_calls> opens a block.", "say <function_calls> opens a block."),
+            ],
+        );
+    }
+}

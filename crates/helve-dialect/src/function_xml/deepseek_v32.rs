@@ -1,0 +1,67 @@
+//! `<｜DSML｜function_calls>⏎<｜DSML｜invoke name="f">⏎<｜DSML｜parameter name="k" string="true">V</｜DSML｜parameter>…`: DeepSeek V3.2.
+//!
+//! Odd here: a parameter says itself whether it is text or JSON. The body of an invocation may be a JSON object, an
+//! invocation may close itself, and a single `arguments` may wrap all of them. Models vary the bars around `DSML`.
+
+use super::{Element, TagGrammar};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: TagGrammar = TagGrammar {
+    namespaces: &["｜DSML｜", "｜｜DSML｜｜", "|DSML|", "||DSML||", "‖DSML‖"],
+    elements: &[
+        ("function_calls", Element::Wrapper),
+        ("tool_calls", Element::Wrapper),
+        ("calls", Element::Wrapper),
+        ("invoke", Element::Call),
+        ("parameter", Element::Parameter),
+    ],
+    cdata: true,
+    wraps: &["arguments", "input"],
+    ..TagGrammar::PLAIN
+};
+
+const fn opener(mark: &'static str) -> Opener {
+    Opener {
+        mark: Mark::Tag(mark),
+        then: Then::Words(&["function_calls", "tool_calls", "calls", "invoke"]),
+        grammar: Grammar::Tags(&GRAMMAR),
+    }
+}
+
+pub(super) const OPENERS: &[Opener] = &[
+    opener("<｜DSML｜"),
+    opener("<｜｜DSML｜｜"),
+    opener("<|DSML|"),
+    opener("<||DSML||"),
+    opener("<‖DSML‖"),
+];
+
+pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>"];
+
+pub(crate) static DIALECT: Dialect =
+    Dialect { name: "deepseek_v32", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "Hm.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" string=\"true\">1</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" string=\"false\">[1, \"x\"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"time\"/>\n</｜DSML｜function_calls>",
+                    "say Hm.\n\n | call f {\"a\": \"1\", \"b\": [1, \"x\"]} | call time {}",
+                ),
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n{\"a\": 1}\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    "call f {\"a\": 1}",
+                ),
+                ("<｜DSML｜ is a mark.", "say <｜DSML｜ is a mark."),
+            ],
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! `<｜DSML｜ calls>…`: DeepSeek V4.1, as V3.2 with a blank behind the bar and another wrapper, which may be missing.
+
+use super::deepseek_v32;
+use crate::Dialect;
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v41",
+    openers: deepseek_v32::OPENERS,
+    silent: deepseek_v32::SILENT,
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                "Sure.\n\n<｜DSML｜ invoke name=\"search\">\n<｜DSML｜ parameter name=\"query\" string=\"true\">\nx</｜DSML｜ parameter>\n</｜DSML｜ invoke>",
+                "say Sure.\n\n | call search {\"query\": \"\\nx\"}",
+            )],
+        );
+    }
+}

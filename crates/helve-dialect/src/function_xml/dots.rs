@@ -1,0 +1,48 @@
+//! `<dots_function_call>` around invocations with parameters, or around JSON: dots.
+//!
+//! Odd here: both bodies occur in one message. Values are trimmed.
+
+use super::{Element, Framing, TagGrammar};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::json_tags::JsonGrammar;
+
+pub(super) static TAGS: TagGrammar = TagGrammar {
+    elements: &[
+        ("dots_function_call", Element::Wrapper),
+        ("invoke", Element::Call),
+        ("parameter", Element::Parameter),
+    ],
+    framing: Framing::Trimmed,
+    ..TagGrammar::PLAIN
+};
+
+static JSON: JsonGrammar = JsonGrammar { close: &["</dots_function_call>"], ..JsonGrammar::PLAIN };
+
+const MARK: Mark = Mark::Tag("<dots_function_call>");
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "dots",
+    openers: &[
+        Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
+        Opener { mark: MARK, then: Then::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },
+    ],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                "ok<dots_function_call><invoke name=search><parameter name='query'> x </parameter></invoke><invoke name=\"time\"></invoke></dots_function_call><dots_function_call>{\"name\": \"time\"}</dots_function_call>",
+                "say ok | call search {\"query\": \"x\"} | call time {} | call time {}",
+            )],
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! `<function name="f"><param name="k">V</param></function>`: MiniCPM 5.
+//!
+//! Odd here: no wrapper; values may be CDATA; the tokenizer may lose the blank in a tag or leave it as `Ġ`.
+
+use super::{Element, TagGrammar};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+pub(super) static GRAMMAR: TagGrammar = TagGrammar {
+    elements: &[
+        ("function", Element::Call),
+        ("functionname", Element::Call),
+        ("param", Element::Parameter),
+        ("paramname", Element::Parameter),
+    ],
+    cdata: true,
+    ..TagGrammar::PLAIN
+};
+
+const fn opener(mark: &'static str) -> Opener {
+    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) }
+}
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "minicpm5",
+    openers: &[opener("<function name="), opener("<functionname="), opener("<functionĠname=")],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "a\n<function name=\"search\"><param name=\"query\"><![CDATA[<b> </param>]]]></param><param name=\"limit\">3</param></function>\nb\n<function name=\"time\"></function>",
+                    "say a\n | call search {\"query\": \"<b> </param>]\", \"limit\": 3} | say \nb\n | call time {}",
+                ),
+                (
+                    "<functionĠname=\"search\"><paramname=\"query\">x</param></function>",
+                    "call search {\"query\": \"x\"}",
+                ),
+                ("<function name=\"search\"><param name=\"query\">x", "cut search"),
+            ],
+        );
+    }
+}

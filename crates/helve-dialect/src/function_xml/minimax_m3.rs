@@ -1,0 +1,50 @@
+//! `]<]minimax[>[<tool_call>⏎]<]minimax[>[<invoke name="f">]<]minimax[>[<k>V]<]minimax[>[</k>…`: MiniMax M3.
+//!
+//! Odd here: a token before every tag, so that no other tag is markup. Parameters are elements of their own names,
+//! objects are nested elements and lists repeat `<item>`.
+
+use super::nested::NestedGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+
+pub(super) static GRAMMAR: NestedGrammar = NestedGrammar { namespace: "]<]minimax[>[" };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "minimax_m3",
+    openers: &[Opener {
+        mark: Mark::Tag("]<]minimax[>["),
+        then: Then::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
+        grammar: Grammar::Nested(&GRAMMAR),
+    }],
+    reasoning: &[Reasoning { open: "<mm:think>", close: "</mm:think>" }],
+    silent: &["[e~["],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    fn spelt(text: &str) -> String {
+        text.replace('§', "]<]minimax[>[")
+    }
+
+    #[test]
+    fn cases() {
+        let call = spelt(
+            "<mm:think>a</mm:think>b§<tool_call>\n§<invoke name=\"search\">§<query>x < </b>§</query>§<limit>3§</limit>§<o>\n§<k>1.5§</k>\n§<l>§<item>a§</item>§<item>2§</item>§</l>§</o>§</invoke>\n§</tool_call> c",
+        );
+        check(
+            &DIALECT,
+            &[
+                (
+                    &call,
+                    "think a | say b | call search {\"query\":\"x < </b>\",\"limit\":3,\"o\":{\"k\":1.5,\"l\":[\"a\",2]}} | say  c",
+                ),
+                (&spelt("§<tool_call>\n§<invoke name=\"time\">§</invoke>"), "call time {}"),
+                (&spelt("§<tool_call>§<invoke name=\"search\">§<query>ha"), "cut search"),
+            ],
+        );
+    }
+}

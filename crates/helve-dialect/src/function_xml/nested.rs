@@ -1,0 +1,266 @@
+//! Calls whose arguments are nested elements, each tag behind a token that nothing else in the text has.
+//!
+//! One parameter at a time is kept as a tree and written as JSON when its element closes, because only then its
+//! children show whether it is an object, a list or text.
+
+use serde_json::Value as Json;
+
+use super::tag;
+use super::{Element, TagGrammar};
+use crate::body::{Chunk, Ending, Rest, Step};
+use crate::calls::Report;
+use crate::literal::strings;
+use crate::signpost::{Found, Signpost};
+use crate::{Dropped, End, coerce};
+
+pub(crate) struct NestedGrammar {
+    /// The token before every tag.
+    pub(crate) namespace: &'static str,
+}
+
+static TAGS: TagGrammar = TagGrammar {
+    elements: &[("tool_call", Element::Wrapper), ("invoke", Element::Call)],
+    ..TagGrammar::PLAIN
+};
+
+pub(crate) struct NestedBody {
+    grammar: &'static NestedGrammar,
+    signpost: Signpost,
+    /// A tag, behind its token.
+    tag: Option<String>,
+    /// The first mark is read: a tag follows.
+    in_call: bool,
+    open: Vec<Node>,
+    arguments: usize,
+    calls: usize,
+    over_at: usize,
+}
+
+#[derive(Default)]
+struct Node {
+    name: String,
+    text: String,
+    children: Vec<Node>,
+}
+
+/// Deep enough for any argument.
+const DEPTH_MAX: usize = 64;
+
+/// No tag is longer.
+const TAG_MAX: usize = 256;
+
+impl NestedBody {
+    pub(crate) fn new(grammar: &'static NestedGrammar) -> Self {
+        Self {
+            grammar,
+            signpost: Signpost::default(),
+            tag: Some(String::new()),
+            in_call: false,
+            open: Vec::new(),
+            arguments: 0,
+            calls: 0,
+            over_at: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk::new(text, from);
+        let step = loop {
+            let Some(c) = chunk.char() else { break Step::More };
+            let step = match &mut self.tag {
+                Some(tag) if tag.len() > TAG_MAX => Some(self.broken(&mut chunk, report)),
+                Some(tag) => {
+                    chunk.pos += c.len_utf8();
+                    tag.push(c);
+                    if c == '>' { self.tag(&mut chunk, report) } else { None }
+                }
+                None => self.text(c, &mut chunk, report),
+            };
+            if let Some(step) = step {
+                break step;
+            }
+        };
+        chunk.keep(report);
+        step
+    }
+
+    fn text(&mut self, c: char, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let found = self.signpost.step(&[(self.grammar.namespace, ())], c);
+        if found != (Found::Text { taken: false }) {
+            chunk.pos += c.len_utf8();
+        }
+        match found {
+            Found::Nothing => {}
+            Found::Sign(()) => self.tag = Some(String::new()),
+            Found::Text { .. } => {
+                let passed = self.signpost.passed();
+                if let Some(node) = self.open.last_mut() {
+                    node.text.push_str(passed);
+                } else if !self.in_call && !passed.trim().is_empty() {
+                    chunk.keep(report);
+                    let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+                    return Some(self.done(Rest { back, pos: chunk.pos }));
+                }
+            }
+        }
+        None
+    }
+
+    fn tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let raw = self.tag.take().unwrap_or_default();
+        let tag = tag::parse(&TAGS, raw.trim());
+        match (tag.kind, tag.closes) {
+            (Some(Element::Call), true) => {
+                while !self.open.is_empty() {
+                    self.close_node(report);
+                }
+                self.end_call(chunk, report);
+            }
+            (Some(Element::Wrapper), true) if self.open.is_empty() => {
+                if self.in_call {
+                    self.end_call(chunk, report);
+                }
+                return Some(self.done(Rest::at(chunk.pos)));
+            }
+            (Some(Element::Call), false) if !self.in_call => match tag.label.as_deref() {
+                Some(name) => {
+                    report.name(name);
+                    report.arguments("{");
+                    self.arguments = 0;
+                    self.in_call = true;
+                }
+                None => return Some(self.broken(chunk, report)),
+            },
+            (Some(Element::Wrapper), false) if !self.in_call => {}
+            (_, false) if self.in_call && self.open.len() < DEPTH_MAX => {
+                let name = tag.element.to_owned();
+                self.open.push(Node { name, ..Node::default() });
+            }
+            (_, true) if self.open.iter().any(|node| node.name == tag.element) => {
+                let name = tag.element.to_owned();
+                while self.open.last().is_some_and(|node| node.name != name) {
+                    self.close_node(report);
+                }
+                self.close_node(report);
+            }
+            _ => return Some(self.broken(chunk, report)),
+        }
+        None
+    }
+
+    fn close_node(&mut self, report: &mut Report<'_, '_>) {
+        let Some(node) = self.open.pop() else { return };
+        if let Some(parent) = self.open.last_mut() {
+            parent.children.push(node);
+            return;
+        }
+        let mut json = String::from(if self.arguments == 0 { "" } else { "," });
+        push_quoted(&node.name, &mut json);
+        json.push(':');
+        let root = report.named().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
+        node.write(coerce::parameter(root, &node.name), root, &mut json);
+        report.arguments(&json);
+        self.arguments += 1;
+    }
+
+    fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        if !self.in_call {
+            return;
+        }
+        self.in_call = false;
+        report.arguments("}");
+        chunk.keep(report);
+        self.calls += 1;
+        report.finish();
+        report.let_go();
+        self.over_at = report.held.len();
+    }
+
+    fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.keep(report);
+        if !report.calls.has_started() {
+            return Step::NotACall(Rest::at(chunk.pos));
+        }
+        report.give_up(Dropped::Broken);
+        Step::Done(Rest::at(chunk.pos))
+    }
+
+    fn done(&self, rest: Rest) -> Step {
+        if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        let closed = self.open.is_empty() && self.tag.is_none() && !self.signpost.in_sign();
+        if self.in_call && closed && self.arguments > 0 && end == End::Normal {
+            self.end_call(&mut Chunk::new("", 0), report);
+        }
+        match self.in_call || self.calls == 0 && end == End::Cut {
+            true => Ending::Cut,
+            false if self.calls > 0 => Ending::Done,
+            false => Ending::NotACall,
+        }
+    }
+}
+
+impl Node {
+    fn write(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+        if self.children.is_empty() {
+            out.push_str(&self.leaf(schema, root));
+        } else if self.children.iter().all(|child| child.name == "item") {
+            self.write_list(schema, root, out);
+        } else {
+            self.write_object(schema, root, out);
+        }
+    }
+
+    fn leaf(&self, schema: Option<&Json>, root: &Json) -> String {
+        if self.text.trim().is_empty() {
+            // An element left empty is an empty container where only that would fit.
+            for empty in ["[]", "{}"] {
+                if coerce::by_schema(empty, schema, root) == empty {
+                    return empty.to_owned();
+                }
+            }
+        }
+        match schema.and_then(|schema| coerce::is_text(schema, root)) {
+            Some(_) => coerce::by_schema(&self.text, schema, root),
+            None => coerce::by_look(&self.text),
+        }
+    }
+
+    fn write_list(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+        let items = schema.and_then(|schema| coerce::inside(schema, root, "items"));
+        out.push('[');
+        for (index, child) in self.children.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            child.write(items, root, out);
+        }
+        out.push(']');
+    }
+
+    fn write_object(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+        let properties = schema.and_then(|schema| coerce::inside(schema, root, "properties"));
+        out.push('{');
+        for (index, child) in self.children.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            push_quoted(&child.name, out);
+            out.push(':');
+            child.write(properties.and_then(|p| p.get(&child.name)), root, out);
+        }
+        if !self.text.trim().is_empty() {
+            out.push_str(",\"$text\":");
+            push_quoted(&self.text, out);
+        }
+        out.push('}');
+    }
+}
+
+fn push_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    text.chars().for_each(|c| strings::push(c, out));
+    out.push('"');
+}

@@ -1,0 +1,87 @@
+//! `<tool_call>⏎<function=f>⏎<parameter=k>⏎V⏎</parameter>⏎</function>⏎</tool_call>`: Qwen3-Coder, Qwen3.5 and later,
+//! Nemotron 3, MiMo V2, Step 3.5.
+//!
+//! Odd here: the outer tag is that of Hermes, and any tag but the function's may be missing. One line break on either
+//! side of a value is framing. A body in JSON occurs.
+
+use super::{Element, Framing, TagGrammar, Untyped};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+pub(super) static GRAMMAR: TagGrammar =
+    TagGrammar { elements: ELEMENTS, framing: Framing::OneLine, untyped: Untyped::Text, ..TagGrammar::PLAIN };
+
+pub(super) const ELEMENTS: &[(&str, Element)] =
+    &[("tool_call", Element::Wrapper), ("function", Element::Call), ("parameter", Element::Parameter)];
+
+pub(super) const BARE: Then = Then::Name(&["><parameter", "></function"]);
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "qwen3_coder",
+    openers: &[
+        Opener {
+            mark: Mark::Tag("<tool_call>"),
+            then: Then::Words(&["<function", "<tool_call><function"]),
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
+        Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },
+    ],
+    silent: &["<|im_end|>", "<|endoftext|>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "So.\n<tool_call>\n<function=search>\n<parameter=query>\nred \"x\"\n</parameter>\n<parameter=limit>\n3\n</parameter>\n</function>\n</tool_call>",
+                    r#"say So.
+ | call search {"query": "red \"x\"", "limit": 3}"#,
+                ),
+                ("<tool_call><function=time></function></tool_call> ok", "call time {} | say  ok"),
+                (
+                    "<tool_call>\n<function=time>\n</function>\n<function=time>\n</function>\n</tool_call>",
+                    "call time {} | call time {}",
+                ),
+                (
+                    "<function=search>\n<parameter=query>\na\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "a"}"#,
+                ),
+                (
+                    "<tool_call><function=search><parameter=query>a\n<parameter=limit>2</function></tool_call>",
+                    r#"call search {"query": "a", "limit": 2}"#,
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\nuse </parameter> here\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "use </parameter> here"}"#,
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\n<function=rm>\n<parameter=x>\n1\n</parameter>\n</function>\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "<function=rm>\n<parameter=x>\n1\n</parameter>\n</function>"}"#,
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\n\n  a <b> c\n\n</parameter>\n</function>",
+                    r#"call search {"query": "\n  a <b> c\n"}"#,
+                ),
+                (
+                    "<tool_call><function=search>{\"query\": \"a\"}</function></tool_call>",
+                    r#"call search {"query": "a"}"#,
+                ),
+                ("<tool_call>\n<function=search>\n<parameter=query>\nNew Yo", "cut search"),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\na\n</parameter>",
+                    r#"call search {"query": "a"}"#,
+                ),
+                ("Docs mention <function=name> and more.", "say Docs mention <function=name> and more."),
+                ("<think>hm\n<tool_call><function=time></function></tool_call>", "think hm | call time {}"),
+            ],
+        );
+    }
+}

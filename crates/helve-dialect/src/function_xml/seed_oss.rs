@@ -1,0 +1,51 @@
+//! `<seed:tool_call>` around the functions and parameters of Qwen3-Coder: Seed-OSS.
+//!
+//! Odd here: the reasoning has its own tags, with notes on the budget inside.
+
+use super::{Element, Framing, TagGrammar, Untyped};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::reasoning::think_seed;
+
+static GRAMMAR: TagGrammar = TagGrammar {
+    elements: &[
+        ("seed:tool_call", Element::Wrapper),
+        ("function", Element::Call),
+        ("parameter", Element::Parameter),
+    ],
+    framing: Framing::OneLine,
+    untyped: Untyped::Text,
+    ..TagGrammar::PLAIN
+};
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "seed_oss",
+    openers: &[Opener {
+        mark: Mark::Tag("<seed:tool_call>"),
+        then: Then::Words(&["<function"]),
+        grammar: Grammar::Tags(&GRAMMAR),
+    }],
+    reasoning: think_seed::MARKS,
+    silent: &["<seed:eos>", "<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<seed:think>a</seed:think><seed:tool_call>\n<function=search>\n<parameter=query>x</parameter>\n</function>\n</seed:tool_call>",
+                    r#"think a | call search {"query": "x"}"#,
+                ),
+                ("<seed:tool_call>\n<function=time>\n</function>\n", "call time {}"),
+            ],
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! `<｜tool_calls_begin｜>⏎<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f">⏎<steptml:parameter name="k">V…`:
+//! Step 3.
+//!
+//! Odd here: the marks of DeepSeek with plain underscores around elements of its own. Values are trimmed.
+
+use super::{Element, Framing, TagGrammar};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: TagGrammar = TagGrammar {
+    namespaces: &["steptml:"],
+    elements: &[
+        ("｜tool_calls_begin｜", Element::Skip),
+        ("｜tool_call_begin｜", Element::Skip),
+        ("｜tool_sep｜", Element::Skip),
+        ("｜tool_call_end｜", Element::Skip),
+        ("invoke", Element::Call),
+        ("parameter", Element::Parameter),
+        ("｜tool_calls_end｜", Element::End),
+    ],
+    framing: Framing::Trimmed,
+    noisy: true,
+    ..TagGrammar::PLAIN
+};
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "step3",
+    openers: &[
+        Opener {
+            mark: Mark::Tag("<｜tool_calls_begin｜>"),
+            then: Then::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
+        Opener { mark: Mark::Tag("<steptml:invoke"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
+    ],
+    silent: &["<｜tool_calls_end｜>", "<｜tool_call_end｜>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "Hm.\n<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\"> x </steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>\nDone.",
+                    "say Hm.\n | call search {\"query\": \"x\"} | say \nDone.",
+                ),
+                (
+                    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke>",
+                    "call time {}",
+                ),
+            ],
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! One tag: what element it is, whose name it carries, and what it says about its value.
+
+use std::borrow::Cow;
+
+use super::{Element, Spelling, TagGrammar};
+
+/// A tag of the grammar, or of something else where `kind` is missing.
+pub(super) struct Tag<'t> {
+    pub(super) kind: Option<Element>,
+    pub(super) element: &'t str,
+    pub(super) closes: bool,
+    /// It closes itself.
+    pub(super) empty: bool,
+    pub(super) label: Option<Cow<'t, str>>,
+    pub(super) typing: Option<Typing>,
+}
+
+/// What a tag says about the value it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Typing {
+    Text,
+    Json,
+}
+
+/// Reads a whole tag, from its first bracket to its last.
+pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
+    let (inner, closes) = match grammar.spelling {
+        Spelling::Angles => {
+            let inner = raw.strip_prefix('<').and_then(|r| r.strip_suffix('>')).unwrap_or(raw).trim();
+            (inner.strip_prefix('/').unwrap_or(inner), inner.starts_with('/'))
+        }
+        Spelling::Tokens => {
+            let inner = raw.strip_suffix(Spelling::SEPARATOR).unwrap_or(raw);
+            let closing = inner.strip_prefix(Spelling::CLOSE);
+            (closing.or_else(|| inner.strip_prefix(Spelling::OPEN)).unwrap_or(inner), closing.is_some())
+        }
+    };
+    let (inner, empty) = match inner.strip_suffix('/') {
+        Some(inner) => (inner, true),
+        None => (inner, false),
+    };
+    let inner = inner.trim();
+    let bare = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
+    let inner = bare.unwrap_or(inner).trim_start();
+    let end = inner.find(|c: char| c.is_whitespace() || matches!(c, '=' | RESIDUE)).unwrap_or(inner.len());
+    let (element, attributes) = inner.split_at(end);
+    let element = match grammar.suffixed {
+        true => element.split(':').next().unwrap_or(element),
+        false => element,
+    };
+    let kind = grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
+    let label = match attributes.trim_start().strip_prefix('=') {
+        Some(value) => Some(Cow::Borrowed(unquoted(value.trim()))),
+        None => ["name", "tool", "key"].iter().find_map(|key| attribute(attributes, key)).map(|label| {
+            match grammar.spelling {
+                Spelling::Angles => Cow::Borrowed(label),
+                Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
+            }
+        }),
+    };
+    let typing = match (attribute(attributes, "string"), attribute(attributes, "type")) {
+        (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
+        (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
+        _ => None,
+    };
+    Tag { kind, element, closes, empty, label: label.filter(|label| !label.is_empty()), typing }
+}
+
+/// A blank that the tokenizer of some models leaves as it is.
+const RESIDUE: char = 'Ġ';
+
+fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    let mut rest = attributes;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == RESIDUE);
+        let (key, value) = rest.split_once('=')?;
+        let value = value.trim_start();
+        let (value, after) = match value.chars().next()? {
+            quote @ ('"' | '\'') => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
+            _ => {
+                let end = value.find(char::is_whitespace).unwrap_or(value.len());
+                value.split_at(end)
+            }
+        };
+        if key.trim() == name {
+            return Some(value);
+        }
+        rest = after;
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    ['"', '\''].iter().find_map(|q| text.strip_prefix(*q)?.strip_suffix(*q)).unwrap_or(text)
+}
+
+/// What one more character makes of the beginning of a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grows {
+    /// It may become one.
+    On,
+    Whole,
+    /// It is none, nor can it become one with this character.
+    Never,
+}
+
+/// No tag is longer.
+const TAG_MAX: usize = 256;
+
+/// Judges a beginning with one more character.
+pub(super) fn grows(spelling: Spelling, beginning: &str, c: char) -> Grows {
+    match spelling {
+        Spelling::Angles => match c {
+            '>' => Grows::Whole,
+            '<' => Grows::Never,
+            _ if beginning.len() >= TAG_MAX => Grows::Never,
+            _ => Grows::On,
+        },
+        Spelling::Tokens => {
+            let (last, before) = match beginning.rfind('<') {
+                Some(0) | None => (beginning, ""),
+                Some(at) => (&beginning[at..], &beginning[..at]),
+            };
+            let fits = |mark: &str| mark.strip_prefix(last).is_some_and(|rest| rest.starts_with(c));
+            if before.is_empty() && !last.ends_with("|>") && !has_mark(last) {
+                return if fits(Spelling::OPEN) || fits(Spelling::CLOSE) { Grows::On } else { Grows::Never };
+            }
+            if before.is_empty() {
+                return if beginning.len() >= TAG_MAX { Grows::Never } else { Grows::On };
+            }
+            match fits(Spelling::SEPARATOR) {
+                true if last.len() + 1 == Spelling::SEPARATOR.len() => Grows::Whole,
+                true => Grows::On,
+                false => Grows::Never,
+            }
+        }
+    }
+}
+
+fn has_mark(text: &str) -> bool {
+    text.starts_with(Spelling::OPEN) || text.starts_with(Spelling::CLOSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{dots, kimi_k3, minicpm5, qwen3_coder};
+    use super::*;
+
+    fn check(grammar: &TagGrammar, raw: &str, expected: (&str, bool, Option<&str>)) {
+        let tag = parse(grammar, raw);
+        assert_eq!((tag.element, tag.closes, tag.label.as_deref()), expected, "{raw}");
+    }
+
+    #[test]
+    fn tags_are_read_in_every_spelling() {
+        check(&qwen3_coder::GRAMMAR, "<function=get_weather>", ("function", false, Some("get_weather")));
+        check(&qwen3_coder::GRAMMAR, "< parameter = \"k\" >", ("parameter", false, Some("k")));
+        check(&qwen3_coder::GRAMMAR, "</parameter>", ("parameter", true, None));
+        check(&dots::TAGS, "<invoke name='f'>", ("invoke", false, Some("f")));
+        check(&dots::TAGS, "<invoke name=f>", ("invoke", false, Some("f")));
+        check(&minicpm5::GRAMMAR, "<functionname=\"f\">", ("functionname", false, Some("f")));
+        check(&minicpm5::GRAMMAR, "<functionĠname=\"f\">", ("function", false, Some("f")));
+        check(
+            &kimi_k3::GRAMMAR,
+            "<|open|> call tool=\"a&amp;b\" index=\"1\" <|sep|>",
+            ("call", false, Some("a&b")),
+        );
+        check(&kimi_k3::GRAMMAR, "<|close|>call<|sep|>", ("call", true, None));
+    }
+}

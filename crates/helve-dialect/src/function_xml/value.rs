@@ -1,0 +1,221 @@
+//! The value of one parameter: where it ends, and how it becomes JSON.
+//!
+//! Nothing in a value is escaped, so its closing tag may also be data. It counts only where something structural
+//! follows it; until then it waits in the tail. A call written out inside a value is data with all its tags.
+
+use serde_json::Value as Json;
+
+use super::tag::Typing;
+use super::{Element, Framing, TagGrammar, Untyped};
+use crate::calls::Report;
+use crate::coerce;
+use crate::json;
+use crate::literal::strings;
+
+/// Blanks between tags. Some models spell a line break out, as a backslash and an `n`.
+#[derive(Default)]
+pub(super) struct Gap {
+    backslash: bool,
+}
+
+impl Gap {
+    /// Whether the text is nothing else.
+    pub(super) fn takes(&mut self, text: &str) -> bool {
+        text.chars().all(|c| {
+            let spelt = std::mem::replace(&mut self.backslash, c == '\\');
+            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() }
+        })
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Value {
+    pub(super) key: String,
+    /// The element that closes it, where that is not the grammar's.
+    pub(super) element: String,
+    typing: Option<Typing>,
+    one_line: bool,
+    /// Goes out while it is read, as the inside of a JSON string.
+    streams: bool,
+    raw: String,
+    begun: bool,
+    /// Read, but perhaps framing: a line break, or a closing tag and blanks after it.
+    tail: String,
+    /// What closes it if something structural follows.
+    pub(super) closing: Option<Element>,
+    gap: Gap,
+    /// Elements opened inside it.
+    quoted: Vec<Element>,
+    pub(super) in_cdata: bool,
+}
+
+impl Value {
+    /// Begins a value, with the buffers of the last one.
+    pub(super) fn begin(
+        &mut self,
+        key: &str,
+        typing: Option<Typing>,
+        grammar: &TagGrammar,
+        report: &Report<'_, '_>,
+    ) {
+        self.key.clear();
+        self.key.push_str(key);
+        self.element.clear();
+        self.raw.clear();
+        self.tail.clear();
+        self.quoted.clear();
+        self.begun = false;
+        self.closing = None;
+        self.in_cdata = false;
+        self.one_line = grammar.framing == Framing::OneLine;
+        let is_text = |tool| report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text);
+        let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
+        self.typing = typing.or_else(by_schema);
+        self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
+    }
+
+    pub(super) fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Whether plain text goes straight through.
+    pub(super) fn flows(&self) -> bool {
+        self.streams && self.begun && self.tail.is_empty() && self.closing.is_none() && !self.in_cdata
+    }
+
+    pub(super) fn text(&mut self, text: &str, report: &mut Report<'_, '_>) {
+        if self.closing.is_some() {
+            if self.gap.takes(text) {
+                self.tail.push_str(text);
+                return;
+            }
+            self.closer_is_data(report);
+        }
+        if !self.one_line || self.in_cdata {
+            self.commit(text, report);
+            return;
+        }
+        let mut text = text;
+        if !self.begun && !text.is_empty() {
+            text = text.strip_prefix('\n').unwrap_or(text);
+            self.begun = true;
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.commit_tail(report);
+        let ink = text.strip_suffix('\n').unwrap_or(text);
+        self.commit(ink, report);
+        self.tail.push_str(&text[ink.len()..]);
+    }
+
+    /// A tag, or what only looked like one, that is part of the value.
+    pub(super) fn data(&mut self, raw: &str, report: &mut Report<'_, '_>) {
+        self.closer_is_data(report);
+        self.begun = true;
+        self.commit_tail(report);
+        self.commit(raw, report);
+    }
+
+    /// A closing tag that counts if something structural follows. One that waited before it was data.
+    pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut Report<'_, '_>) {
+        self.closer_is_data(report);
+        self.gap = Gap::default();
+        self.tail.push_str(raw);
+        self.closing = Some(element);
+    }
+
+    fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+        if self.closing.take().is_some() {
+            let framed = self.one_line && self.tail.ends_with('\n');
+            self.tail.truncate(self.tail.len() - framed as usize);
+            self.commit_tail(report);
+            self.tail.push_str(if framed { "\n" } else { "" });
+        }
+    }
+
+    pub(super) fn quote(&mut self, element: Element) {
+        self.quoted.push(element);
+    }
+
+    /// Whether such an element is open inside the value.
+    pub(super) fn quotes(&self, element: Element) -> bool {
+        self.quoted.contains(&element)
+    }
+
+    /// Closes the innermost such element inside the value, and whatever is open in it.
+    pub(super) fn unquote(&mut self, element: Element) -> bool {
+        let at = self.quoted.iter().rposition(|open| *open == element);
+        if let Some(at) = at {
+            self.quoted.truncate(at);
+        }
+        at.is_some()
+    }
+
+    /// On a new line of the value.
+    pub(super) fn at_line_start(&self) -> bool {
+        self.tail.ends_with('\n') || self.raw.ends_with('\n') || !self.begun
+    }
+
+    fn commit_tail(&mut self, report: &mut Report<'_, '_>) {
+        let tail = std::mem::take(&mut self.tail);
+        self.commit(&tail, report);
+        self.tail = tail;
+        self.tail.clear();
+    }
+
+    fn commit(&mut self, text: &str, report: &mut Report<'_, '_>) {
+        self.begun |= !text.is_empty();
+        if self.streams {
+            escape(text, report);
+        } else {
+            self.raw.push_str(text);
+        }
+    }
+
+    /// The JSON of a value that did not stream.
+    pub(super) fn json(&self, grammar: &TagGrammar, report: &Report<'_, '_>) -> String {
+        let written = match grammar.framing {
+            Framing::Trimmed => self.raw.trim(),
+            _ => &self.raw,
+        };
+        match self.typing {
+            Some(Typing::Text) => coerce::quoted(written),
+            Some(Typing::Json) => coerce::by_look(written),
+            None => {
+                let tool = report.named().unwrap_or("");
+                let json = report.tools.typed(tool, &self.key, written);
+                match grammar.entities && json.starts_with('"') && written.contains('&') {
+                    true => decoded(written, &self.key, tool, report).unwrap_or(json),
+                    false => json,
+                }
+            }
+        }
+    }
+}
+
+/// A value with entities in it that fits its type only without them.
+fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Option<String> {
+    let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    let text = text.replace("&apos;", "'").replace("&amp;", "&");
+    let json = report.tools.typed(tool, key, &text);
+    let fits = serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
+    fits.then_some(json)
+}
+
+/// Text on its way into a JSON string.
+pub(crate) fn escape(text: &str, report: &mut Report<'_, '_>) {
+    let mut rest = text;
+    let mut escaped = String::new();
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|b| !json::PLAIN[b as usize]).unwrap_or(rest.len());
+        report.arguments(&rest[..plain]);
+        rest = &rest[plain..];
+        if let Some(c) = rest.chars().next() {
+            escaped.clear();
+            strings::push(c, &mut escaped);
+            report.arguments(&escaped);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+}

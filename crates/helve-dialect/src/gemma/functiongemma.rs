@@ -1,0 +1,38 @@
+//! `<start_function_call>call:f{k:<escape>V<escape>}<end_function_call>`: FunctionGemma.
+//!
+//! Odd here: text between the marks may be a number or a list; the schema decides, or else its looks.
+
+use super::{GemmaGrammar, Sign};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: GemmaGrammar =
+    GemmaGrammar { signs: &[("<escape>", Sign::Quote), ("<end_function_call>", Sign::Close)], decodes: true };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "functiongemma",
+    openers: &[Opener {
+        mark: Mark::Tag("<start_function_call>"),
+        then: Then::Name(&["{"]),
+        grammar: Grammar::Gemma(&GRAMMAR),
+    }],
+    silent: &["<end_of_turn>", "<start_function_response>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                "<start_function_call>call:search{query:<escape>5<escape>,limit:<escape>5<escape>}<end_function_call>",
+                "call search {\"query\": \"5\", \"limit\": 5}",
+            )],
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! `<|tool_call>call:f{k:<|"|>text<|"|>,n:42}<tool_call|>`: Gemma 4.
+//!
+//! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end.
+
+use super::{GemmaGrammar, Sign};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+
+static GRAMMAR: GemmaGrammar =
+    GemmaGrammar { signs: &[("<|\"|>", Sign::Quote), ("<tool_call|>", Sign::Close)], decodes: false };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "gemma4",
+    openers: &[Opener {
+        mark: Mark::Tag("<|tool_call>"),
+        then: Then::Name(&["{", "("]),
+        grammar: Grammar::Gemma(&GRAMMAR),
+    }],
+    reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
+    silent: &["<turn|>", "<tool_call|>", "<|turn>model"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    "<|channel>thought\nplan<channel|>So.<|tool_call>call:f{a:<|\"|>he said \"hi\", {x:1}\n<|\"|>,n:-2.5,ok:true,o:{k:[1,<|\"|>b<|\"|>,c],e:{}},l:[]}<tool_call|>",
+                    "think plan | say So. | call f {\"a\": \"he said \\\"hi\\\", {x:1}\\n\", \"n\": -2.5, \"ok\": true, \"o\": {\"k\": [1, \"b\", \"c\"], \"e\": {}}, \"l\": []}",
+                ),
+                (
+                    "<|tool_call>call:search{query:42,limit:42}<tool_call|><|tool_call>:time{}",
+                    "call search {\"query\": \"42\", \"limit\": 42} | call time {}",
+                ),
+                ("<|channel>thought\nplan<|tool_call>call:time{}<tool_call|>", "think plan | call time {}"),
+                (
+                    "<|tool_call>call:search(query:<|\"|>x<|\"|>)<tool_call|>",
+                    "call search {\"query\": \"x\"}",
+                ),
+                ("<|tool_call>call:search{query:<|\"|>ha", "cut search"),
+                ("The <|tool_call> token.", "say The <|tool_call> token."),
+            ],
+        );
+    }
+}

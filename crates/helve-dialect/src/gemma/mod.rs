@@ -1,0 +1,349 @@
+//! Calls as Gemma writes them: `call:f{k:<|"|>text<|"|>,n:42,o:{…},a:[…]}`.
+//!
+//! Names of members are bare, text stands between marks of its own and may hold anything else, and bare words are
+//! numbers, `true`, `false`, `null` or text. Turned into JSON as it streams.
+
+pub(crate) mod functiongemma;
+pub(crate) mod gemma4;
+
+use crate::body::{Chunk, Ending, Rest, Step};
+use crate::calls::Report;
+use crate::coerce;
+use crate::dialect::{is_blank, is_name};
+use crate::literal::strings;
+use crate::signpost::{Found, Signpost};
+use crate::{Dropped, End, json};
+
+/// The marks of one Gemma.
+pub(crate) struct GemmaGrammar {
+    pub(crate) signs: &'static [(&'static str, Sign)],
+    /// Text between its marks is JSON where it looks so.
+    pub(crate) decodes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// Around text.
+    Quote,
+    Close,
+}
+
+pub(crate) struct GemmaBody {
+    grammar: &'static GemmaGrammar,
+    state: State,
+    signpost: Signpost,
+    /// A name, or a value as far as it was read.
+    word: String,
+    /// The member of the call that is being read.
+    key: String,
+    /// Open containers inside the call: whether each is an object.
+    objects: Vec<bool>,
+    first: bool,
+    calls: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Name,
+    Key,
+    QuotedKey,
+    Colon,
+    Value,
+    Word,
+    Text,
+    /// Text between ordinary quotes.
+    Quoted {
+        escaped: bool,
+    },
+    AfterValue,
+    /// The call is whole; its closing mark may follow.
+    Ready,
+    /// No call; only the closing mark ends it.
+    Broken,
+}
+
+/// Deep enough for any argument.
+const DEPTH_MAX: usize = 100;
+
+/// No name is longer.
+const NAME_MAX: usize = 256;
+
+impl GemmaBody {
+    pub(crate) fn new(grammar: &'static GemmaGrammar) -> Self {
+        Self {
+            grammar,
+            state: State::Name,
+            signpost: Signpost::default(),
+            word: String::new(),
+            key: String::new(),
+            objects: Vec::new(),
+            first: true,
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk::new(text, from);
+        let step = loop {
+            if self.state == State::Text && !self.signpost.in_sign() {
+                self.plain_text(&mut chunk, report);
+            }
+            let Some(c) = chunk.char() else { break Step::More };
+            let found = self.signpost.step(self.grammar.signs, c);
+            if found != (Found::Text { taken: false }) {
+                chunk.pos += c.len_utf8();
+            }
+            let step = match found {
+                Found::Nothing => None,
+                Found::Sign(sign) => self.sign(sign, &mut chunk, report),
+                Found::Text { .. } => self.passed(&mut chunk, report),
+            };
+            if let Some(step) = step {
+                break step;
+            }
+        };
+        chunk.keep(report);
+        if self.state == State::Text && !self.signpost.in_sign() && !self.grammar.decodes {
+            report.calls.flow = Some(&PLAIN);
+        }
+        step
+    }
+
+    /// Takes text up to whatever may be a mark.
+    fn plain_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        let rest = chunk.rest();
+        let run = rest.bytes().position(|b| !PLAIN[b as usize]).unwrap_or(rest.len());
+        self.more_text(&rest[..run], report);
+        chunk.pos += run;
+    }
+
+    fn passed(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let passed = self.signpost.passed().to_owned();
+        if self.state == State::Text {
+            self.more_text(&passed, report);
+            return None;
+        }
+        passed.chars().find_map(|c| self.char(c, chunk, report))
+    }
+
+    fn more_text(&mut self, text: &str, report: &mut Report<'_, '_>) {
+        if self.grammar.decodes {
+            self.word.push_str(text);
+        } else {
+            crate::function_xml::escape(text, report);
+        }
+    }
+
+    fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match (sign, self.state) {
+            (Sign::Quote, State::Key) => self.state = State::QuotedKey,
+            (Sign::Quote, State::QuotedKey) => self.key_read(report),
+            (Sign::Quote, State::Value) => {
+                self.word.clear();
+                self.state = State::Text;
+                if !self.grammar.decodes {
+                    report.arguments("\"");
+                }
+            }
+            (Sign::Quote, State::Text) => {
+                self.state = State::AfterValue;
+                match self.grammar.decodes {
+                    true => self.decoded(report),
+                    false => report.arguments("\""),
+                }
+            }
+            (Sign::Close, State::Ready) => {
+                self.calls += 1;
+                report.finish();
+                return Some(Step::Done(Rest::at(chunk.pos)));
+            }
+            (Sign::Close, _) if report.calls.has_started() => {
+                chunk.keep(report);
+                report.give_up(Dropped::Broken);
+                return Some(Step::Done(Rest::at(chunk.pos)));
+            }
+            (Sign::Close, _) => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            (Sign::Quote, _) => self.state = State::Broken,
+        }
+        None
+    }
+
+    fn decoded(&mut self, report: &mut Report<'_, '_>) {
+        let tool = report.named().unwrap_or("");
+        let json = match self.objects.is_empty() {
+            true => report.tools.typed(tool, &self.key, &self.word),
+            false => coerce::by_look(&self.word),
+        };
+        report.arguments(&json);
+    }
+
+    fn char(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.state {
+            State::Name => return self.name(c, chunk, report),
+            State::Key => match c {
+                '}' | ')' if self.word.trim().is_empty() => self.close(c, report),
+                ':' => self.key_read(report),
+                '"' => {}
+                _ if is_blank(c) && self.word.is_empty() => {}
+                _ => self.word.push(c),
+            },
+            State::QuotedKey => self.word.push(c),
+            State::Colon => match c {
+                ':' => self.state = State::Value,
+                _ if is_blank(c) => {}
+                _ => self.state = State::Broken,
+            },
+            State::Value => self.value(c, report),
+            State::Word => match c {
+                ',' | '}' | ']' | ')' => {
+                    self.word_read(report);
+                    self.after(c, report);
+                }
+                _ => self.word.push(c),
+            },
+            State::Quoted { escaped } => {
+                self.word.push(c);
+                self.state = State::Quoted { escaped: c == '\\' && !escaped };
+                if c == '"' && !escaped {
+                    let text = json::unquoted(&self.word).map(|text| coerce::quoted(&text));
+                    report.arguments(&text.unwrap_or_else(|| coerce::quoted(self.word.trim_matches('"'))));
+                    self.state = State::AfterValue;
+                }
+            }
+            State::AfterValue => self.after(c, report),
+            // Text behind a whole call: the closing mark is missing.
+            State::Ready if !is_blank(c) => {
+                self.calls += 1;
+                report.finish();
+                return Some(Step::Done(Rest { back: 0, pos: chunk.pos - c.len_utf8() }));
+            }
+            State::Ready | State::Broken | State::Text => {}
+        }
+        None
+    }
+
+    fn name(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match c {
+            '{' | '(' => {
+                let name =
+                    self.word.trim().trim_start_matches("call").trim_start_matches(':').trim().to_owned();
+                if name.is_empty() || !name.chars().all(is_name) {
+                    return Some(Step::NotACall(Rest::at(chunk.pos)));
+                }
+                report.name(&name);
+                report.arguments("{");
+                self.word.clear();
+                self.first = true;
+                self.state = State::Key;
+            }
+            _ if self.word.len() > NAME_MAX => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            _ => self.word.push(c),
+        }
+        None
+    }
+
+    fn key_read(&mut self, report: &mut Report<'_, '_>) {
+        let mut member = String::from(if self.first { "\"" } else { ", \"" });
+        self.word.trim().chars().for_each(|c| strings::push(c, &mut member));
+        member.push_str("\": ");
+        report.arguments(&member);
+        if self.objects.is_empty() {
+            self.key.clear();
+            self.key.push_str(self.word.trim());
+        }
+        self.word.clear();
+        self.first = false;
+        self.state = if self.state == State::QuotedKey { State::Colon } else { State::Value };
+    }
+
+    fn value(&mut self, c: char, report: &mut Report<'_, '_>) {
+        match c {
+            '{' | '[' if self.objects.len() < DEPTH_MAX => {
+                self.objects.push(c == '{');
+                report.arguments(if c == '{' { "{" } else { "[" });
+                self.first = true;
+                self.word.clear();
+                self.state = if c == '{' { State::Key } else { State::Value };
+            }
+            ']' => self.close(c, report),
+            '"' => {
+                self.word.clear();
+                self.word.push(c);
+                self.state = State::Quoted { escaped: false };
+            }
+            ',' | '}' | ')' => self.state = State::Broken,
+            _ if is_blank(c) => {}
+            _ => {
+                self.word.clear();
+                self.word.push(c);
+                self.state = State::Word;
+            }
+        }
+    }
+
+    /// A bare word: what it looks like, unless the schema of the parameter knows better.
+    fn word_read(&mut self, report: &mut Report<'_, '_>) {
+        let word = self.word.trim();
+        let tool = report.named().unwrap_or("");
+        let json = match self.objects.is_empty() {
+            true => report.tools.typed(tool, &self.key, word),
+            false => coerce::by_look(word),
+        };
+        report.arguments(&json);
+        self.word.clear();
+    }
+
+    fn after(&mut self, c: char, report: &mut Report<'_, '_>) {
+        match c {
+            ',' => {
+                let in_list = self.objects.last() == Some(&false);
+                if in_list {
+                    report.arguments(", ");
+                }
+                self.first = in_list;
+                self.word.clear();
+                self.state = if in_list { State::Value } else { State::Key };
+            }
+            '}' | ']' | ')' => self.close(c, report),
+            _ if is_blank(c) => self.state = State::AfterValue,
+            _ => self.state = State::Broken,
+        }
+    }
+
+    fn close(&mut self, c: char, report: &mut Report<'_, '_>) {
+        self.state = match (self.objects.pop(), c) {
+            (Some(true), '}') => {
+                report.arguments("}");
+                State::AfterValue
+            }
+            (Some(false), ']') => {
+                report.arguments("]");
+                State::AfterValue
+            }
+            (None, '}' | ')') => {
+                report.arguments("}");
+                State::Ready
+            }
+            _ => State::Broken,
+        };
+        self.first = false;
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        match self.state {
+            State::Ready if end == End::Normal => {
+                report.finish();
+                Ending::Done
+            }
+            State::Name if end == End::Normal => Ending::NotACall,
+            _ => Ending::Cut,
+        }
+    }
+}
+
+/// Bytes that mean nothing but themselves inside text, and in JSON.
+static PLAIN: [bool; 256] = {
+    let mut plain = json::PLAIN;
+    plain[b'<' as usize] = false;
+    plain
+};

@@ -1,0 +1,48 @@
+//! `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": …}]<|END_ACTION|>`: Command R7B and Command A.
+//!
+//! Odd here: reasoning and answer stand between tokens of their own.
+
+use super::JsonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+
+static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|END_ACTION|>"], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "cohere_cmd",
+    openers: &[Opener {
+        mark: Mark::Tag("<|START_ACTION|>"),
+        then: Then::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
+    reasoning: &[Reasoning { open: "<|START_THINKING|>", close: "<|END_THINKING|>" }],
+    silent: &[
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|CHATBOT_TOKEN|>",
+    ],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"<|START_THINKING|>a<|END_THINKING|><|START_ACTION|>[{"tool_call_id": "0", "tool_name": "time", "parameters": {}}]<|END_ACTION|>"#,
+                    "think a | call time#0 {}",
+                ),
+                ("<|START_RESPONSE|>Hi.<|END_RESPONSE|>", "say Hi."),
+            ],
+        );
+    }
+}

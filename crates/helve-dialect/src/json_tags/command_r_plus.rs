@@ -1,0 +1,37 @@
+//! `Action:` and a fenced array of `{"tool_name", "parameters"}`: Command R+.
+//!
+//! Odd here: the tool `directly_answer` means that none is called. The word before the fence is too plain to be looked
+//! for unasked.
+
+use super::JsonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: JsonGrammar =
+    JsonGrammar { nobody: &["directly_answer", "directly-answer"], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "command_r_plus",
+    openers: &[Opener {
+        mark: Mark::Fence(&["json", ""]),
+        then: Then::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
+    silent: &["Action:", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
+    found: false,
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check_given;
+
+    #[test]
+    fn cases() {
+        check_given(
+            &DIALECT,
+            &[("Action:\n```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}")],
+        );
+    }
+}

@@ -1,0 +1,37 @@
+//! `<function_call> {"name": …, "arguments": …}`, repeated: Granite 20B function calling.
+//!
+//! Odd here: no closing tag at all.
+
+use super::JsonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</function_call>"], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "granite_20b_fc",
+    openers: &[Opener {
+        mark: Mark::Tag("<function_call>"),
+        then: Then::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
+    silent: &["<|endoftext|>"],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                r#"<function_call> {"name": "time", "arguments": {}} <function_call> {"name": "search", "arguments": {"query": "x"}}"#,
+                r#"call time {} | call search {"query": "x"}"#,
+            )],
+        );
+    }
+}

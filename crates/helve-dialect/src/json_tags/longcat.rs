@@ -1,0 +1,37 @@
+//! `<longcat_tool_call>{"name": …, "arguments": …}</longcat_tool_call>`: LongCat.
+//!
+//! Odd here: only the tags, also those around its reasoning.
+
+use super::JsonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+
+static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</longcat_tool_call>"], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "longcat",
+    openers: &[Opener {
+        mark: Mark::Tag("<longcat_tool_call>"),
+        then: Then::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
+    reasoning: &[Reasoning { open: "<longcat_think>", close: "</longcat_think>" }],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                r#"<longcat_think>a</longcat_think><longcat_tool_call>{"name": "time", "arguments": {}}</longcat_tool_call>"#,
+                "think a | call time {}",
+            )],
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! `functools[{"name": …, "arguments": …}, …]`: Phi-4-mini, FireFunction.
+//!
+//! Odd here: a word and a bracket instead of a tag, and no closing mark.
+
+use super::JsonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: JsonGrammar = JsonGrammar { close: &[], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "phi4_mini",
+    openers: &[Opener { mark: Mark::Tag("functools"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) }],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (
+                    r#"hello functools[{"name": "search", "arguments": {"query": "]", "limit": 1}}]"#,
+                    r#"say hello  | call search {"query": "]", "limit": 1}"#,
+                ),
+                ("import functools and functional things", "say import functools and functional things"),
+            ],
+        );
+    }
+}

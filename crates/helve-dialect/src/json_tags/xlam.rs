@@ -1,0 +1,38 @@
+//! Calls of xLAM: an array of `{"name", "arguments"}`, bare, fenced, in tags or after `[TOOL_CALLS]`.
+//!
+//! Odd here: all of that by one model; xLAM 1 writes `{"tool_calls": […]}`.
+
+use super::{JsonGrammar, hermes, json_bare, json_fenced};
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static TAGGED: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGrammar::PLAIN };
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "xlam",
+    openers: &[
+        hermes::OPENER,
+        Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Then::Json, grammar: Grammar::Json(&TAGGED) },
+        json_bare::OPENER,
+        json_fenced::OPENER,
+    ],
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[
+                (r#"So.[TOOL_CALLS][{"name": "time", "arguments": {}}]"#, "say So. | call time {}"),
+                (r#"{"tool_calls": [{"name": "time", "arguments": {}}]}"#, "call time {}"),
+                ("</think>\n[{\"name\": \"time\", \"arguments\": {}}]", "call time {}"),
+            ],
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! `Call: f(a=1); g()`: NexusRaven, Gorilla.
+//!
+//! Odd here: a plain word is the mark, so it is not looked for unasked.
+
+use super::PythonGrammar;
+use crate::Dialect;
+use crate::dialect::{Grammar, Mark, Opener, Then};
+
+static GRAMMAR: PythonGrammar = PythonGrammar::PLAIN;
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "raven",
+    openers: &[
+        Opener { mark: Mark::Tag("Call:"), then: Then::Function, grammar: Grammar::Python(&GRAMMAR) },
+        Opener { mark: Mark::Start, then: Then::Function, grammar: Grammar::Python(&GRAMMAR) },
+    ],
+    silent: &["<bot_end>"],
+    hush: &["Thought:"],
+    found: false,
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check_given;
+
+    #[test]
+    fn cases() {
+        check_given(
+            &DIALECT,
+            &[(
+                "Call: search(query='x'); time()<bot_end>\nThought: The",
+                r#"call search {"query": "x"} | call time {}"#,
+            )],
+        );
+    }
+}
