@@ -32,11 +32,13 @@ pub(crate) fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> O
 
 /// JSON text for what was written, by the types its schema allows.
 pub(crate) fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
-    let mut types = Types::default();
-    if let Some(schema) = schema {
-        types.collect(schema, root, 0);
-    }
-    types.read(written).unwrap_or_else(|| quoted(written))
+    let says = schema.map_or(Says::Nothing, |schema| Says::of(schema, root, 0));
+    let types = match says {
+        Says::Types(types) => types,
+        Says::Nothing => Types::STRING,
+        Says::Unreadable => Types::OBJECT | Types::ARRAY | Types::STRING,
+    };
+    read(written, types).unwrap_or_else(|| quoted(written))
 }
 
 /// JSON text for what was written, where nothing is known about its type.
@@ -47,91 +49,150 @@ pub(crate) fn by_look(written: &str) -> String {
     }
 }
 
-/// Whether the schema allows nothing but text; `None` where it names no type at all.
+/// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
-    let mut types = Types::default();
-    types.collect(schema, root, 0);
-    let other = types.null || types.integer || types.number || types.boolean || types.object || types.array;
-    (other || types.string).then_some(!other)
+    match Says::of(schema, root, 0) {
+        Says::Types(types) => Some(types & !Types::STRING == 0),
+        Says::Nothing => None,
+        Says::Unreadable => Some(false),
+    }
 }
 
-#[derive(Default)]
-struct Types {
-    string: bool,
-    null: bool,
-    integer: bool,
-    number: bool,
-    boolean: bool,
-    object: bool,
-    array: bool,
-}
+/// A set of types, one bit each.
+type Set = u8;
+
+struct Types;
 
 impl Types {
-    fn collect(&mut self, schema: &Value, root: &Value, depth: usize) {
-        // References may run in circles.
-        if depth > 8 {
-            return;
+    const NULL: Set = 1;
+    const INTEGER: Set = 2;
+    const NUMBER: Set = 4;
+    const BOOLEAN: Set = 8;
+    const OBJECT: Set = 16;
+    const ARRAY: Set = 32;
+    const STRING: Set = 64;
+}
+
+/// What a schema says about the type.
+#[derive(Clone, Copy, PartialEq)]
+enum Says {
+    Types(Set),
+    Nothing,
+    /// It does say something, but not in a way that is read here.
+    Unreadable,
+}
+
+/// References may run in circles.
+const REFERENCES_MAX: usize = 16;
+
+impl Says {
+    /// All keywords of a schema must hold at once.
+    fn of(schema: &Value, root: &Value, depth: usize) -> Self {
+        if depth > REFERENCES_MAX {
+            return Self::Unreadable;
         }
-        match schema.get("type") {
-            Some(Value::String(name)) => self.allow(name),
-            Some(Value::Array(names)) => {
-                names.iter().filter_map(Value::as_str).for_each(|name| self.allow(name))
+        let one = |member: &Value| Self::of(member, root, depth + 1);
+        let mut says = Self::Nothing;
+        if let Some(name) = schema.get("type") {
+            let names = name.as_array().map_or(std::slice::from_ref(name), Vec::as_slice);
+            says = names.iter().map(named).reduce(Self::or).unwrap_or(Self::Unreadable);
+        }
+        if let Some(constants) = schema.get("enum").and_then(Value::as_array) {
+            says = says.and(constants.iter().map(constant).reduce(Self::or).unwrap_or(Self::Unreadable));
+        }
+        if let Some(value) = schema.get("const") {
+            says = says.and(constant(value));
+        }
+        for union in ["anyOf", "oneOf"] {
+            let members = schema.get(union).and_then(Value::as_array);
+            if let Some(union) = members.and_then(|members| members.iter().map(one).reduce(Self::or)) {
+                says = says.and(union);
             }
-            _ => {}
         }
-        let constants = schema.get("enum").and_then(Value::as_array);
-        for constant in constants.into_iter().flatten().chain(schema.get("const")) {
-            match constant {
-                Value::Null => self.null = true,
-                Value::Bool(_) => self.boolean = true,
-                Value::Number(n) if n.is_f64() => self.number = true,
-                Value::Number(_) => self.integer = true,
-                Value::Array(_) => self.array = true,
-                Value::Object(_) => self.object = true,
-                Value::String(_) => self.string = true,
-            }
+        for member in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            says = says.and(one(member));
         }
-        for union in ["anyOf", "oneOf", "allOf"] {
-            for member in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
-                self.collect(member, root, depth + 1);
-            }
+        if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+            let found = target.strip_prefix('#').and_then(|target| root.pointer(target));
+            says = says.and(found.map_or(Self::Unreadable, one));
         }
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix('#'))
-            && let Some(target) = root.pointer(target)
-        {
-            self.collect(target, root, depth + 1);
+        if says == Self::Nothing {
+            return match schema {
+                _ if schema.get("properties").is_some() => Self::Types(Types::OBJECT),
+                _ if schema.get("items").is_some() => Self::Types(Types::ARRAY),
+                _ if schema.get("not").is_some() => Self::Unreadable,
+                _ => Self::Nothing,
+            };
         }
-        if schema.get("type").is_none() {
-            self.object |= schema.get("properties").is_some();
-            self.array |= schema.get("items").is_some();
+        says
+    }
+
+    /// Both hold. Where they contradict each other, the first one is believed.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Types(a), Self::Types(b)) if both(a, b) != 0 => Self::Types(both(a, b)),
+            (Self::Types(a), _) => Self::Types(a),
+            (Self::Nothing, other) => other,
+            (Self::Unreadable, Self::Types(b)) => Self::Types(b),
+            (Self::Unreadable, _) => Self::Unreadable,
         }
     }
 
-    /// Besides JSON Schema's own, the names that database and Python people write.
-    fn allow(&mut self, name: &str) {
-        match name.to_ascii_lowercase().as_str() {
-            "null" | "none" => self.null = true,
-            "integer" | "int" | "long" | "short" | "unsigned" => self.integer = true,
-            "number" | "double" => self.number = true,
-            "boolean" | "bool" => self.boolean = true,
-            "object" | "dict" => self.object = true,
-            "array" | "arr" | "list" | "sequence" => self.array = true,
-            other if other.starts_with("int") || other.starts_with("uint") => self.integer = true,
-            other if other.starts_with("float") || other.starts_with("num") => self.number = true,
-            _ => self.string = true,
+    /// Either holds.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Types(a), Self::Types(b)) => Self::Types(a | b),
+            _ => Self::Unreadable,
         }
     }
+}
 
-    fn read(&self, written: &str) -> Option<String> {
-        let text = written.trim();
-        let null = || (self.null && text.eq_ignore_ascii_case("null")).then(|| "null".to_owned());
-        let integer = || self.integer.then(|| integer(text)).flatten();
-        let number = || self.number.then(|| number(text)).flatten();
-        let boolean = || self.boolean.then(|| boolean(text)).flatten();
-        let object = || self.object.then(|| container(text, '{').filter(|json| is_object(json))).flatten();
-        let array = || self.array.then(|| container(text, '[')).flatten();
-        null().or_else(integer).or_else(number).or_else(boolean).or_else(object).or_else(array)
-    }
+/// What two sets have in common: every integer is a number.
+fn both(a: Set, b: Set) -> Set {
+    let wide = |set: Set| if set & Types::NUMBER != 0 { set | Types::INTEGER } else { set };
+    wide(a) & wide(b)
+}
+
+/// Besides JSON Schema's own, the names that database and Python people write.
+fn named(name: &Value) -> Says {
+    let name = name.as_str().unwrap_or("").to_ascii_lowercase();
+    Says::Types(match name.as_str() {
+        "null" | "none" => Types::NULL,
+        "integer" | "int" | "long" | "short" | "unsigned" => Types::INTEGER,
+        "number" | "double" => Types::NUMBER,
+        "boolean" | "bool" => Types::BOOLEAN,
+        "object" | "dict" => Types::OBJECT,
+        "array" | "arr" | "list" | "sequence" => Types::ARRAY,
+        "string" | "str" | "text" | "varchar" | "char" | "enum" => Types::STRING,
+        "any" => return Says::Nothing,
+        other if other.starts_with("int") || other.starts_with("uint") => Types::INTEGER,
+        other if other.starts_with("float") || other.starts_with("num") => Types::NUMBER,
+        _ => return Says::Unreadable,
+    })
+}
+
+fn constant(value: &Value) -> Says {
+    Says::Types(match value {
+        Value::Null => Types::NULL,
+        Value::Bool(_) => Types::BOOLEAN,
+        Value::Number(n) if n.is_f64() => Types::NUMBER,
+        Value::Number(_) => Types::INTEGER,
+        Value::Array(_) => Types::ARRAY,
+        Value::Object(_) => Types::OBJECT,
+        Value::String(_) => Types::STRING,
+    })
+}
+
+fn read(written: &str, types: Set) -> Option<String> {
+    let text = written.trim();
+    let may = |set: Set| types & set != 0;
+    let null = || (may(Types::NULL) && text.eq_ignore_ascii_case("null")).then(|| "null".to_owned());
+    let integer = || may(Types::INTEGER).then(|| integer(text)).flatten();
+    let number = || may(Types::NUMBER).then(|| number(text)).flatten();
+    let boolean = || may(Types::BOOLEAN).then(|| boolean(text)).flatten();
+    let object = || may(Types::OBJECT).then(|| container(text, '{').filter(|json| is_object(json))).flatten();
+    let array = || may(Types::ARRAY).then(|| container(text, '[')).flatten();
+    null().or_else(integer).or_else(number).or_else(boolean).or_else(object).or_else(array)
 }
 
 /// A whole number in decimal digits; `5.0` counts, digits beyond any machine type are kept.
@@ -231,6 +292,14 @@ mod tests {
             (&object, "[1]", r#""[1]""#),
             (&union, "5", "5"),
             (&union, "five", r#""five""#),
+            (&json!({"type": ["string", "null"], "const": "null"}), "null", r#""null""#),
+            (
+                &json!({"type": "string", "anyOf": [{"type": "string"}, {"type": "null"}]}),
+                "null",
+                r#""null""#,
+            ),
+            (&json!({"anyOf": [{"type": "null"}, {"$ref": "#nowhere"}]}), "null", r#""null""#),
+            (&json!({"type": "unheard_of"}), "{'k': 1}", "{\"k\": 1}"),
             (&sizes, "2", "2"),
             (&sizes, "many", r#""many""#),
         ];

@@ -107,6 +107,7 @@ impl Parser {
             (Place::Prose, _) if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
                 let flows = bytes.iter().all(|b| !self.live.stops[*b as usize]);
                 if flows {
+                    self.line.see(bytes);
                     self.speech.give(text, out);
                 }
                 flows
@@ -187,10 +188,13 @@ impl Parser {
     /// end of reasoning counts everywhere, since code in reasoning is often left open.
     fn hears(&self, marker: usize) -> bool {
         let reasoning = self.speech.in_reasoning();
+        let role = &self.live.roles[marker];
         if !self.scope.is_empty() {
-            return self.scope.contains(&self.live.markers.text(marker));
+            let believed = self.trusting || !reasoning || self.live.is_head(marker);
+            let believed = believed || !matches!(role, Role::Call(_));
+            return believed && self.scope.contains(&self.live.markers.text(marker));
         }
-        match &self.live.roles[marker] {
+        match role {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             Role::Over if reasoning => true,
             Role::Call(_) if reasoning && self.live.is_head(marker) => true,

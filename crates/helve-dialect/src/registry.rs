@@ -152,8 +152,14 @@ impl Live {
         list.iter().chain(fenced.map(|(_, choice)| choice))
     }
 
-    /// Whether the marker begins the head of a message.
+    /// Whether the marker begins the head of a message, and nothing else.
     pub(crate) fn is_head(&self, marker: usize) -> bool {
+        let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
+        matches!(&self.roles[marker], Role::Call(choices) if choices.iter().all(head))
+    }
+
+    /// Whether the marker may begin the head of a message.
+    pub(crate) fn may_be_head(&self, marker: usize) -> bool {
         let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
         matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
     }

@@ -209,7 +209,7 @@ impl FramedBody {
                 self.id.clear();
                 self.state = State::Id;
             }
-            (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close | Sign::Beyond(_)) => {
+            (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
                 report.arguments("{}");
                 chunk.keep(report);
                 self.count(report);
@@ -224,6 +224,11 @@ impl FramedBody {
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
             (_, Sign::Beyond(back)) => {
                 chunk.keep(report);
+                let beyond = report.held.split_off(report.held.len() - back);
+                if report.calls.has_started() {
+                    self.give_up(chunk, report);
+                }
+                report.held.push_str(&beyond);
                 return Some(self.done(Rest { back, pos: chunk.pos }));
             }
             (State::Between, Sign::End) => {

@@ -18,6 +18,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
     ],
     cdata: true,
     wraps: &["arguments", "input"],
+    reopens: false,
     ..TagGrammar::PLAIN
 };
 

@@ -1,6 +1,7 @@
 //! `<function name="f"><param name="k">V</param></function>`: MiniCPM 5.
 //!
 //! Odd here: no wrapper; values may be CDATA; the tokenizer may lose the blank in a tag or leave it as `Ġ`.
+//! A parameter must not come twice.
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
@@ -14,6 +15,7 @@ pub(super) static GRAMMAR: TagGrammar = TagGrammar {
         ("paramname", Element::Parameter),
     ],
     cdata: true,
+    once: true,
     ..TagGrammar::PLAIN
 };
 

@@ -53,6 +53,10 @@ pub(crate) struct TagGrammar {
     pub(crate) entities: bool,
     /// A single parameter of this name may wrap the real arguments.
     pub(crate) wraps: &'static [&'static str],
+    /// A tag that opens another call ends the one before it. Elsewhere only a closing tag does.
+    pub(crate) reopens: bool,
+    /// A parameter that is written twice has two readings, and the call none.
+    pub(crate) once: bool,
     /// The head of the message has named the call already.
     pub(crate) headed: bool,
     /// The tool that is meant by what is written.
@@ -72,6 +76,8 @@ impl TagGrammar {
         cdata: false,
         entities: false,
         wraps: &[],
+        reopens: true,
+        once: false,
         headed: false,
         name: |name, _| name,
     };
@@ -140,6 +146,8 @@ pub(crate) struct TagBody {
     state: State,
     /// What may become a tag.
     beginning: String,
+    /// It begins with the section's mark.
+    in_mark: bool,
     value: Value,
     /// A name or a key, as far as it was read.
     word: String,
@@ -150,6 +158,9 @@ pub(crate) struct TagBody {
     /// The one argument that may wrap all others, its value known and not yet told.
     wrapped: Option<String>,
     arguments: usize,
+    keys: Vec<String>,
+    /// Text stands where none should, so what follows it is no body in JSON.
+    stray: bool,
     /// The call cannot be one.
     bad: bool,
     calls: usize,
@@ -175,6 +186,7 @@ impl TagBody {
             grammar,
             state: State::Between,
             beginning: String::new(),
+            in_mark: false,
             value: Value::default(),
             word: String::new(),
             has_key: false,
@@ -183,6 +195,8 @@ impl TagBody {
             json: Arguments::new(0),
             wrapped: None,
             arguments: 0,
+            keys: Vec::new(),
+            stray: false,
             bad: false,
             calls: 0,
             over_at: 0,
@@ -199,6 +213,7 @@ impl TagBody {
         self.calls = 0;
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
+        self.in_mark = !whole;
         if !whole {
             self.beginning.push_str(mark);
         } else if tag::parse(grammar, mark).kind == Some(Element::NamedByText) {
@@ -233,7 +248,7 @@ impl TagBody {
         let rest = chunk.rest();
         let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
         let text = &rest[..run];
-        if self.state == State::Call && self.arguments == 0 && self.wrapped.is_none() {
+        if self.state == State::Call && self.arguments == 0 && self.wrapped.is_none() && !self.stray {
             let blanks = text.len() - text.trim_start_matches(is_blank).len();
             if text[blanks..].starts_with('{') {
                 chunk.pos += blanks;
@@ -243,9 +258,14 @@ impl TagBody {
                 return None;
             }
         }
+        let ink = chunk.pos + text.len() - text.trim_start().len();
         chunk.pos += run;
         if let Some(step) = self.text(text, chunk, report) {
             return Some(step);
+        }
+        if self.state == State::Between && !self.grammar.noisy && ink < chunk.pos {
+            chunk.pos = ink;
+            return self.over(0, chunk, report);
         }
         if chunk.byte().is_none() {
             return Some(Step::More);
@@ -274,6 +294,7 @@ impl TagBody {
             Grows::Whole => self.tag(&beginning, chunk, report),
             _ => self.not_a_tag(&beginning, chunk, report),
         };
+        self.in_mark = false;
         if self.beginning.is_empty() {
             self.beginning = beginning;
             self.beginning.clear();
@@ -285,6 +306,9 @@ impl TagBody {
         if self.state == State::Value {
             self.value.data(raw, report);
             return None;
+        }
+        if self.state == State::Between && !self.grammar.noisy {
+            return self.over(raw.len(), chunk, report);
         }
         self.text(raw, chunk, report)
     }
@@ -312,17 +336,18 @@ impl TagBody {
         match self.state {
             State::Value => self.value.text(text, report),
             State::Key => self.word.push_str(text),
-            State::Word => {
-                self.word.push_str(text);
-                if self.word.len() > WORD_MAX {
-                    return self.not_a_call(chunk);
-                }
+            State::Word if self.word.len() + text.len() > WORD_MAX => {
+                // As much as fits, so that it does not matter how the text was cut.
+                let room = WORD_MAX - self.word.len();
+                let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+                let fits = ends.find(|end| *end > room).unwrap_or(text.len());
+                chunk.pos -= text.len() - fits;
+                return self.not_a_call(chunk);
             }
-            State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
-                return self.over(chunk, report);
-            }
+            State::Word => self.word.push_str(text),
             // A key must be followed by its value.
             State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
+            State::Call => self.stray |= !text.trim().is_empty(),
             _ => {}
         }
         None
@@ -393,7 +418,8 @@ impl TagBody {
                 self.state = State::Word;
             }
             (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
-            _ => return self.text(raw, chunk, report),
+            _ if !self.grammar.noisy => return self.over(raw.len(), chunk, report),
+            _ => {}
         }
         None
     }
@@ -429,6 +455,7 @@ impl TagBody {
             (Some(Element::Group), closes) => self.in_group = !closes,
             (Some(Element::Json), false) => {}
             (Some(Element::Call | Element::NamedByText), true) => self.end_call(chunk, report),
+            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
                 self.end_call(chunk, report);
                 return self.between(raw, tag, chunk, report);
@@ -509,6 +536,8 @@ impl TagBody {
     fn begin_call(&mut self, name: Option<&str>, report: &mut Report<'_, '_>) {
         self.state = State::Call;
         self.arguments = 0;
+        self.keys.clear();
+        self.stray = false;
         self.wrapped = None;
         self.has_key = false;
         self.in_group = false;
@@ -524,6 +553,10 @@ impl TagBody {
     fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         self.tell_wrapped(report);
         self.has_key = false;
+        if self.grammar.once {
+            self.bad |= self.keys.iter().any(|known| known == key);
+            self.keys.push(key.to_owned());
+        }
         self.state = State::Value;
         self.value.begin(key, tag.typing, self.grammar, report);
         if self.value.streams() {
@@ -618,10 +651,15 @@ impl TagBody {
         Some(Step::NotACall(Rest::at(chunk.pos)))
     }
 
-    /// Something follows the last call that does not belong to it.
-    fn over(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    /// Something follows the last call that does not belong to it; so many bytes of it were taken.
+    fn over(&mut self, taken: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         chunk.keep(report);
-        let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+        let back = match self.calls {
+            // The mark itself must not be read again.
+            0 if self.in_mark => 0,
+            0 => taken,
+            _ => report.held.len() - self.over_at,
+        };
         Some(self.done(Rest { back, pos: chunk.pos }))
     }
 

@@ -189,11 +189,7 @@ impl NestedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
-        let closed = self.open.is_empty() && self.tag.is_none() && !self.signpost.in_sign();
-        if self.in_call && closed && self.arguments > 0 && end == End::Normal {
-            self.end_call(&mut Chunk::new("", 0), report);
-        }
+    pub(crate) fn finish(&self, end: End) -> Ending {
         match self.in_call || self.calls == 0 && end == End::Cut {
             true => Ending::Cut,
             false if self.calls > 0 => Ending::Done,

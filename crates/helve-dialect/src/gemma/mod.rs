@@ -39,7 +39,6 @@ pub(crate) struct GemmaBody {
     /// Open containers inside the call: whether each is an object.
     objects: Vec<bool>,
     first: bool,
-    calls: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,7 +77,6 @@ impl GemmaBody {
             key: String::new(),
             objects: Vec::new(),
             first: true,
-            calls: 0,
         }
     }
 
@@ -123,6 +121,12 @@ impl GemmaBody {
             self.more_text(&passed, report);
             return None;
         }
+        if self.state == State::Ready && !passed.trim().is_empty() {
+            // Text behind a whole call: the closing mark is missing.
+            chunk.keep(report);
+            report.finish();
+            return Some(Step::Done(Rest { back: passed.len(), pos: chunk.pos }));
+        }
         passed.chars().find_map(|c| self.char(c, chunk, report))
     }
 
@@ -153,7 +157,6 @@ impl GemmaBody {
                 }
             }
             (Sign::Close, State::Ready) => {
-                self.calls += 1;
                 report.finish();
                 return Some(Step::Done(Rest::at(chunk.pos)));
             }
@@ -211,12 +214,6 @@ impl GemmaBody {
                 }
             }
             State::AfterValue => self.after(c, report),
-            // Text behind a whole call: the closing mark is missing.
-            State::Ready if !is_blank(c) => {
-                self.calls += 1;
-                report.finish();
-                return Some(Step::Done(Rest { back: 0, pos: chunk.pos - c.len_utf8() }));
-            }
             State::Ready | State::Broken | State::Text => {}
         }
         None

@@ -6,10 +6,11 @@ use crate::dialect::is_blank;
 use crate::marker::ROOT;
 use crate::parser::trial::Trial;
 
-/// What the present line began with, blanks aside.
+/// What the present line began with and what it ended with so far, blanks aside.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Line {
     first: Option<u8>,
+    last: u8,
 }
 
 impl Line {
@@ -23,9 +24,17 @@ impl Line {
         self.first == Some(b'>')
     }
 
+    /// In the middle of something that brackets enclose.
+    pub(super) fn is_enclosed(self) -> bool {
+        matches!(self.last, b'{' | b'[' | b'(')
+    }
+
     /// Takes more of the same line.
     #[inline]
     pub(super) fn see(&mut self, bytes: &[u8]) {
+        if let Some(last) = bytes.iter().rev().copied().find(|b| !is_blank(*b as char)) {
+            self.last = last;
+        }
         if self.first.is_none() {
             self.first = bytes.iter().copied().find(|b| !is_blank(*b as char));
         }
@@ -35,7 +44,7 @@ impl Line {
     pub(super) fn see_lines(&mut self, text: &str) {
         match text.rsplit_once('\n') {
             Some((_, last)) => {
-                self.first = None;
+                *self = Self::default();
                 self.see(last.as_bytes());
             }
             None => self.see(text.as_bytes()),

@@ -175,7 +175,7 @@ impl Parser {
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
     pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
         if let Mark::Tag(marker) = opening.mark
-            && self.live.is_head(marker)
+            && self.live.may_be_head(marker)
         {
             // The head of a message that never came.
             self.held.truncate(self.section_at);

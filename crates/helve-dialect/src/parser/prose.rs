@@ -118,6 +118,7 @@ impl Parser {
         self.code == Code::None
             && self.scope.is_empty()
             && !self.line.is_quoted()
+            && !self.line.is_enclosed()
             && matches!(self.trial, None | Some(Trial::Alone { .. }))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))

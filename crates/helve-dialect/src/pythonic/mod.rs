@@ -161,6 +161,8 @@ impl PythonBody {
             },
             State::Key => match c {
                 _ if is_name(c) => self.collect(c),
+                // Markdown escapes an underscore.
+                '\\' => Next::Take,
                 _ => self.go(State::AfterKey),
             },
             State::AfterKey => match c {
