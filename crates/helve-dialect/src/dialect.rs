@@ -119,7 +119,7 @@ impl Then {
             Self::Anything => Fit::Yes,
             Self::Python if first.is_alphabetic() || matches!(first, '_' | '[' | '#') => Fit::Yes,
             Self::Python => Fit::No,
-            Self::Json if first == '{' => Fit::Yes,
+            Self::Json if first == '{' || text == "[]" => Fit::Yes,
             Self::Json => follows(text, "[{").map_or_else(|fit| fit, |_| Fit::Yes),
             Self::Object => {
                 let object = text.strip_prefix('[').unwrap_or(text);

@@ -326,6 +326,11 @@ impl Parser {
 
     fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
         let Some(mut body) = self.body.take() else { return };
+        if self.trial == Some(Trial::Reasoning) && self.reasoning_ends_in_section() {
+            self.read_again(out);
+            self.wind_up(end, out);
+            return;
+        }
         let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
         match body.finish(end, &mut report) {
             Ending::Done => self.section_over(),
@@ -335,10 +340,6 @@ impl Parser {
             }
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
-                Some(Trial::Reasoning) if self.reasoning_ends_in_section() => {
-                    self.read_again(out);
-                    self.wind_up(end, out);
-                }
                 _ => {
                     self.calls.give_up(Dropped::Cut, &self.held, true, out);
                     self.section_over();

@@ -70,6 +70,8 @@ pub(crate) struct JsonBody {
     lists: usize,
     /// Calls reported, well or badly.
     calls: usize,
+    /// A list without calls was closed.
+    empty: bool,
     /// Calls reported out of the present object, which may be a wrapper.
     of_object: usize,
 }
@@ -104,6 +106,7 @@ impl JsonBody {
             object_at: 0,
             lists: 0,
             calls: 0,
+            empty: false,
             of_object: 0,
         }
     }
@@ -119,6 +122,7 @@ impl JsonBody {
         self.closer = Closer::default();
         self.lists = 0;
         self.calls = 0;
+        self.empty = false;
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
@@ -168,7 +172,10 @@ impl JsonBody {
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
-                b']' if self.lists > 0 => self.lists -= 1,
+                b']' if self.lists > 0 => {
+                    self.lists -= 1;
+                    self.empty = self.calls == 0;
+                }
                 b',' | b';' if self.calls > 0 => {}
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
@@ -194,12 +201,12 @@ impl JsonBody {
             let whole = self.closer.step(self.grammar.close, byte);
             if whole.is_some() {
                 chunk.pos += 1;
-                return Some(self.over(Rest::at(chunk.pos)));
+                return Some(self.over(Rest::at(chunk.pos), true));
             }
             if self.closer.seen() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
-                return Some(self.over(Rest { back, pos: chunk.pos }));
+                return Some(self.over(Rest { back, pos: chunk.pos }, false));
             }
             chunk.pos += 1;
         }
@@ -207,8 +214,11 @@ impl JsonBody {
         Some(Step::More)
     }
 
-    /// A section without a call is none, and an unmarked list must be whole.
-    fn over(&self, rest: Rest) -> Step {
+    /// A section without a call is none, unless it is an empty list in tags; an unmarked list must be whole.
+    fn over(&self, rest: Rest, closed: bool) -> Step {
+        if self.standing == Standing::Marked && self.empty && closed {
+            return Step::Done(rest);
+        }
         if self.calls == 0 || self.standing == Standing::Alone && self.lists > 0 {
             return Step::NotACall(rest);
         }
@@ -334,7 +344,7 @@ impl JsonBody {
                 if let State::Ready { .. } = self.state {
                     self.count(report);
                 }
-                Some(step.unwrap_or_else(|| self.over(Rest::at(pos))))
+                Some(step.unwrap_or_else(|| self.over(Rest::at(pos), true)))
             }
         }
     }

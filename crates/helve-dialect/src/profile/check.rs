@@ -46,7 +46,10 @@ fn sample() -> ToolSpec {
         name: "sample".to_owned(),
         title: None,
         description: "A sample.".to_owned(),
-        parameters: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
+        parameters: json!({
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "n": {"type": "array"}},
+        }),
         effect: Effect::Read,
         tags: Vec::new(),
         examples: vec![Example {

@@ -9,6 +9,11 @@ pub(super) const FILES: &[&str] = &[
     include_str!("../../profiles/json_strict.toml"),
     include_str!("../../profiles/xml_tag.toml"),
     include_str!("../../profiles/hermes.toml"),
+    include_str!("../../profiles/qwen3_coder.toml"),
+    include_str!("../../profiles/pythonic.toml"),
+    include_str!("../../profiles/mistral.toml"),
+    include_str!("../../profiles/llama3_json.toml"),
+    include_str!("../../profiles/react.toml"),
 ];
 
 pub(super) fn profiles() -> &'static [Profile] {

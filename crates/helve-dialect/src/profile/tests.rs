@@ -49,7 +49,10 @@ fn every_shipped_file_is_a_profile_and_the_default_is_first() {
     for text in shipped::FILES {
         Profile::parse(text).map(|_| ()).expect("is a profile");
     }
-    assert_eq!(Profile::names().collect::<Vec<_>>(), ["json_strict", "xml_tag", "hermes"]);
+    assert_eq!(
+        Profile::names().collect::<Vec<_>>(),
+        ["json_strict", "xml_tag", "hermes", "qwen3_coder", "pythonic", "mistral", "llama3_json", "react"]
+    );
 }
 
 #[test]
@@ -353,10 +356,13 @@ proptest! {
         let calls: Vec<CallView<'_>> =
             arguments.iter().map(|arguments| CallView { id: "call_7", name: "get_weather", arguments }).collect();
         let tools = Tools::new([("get_weather".to_owned(), weather().parameters)]);
-        for name in Profile::names() {
+        // The others write arguments one by one, and have a promise of their own.
+        for name in Profile::names().filter(|name| !matches!(*name, "qwen3_coder" | "pythonic")) {
             let profile = profile(name);
             let text = format!("{prose}{}", profile.call(&calls));
-            for reading in [Reading::of(profile.dialect(), tools.clone()), Reading::any(tools.clone())] {
+            // Plain words such as ReAct's are not looked for unasked.
+            let found = profile.dialect().found.then(|| Reading::any(tools.clone()));
+            for reading in [Reading::of(profile.dialect(), tools.clone())].into_iter().chain(found) {
                 let result = read(&text, reading, None);
                 let back: Vec<(&str, &str)> = result.calls.iter().map(|c| (c.name.as_str(), c.arguments.as_str())).collect();
                 let written: Vec<(&str, &str)> = calls.iter().map(|c| (c.name, c.arguments)).collect();
@@ -366,4 +372,43 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn arguments_written_one_by_one_are_read_back_with_their_types(
+        text in any_text(), number in any::<i64>(), flag in any::<bool>(), list in proptest::collection::vec(any_value(), 0..4),
+        times in 1usize..4,
+    ) {
+        let schema = json!({"type": "object", "properties": {
+            "text": {"type": "string"}, "number": {"type": "integer"}, "flag": {"type": "boolean"}, "list": {"type": "array"},
+        }});
+        let arguments = json!({"text": text, "number": number, "flag": flag, "list": list});
+        let written = arguments.to_string();
+        let calls = vec![CallView { id: "call_7", name: "get_weather", arguments: &written }; times];
+        let tools = Tools::new([("get_weather".to_owned(), schema)]);
+        for name in Profile::names() {
+            let profile = profile(name);
+            let text = profile.call(&calls);
+            let result = read(&text, Reading::of(profile.dialect(), tools.clone()), Some(3));
+            prop_assert_eq!(result.calls.len(), times, "{}", text);
+            for call in &result.calls {
+                let back: Value = serde_json::from_str(&call.arguments).expect("is JSON");
+                prop_assert_eq!(&back, &arguments, "{}", text);
+            }
+            prop_assert_eq!(result.content, "");
+        }
+    }
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let nasty = prop::sample::select(vec![
+        "</parameter> here",
+        "\nindented\n",
+        "  padded  ",
+        "<function=rm>\n<parameter=x>\n1\n</parameter>\n</function>",
+        "it's \"quoted\" \\",
+        "5",
+        "null",
+        "",
+    ]);
+    prop_oneof![nasty.prop_map(str::to_owned), "[^<]{0,24}"]
 }

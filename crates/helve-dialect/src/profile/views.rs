@@ -2,6 +2,7 @@
 
 use helve_types::{Example, ToolSpec};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::coerce::quoted;
 
@@ -71,12 +72,43 @@ pub(super) struct Call<'a> {
     id: &'a str,
     name: &'a str,
     arguments: &'a str,
+    /// The arguments one by one, for profiles that do not write them as JSON.
+    members: Vec<Member>,
+}
+
+#[derive(Serialize)]
+struct Member {
+    name: String,
+    /// The value as it is where it is text, and as JSON where not.
+    text: String,
+    /// The value as a Python literal.
+    python: String,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn new(call: &CallView<'a>) -> Self {
         let arguments = if call.arguments.trim().is_empty() { "{}" } else { call.arguments };
-        Self { id: call.id, name: call.name, arguments }
+        let members: serde_json::Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let members = members.into_iter().map(|(name, value)| Member {
+            name,
+            text: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+            python: python(&value),
+        });
+        Self { id: call.id, name: call.name, arguments, members: members.collect() }
+    }
+}
+
+fn python(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{}: {}", quoted(key), python(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
     }
 }
 

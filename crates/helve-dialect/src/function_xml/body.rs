@@ -1,0 +1,453 @@
+//! The body of a call written as elements: from tag to tag, with the text between them.
+
+mod members;
+
+use super::tag::{self, Grows, Tag};
+use super::value::{Gap, Value};
+use super::{Element, Spelling, TagGrammar};
+use crate::arguments::{Arguments, Flow};
+use crate::body::{Chunk, Ending, Rest, Step};
+use crate::calls::Report;
+use crate::dialect::{is_blank, is_name};
+use crate::{Dropped, End, json};
+
+pub(crate) struct TagBody {
+    grammar: &'static TagGrammar,
+    state: State,
+    /// What may become a tag.
+    beginning: String,
+    /// It begins with the section's mark.
+    in_mark: bool,
+    value: Value,
+    /// A name or a key, as far as it was read.
+    word: String,
+    has_key: bool,
+    gap: Gap,
+    in_group: bool,
+    json: Arguments,
+    /// The one argument that may wrap all others, its value known and not yet told.
+    wrapped: Option<String>,
+    arguments: usize,
+    keys: Vec<String>,
+    /// Text stands where none should, so what follows it is no body in JSON.
+    stray: bool,
+    /// The call cannot be one.
+    bad: bool,
+    calls: usize,
+    over_at: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Between,
+    /// A name that is text.
+    Word,
+    /// Inside a call, outside its parameters.
+    Call,
+    Key,
+    Value,
+    Json,
+    AfterJson,
+}
+
+impl TagBody {
+    pub(crate) fn new(grammar: &'static TagGrammar, mark: &str) -> Self {
+        let mut body = Self {
+            grammar,
+            state: State::Between,
+            beginning: String::new(),
+            in_mark: false,
+            value: Value::default(),
+            word: String::new(),
+            has_key: false,
+            gap: Gap::default(),
+            in_group: false,
+            json: Arguments::new(0),
+            wrapped: None,
+            arguments: 0,
+            keys: Vec::new(),
+            stray: false,
+            bad: false,
+            calls: 0,
+            over_at: 0,
+        };
+        body.restart(grammar, mark);
+        body
+    }
+
+    /// Begins a section behind this mark, which is a tag or the beginning of one, with the buffers it has.
+    pub(crate) fn restart(&mut self, grammar: &'static TagGrammar, mark: &str) {
+        self.grammar = grammar;
+        self.state = State::Between;
+        self.bad = false;
+        self.calls = 0;
+        self.beginning.clear();
+        let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
+        self.in_mark = !whole;
+        if !whole {
+            self.beginning.push_str(mark);
+        } else if tag::parse(grammar, mark).kind == Some(Element::NamedByText) {
+            self.word.clear();
+            self.state = State::Word;
+        }
+    }
+
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        let mut chunk = Chunk::new(text, from);
+        loop {
+            let step = if self.state == State::Json {
+                self.read_json(&mut chunk, report)
+            } else if self.state == State::Value && self.value.in_cdata {
+                self.read_cdata(&mut chunk, report)
+            } else if self.beginning.is_empty() {
+                self.read_text(&mut chunk, report)
+            } else {
+                self.read_tag(&mut chunk, report)
+            };
+            if let Some(step) = step {
+                chunk.keep(report);
+                if self.state == State::Value && self.beginning.is_empty() && self.value.flows() {
+                    report.calls.flow = Some(&PLAIN);
+                }
+                return step;
+            }
+        }
+    }
+
+    fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let rest = chunk.rest();
+        let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
+        let text = &rest[..run];
+        if self.state == State::Call && self.arguments == 0 && self.wrapped.is_none() && !self.stray {
+            let blanks = text.len() - text.trim_start_matches(is_blank).len();
+            if text[blanks..].starts_with('{') {
+                chunk.pos += blanks;
+                chunk.keep(report);
+                self.json = Arguments::new(report.held.len());
+                self.state = State::Json;
+                return None;
+            }
+        }
+        let ink = chunk.pos + text.len() - text.trim_start().len();
+        chunk.pos += run;
+        if let Some(step) = self.text(text, chunk, report) {
+            return Some(step);
+        }
+        if self.state == State::Between && !self.grammar.noisy && ink < chunk.pos {
+            chunk.pos = ink;
+            return self.over(0, chunk, report);
+        }
+        if chunk.byte().is_none() {
+            return Some(Step::More);
+        }
+        chunk.pos += 1;
+        self.beginning.push('<');
+        None
+    }
+
+    fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        let grows = tag::grows(self.grammar.spelling, &self.beginning, c);
+        if grows != Grows::Never {
+            self.beginning.push(c);
+            chunk.pos += c.len_utf8();
+        }
+        if grows == Grows::On {
+            if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
+                self.value.in_cdata = true;
+                self.beginning.clear();
+            }
+            return None;
+        }
+        let beginning = std::mem::take(&mut self.beginning);
+        let step = match grows {
+            Grows::Whole => self.tag(&beginning, chunk, report),
+            _ => self.not_a_tag(&beginning, chunk, report),
+        };
+        self.in_mark = false;
+        if self.beginning.is_empty() {
+            self.beginning = beginning;
+            self.beginning.clear();
+        }
+        step
+    }
+
+    fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        if self.state == State::Value {
+            self.value.data(raw, report);
+            return None;
+        }
+        if self.state == State::Between && !self.grammar.noisy {
+            return self.over(raw.len(), chunk, report);
+        }
+        self.text(raw, chunk, report)
+    }
+
+    /// Everything is data up to the end of the quotation.
+    fn read_cdata(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        chunk.pos += c.len_utf8();
+        self.beginning.push(c);
+        if self.beginning == "]]>" {
+            self.value.in_cdata = false;
+            self.beginning.clear();
+        } else if !"]]>".starts_with(self.beginning.as_str()) {
+            // A third bracket only moves the end on.
+            let kept = if self.beginning == "]]]" { 2 } else { 0 };
+            let data = self.beginning.len() - kept;
+            self.value.data(&self.beginning[..data], report);
+            self.beginning.drain(..data);
+        }
+        None
+    }
+
+    /// Text between tags.
+    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.state {
+            State::Value => self.value.text(text, report),
+            State::Key => self.word.push_str(text),
+            State::Word if self.word.len() + text.len() > WORD_MAX => {
+                // As much as fits, so that it does not matter how the text was cut.
+                let room = WORD_MAX - self.word.len();
+                let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+                let fits = ends.find(|end| *end > room).unwrap_or(text.len());
+                chunk.pos -= text.len() - fits;
+                return self.not_a_call(chunk);
+            }
+            State::Word => self.word.push_str(text),
+            // A key must be followed by its value.
+            State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
+            State::Call => self.stray |= !text.trim().is_empty(),
+            _ => {}
+        }
+        None
+    }
+
+    fn tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let grammar = self.grammar;
+        let tag = tag::parse(grammar, raw);
+        match self.state {
+            State::Value => {
+                if !self.ends_value(raw, &tag, report) {
+                    return None;
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+            State::Word => {
+                let name = self.word.split(['\n', '\\']).next().unwrap_or("").trim().to_owned();
+                self.begin_call(Some(&name), report);
+                if self.bad && self.calls == 0 {
+                    return self.not_a_call(chunk);
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+            State::Key if tag.kind == Some(Element::Key) && tag.closes => {
+                self.has_key = true;
+                self.gap = Gap::default();
+                self.state = State::Call;
+                None
+            }
+            State::Key if tag.kind == Some(Element::Name) && tag.closes => {
+                let name = std::mem::take(&mut self.word);
+                self.begin_call(Some(name.trim()), report);
+                None
+            }
+            State::Key => {
+                self.word.push_str(raw);
+                None
+            }
+            State::Between => self.between(raw, &tag, chunk, report),
+            _ => self.in_call(raw, &tag, chunk, report),
+        }
+    }
+
+    fn between(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        match (tag.kind, tag.closes) {
+            (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
+                return Some(self.done(Rest::at(chunk.pos)));
+            }
+            (Some(Element::Parameter), false) if self.grammar.headed && report.calls.has_started() => {
+                self.begin_call(None, report);
+                return self.in_call(raw, tag, chunk, report);
+            }
+            (Some(Element::Wrapper | Element::Skip), _) => self.settled(chunk, report),
+            (Some(Element::Call), false) => {
+                self.begin_call(tag.label.as_deref(), report);
+                if tag.empty {
+                    self.end_call(chunk, report);
+                }
+            }
+            (Some(Element::NamedByText), false) => {
+                self.word.clear();
+                self.state = State::Word;
+            }
+            (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
+            _ if !self.grammar.noisy => return self.over(raw.len(), chunk, report),
+            _ => {}
+        }
+        None
+    }
+
+    /// A tag inside a call, outside its values.
+    fn in_call(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        match (tag.kind, tag.closes) {
+            (Some(Element::Parameter), false) => match &tag.label {
+                Some(label) => self.begin_value(label, tag, report),
+                None => self.bad = true,
+            },
+            (Some(Element::Key), false) => {
+                self.bad |= self.has_key;
+                self.word.clear();
+                self.state = State::Key;
+            }
+            (Some(Element::Name), false) => {
+                self.word.clear();
+                self.state = State::Key;
+            }
+            (Some(Element::Value), false) => {
+                let key = std::mem::take(&mut self.word);
+                self.bad |= !self.has_key;
+                self.begin_value(key.trim(), tag, report);
+                self.word = key;
+            }
+            (Some(Element::Group), closes) => self.in_group = !closes,
+            (Some(Element::Json), false) => {}
+            (Some(Element::Call | Element::NamedByText), true) => self.end_call(chunk, report),
+            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
+            (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
+                self.end_call(chunk, report);
+                return self.between(raw, tag, chunk, report);
+            }
+            (None, false) if self.in_group => {
+                self.begin_value(tag.element, tag, report);
+                self.value.element.push_str(tag.element);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn begin_call(&mut self, name: Option<&str>, report: &mut Report<'_, '_>) {
+        self.state = State::Call;
+        self.arguments = 0;
+        self.keys.clear();
+        self.stray = false;
+        self.wrapped = None;
+        self.has_key = false;
+        self.in_group = false;
+        let name = name.map(|name| (self.grammar.name)(name, report.tools));
+        self.bad = name.is_some_and(|name| name.is_empty() || !name.chars().all(|c| is_name(c) || c == '&'));
+        if let Some(name) = name
+            && !self.bad
+        {
+            report.name(name);
+        }
+    }
+
+    fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        chunk.keep(report);
+        let json = self.state == State::AfterJson;
+        self.state = State::Between;
+        if self.bad || self.has_key || report.named().is_none() {
+            self.bad = false;
+            if report.calls.has_started() {
+                self.calls += 1;
+                report.give_up(Dropped::Broken);
+                self.over_at = report.held.len();
+            }
+            return;
+        }
+        match self.wrapped.take() {
+            Some(wrapped) => report.arguments(&wrapped),
+            None if json => {}
+            None => report.arguments(if self.arguments == 0 { "{}" } else { "}" }),
+        }
+        self.calls += 1;
+        report.finish();
+        report.let_go();
+        self.over_at = report.held.len();
+    }
+
+    /// Markup between calls is done with.
+    fn settled(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        if self.calls > 0 {
+            chunk.keep(report);
+            self.over_at = report.held.len();
+        }
+    }
+
+    fn read_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.json.feed(chunk, &[], report) {
+            Flow::More => return Some(Step::More),
+            Flow::Broken => {
+                self.bad = true;
+                self.state = State::Call;
+            }
+            Flow::Done | Flow::Tag(_) => self.state = State::AfterJson,
+        }
+        None
+    }
+
+    fn not_a_call(&mut self, chunk: &Chunk<'_>) -> Option<Step> {
+        Some(Step::NotACall(Rest::at(chunk.pos)))
+    }
+
+    /// Something follows the last call that does not belong to it; so many bytes of it were taken.
+    fn over(&mut self, taken: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        chunk.keep(report);
+        let back = match self.calls {
+            // The mark itself must not be read again.
+            0 if self.in_mark => 0,
+            0 => taken,
+            _ => report.held.len() - self.over_at,
+        };
+        Some(self.done(Rest { back, pos: chunk.pos }))
+    }
+
+    fn done(&self, rest: Rest) -> Step {
+        if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    }
+
+    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        let mut nothing = Chunk::new("", 0);
+        if end == End::Normal && self.beginning.is_empty() {
+            if self.state == State::Value && self.value.closing.is_some() {
+                self.end_value(report);
+            }
+            // Every value was closed: only the outer tags are missing.
+            let any = self.arguments > 0 || self.wrapped.is_some() || self.state == State::AfterJson;
+            if matches!(self.state, State::Call | State::AfterJson) && any && !self.has_key {
+                self.end_call(&mut nothing, report);
+            }
+        }
+        match self.state {
+            State::Between if self.calls > 0 => Ending::Done,
+            State::Between if end == End::Normal => Ending::NotACall,
+            _ => Ending::Cut,
+        }
+    }
+}
+
+const CDATA: &str = "<![CDATA[";
+
+/// No name is longer.
+const WORD_MAX: usize = 256;
+
+/// Bytes that mean nothing but themselves in a value that becomes a JSON string.
+static PLAIN: [bool; 256] = {
+    let mut plain = json::PLAIN;
+    plain[b'<' as usize] = false;
+    plain
+};

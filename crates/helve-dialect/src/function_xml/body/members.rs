@@ -1,0 +1,124 @@
+//! Parameters inside a call: where their values end, and how they become members of the arguments.
+
+use super::{State, TagBody};
+use crate::calls::Report;
+use crate::function_xml::Element;
+use crate::function_xml::tag::Tag;
+use crate::json;
+use crate::literal::strings;
+
+impl TagBody {
+    /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
+    pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
+        let structural = match (self.value.closing, tag.kind, tag.closes) {
+            (None, ..) => false,
+            (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
+            (Some(Element::Wrapper), ..) => false,
+            (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
+            (Some(Element::Call), ..) => false,
+            (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
+            (Some(_), Some(Element::Key | Element::Value | Element::Skip), _) => !tag.closes,
+            (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
+            (Some(_), None, false) => !self.value.element.is_empty(),
+            _ => false,
+        };
+        if structural {
+            self.end_value(report);
+            return true;
+        }
+        match (tag.kind, tag.closes) {
+            (Some(Element::Parameter), false) if tag.label.is_some() => {
+                if self.value.quotes(Element::Call) {
+                    self.value.quote(Element::Parameter);
+                } else if self.parameter_may_begin(tag, report) {
+                    self.end_value(report);
+                    return true;
+                }
+            }
+            (Some(Element::Wrapper), false) => self.value.quote(Element::Wrapper),
+            (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
+            (Some(Element::Parameter | Element::Value), true)
+                if self.value.element.is_empty() && !self.value.unquote(Element::Parameter) =>
+            {
+                self.value.may_close(raw, Element::Parameter, report);
+                return false;
+            }
+            (None, true) if !self.value.element.is_empty() && self.value.element == tag.element => {
+                self.value.may_close(raw, Element::Parameter, report);
+                return false;
+            }
+            (Some(element @ (Element::Call | Element::Wrapper)), true)
+                if !self.value.unquote(element) && !tag.empty =>
+            {
+                self.value.may_close(raw, element, report);
+                return false;
+            }
+            _ => {}
+        }
+        self.value.data(raw, report);
+        false
+    }
+
+    /// Whether a parameter may begin inside a value that nothing has closed: on a line of its own, or by a declared
+    /// name. Elsewhere its tag is data.
+    pub(super) fn parameter_may_begin(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
+        let declared = |label: &str| {
+            report.tools.is_unknown()
+                || report.named().is_some_and(|tool| report.tools.has_parameter(tool, label))
+        };
+        self.value.at_line_start() || tag.label.as_deref().is_some_and(declared)
+    }
+
+    pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+        self.tell_wrapped(report);
+        self.has_key = false;
+        if self.grammar.once {
+            self.bad |= self.keys.iter().any(|known| known == key);
+            self.keys.push(key.to_owned());
+        }
+        self.state = State::Value;
+        self.value.begin(key, tag.typing, self.grammar, report);
+        if self.value.streams() {
+            self.open_member(key, report);
+            report.arguments("\"");
+        }
+        if tag.empty {
+            self.end_value(report);
+        }
+    }
+
+    pub(super) fn end_value(&mut self, report: &mut Report<'_, '_>) {
+        self.state = State::Call;
+        if self.value.streams() {
+            report.arguments("\"");
+            return;
+        }
+        let json = self.value.json(self.grammar, report);
+        let key = self.value.key.clone();
+        let declared = report.named().is_some_and(|tool| report.tools.has_parameter(tool, &key));
+        let wraps = self.arguments == 0 && self.grammar.wraps.contains(&key.as_str()) && !declared;
+        if wraps && json::is_object(&json) {
+            self.wrapped = Some(json);
+            return;
+        }
+        self.open_member(&key, report);
+        report.arguments(&json);
+    }
+
+    /// What seemed to wrap the arguments is one of them.
+    pub(super) fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
+        if let Some(json) = self.wrapped.take() {
+            let key = self.value.key.clone();
+            self.open_member(&key, report);
+            report.arguments(&json);
+        }
+    }
+
+    pub(super) fn open_member(&mut self, key: &str, report: &mut Report<'_, '_>) {
+        let mut member = String::from(if self.arguments == 0 { "{\"" } else { ", \"" });
+        key.chars().for_each(|c| strings::push(c, &mut member));
+        member.push_str("\": ");
+        report.arguments(&member);
+        self.arguments += 1;
+    }
+}
