@@ -48,6 +48,7 @@ static DIALECTS: &[&Dialect] = &[
     &gemma::functiongemma::DIALECT,
     &channels::muse_glimmer::DIALECT,
     &channels::muse_spark::DIALECT,
+    &channels::beam::DIALECT,
     &channels::harmony::DIALECT,
     &channels::kimi_k3::DIALECT,
     &channels::inkling::DIALECT,

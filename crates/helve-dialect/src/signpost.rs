@@ -6,51 +6,48 @@ pub(crate) enum Found<S> {
     /// It may belong to a sign.
     Nothing,
     Sign(S),
-    /// Text that is no sign has passed; it can be asked for. The character itself is `taken`, or judged again.
-    Text {
-        taken: bool,
-    },
+    /// It is text.
+    Char,
+    /// What seemed to be the beginning of a sign is text. The character itself is not taken, and judged again.
+    Beginning(&'static str),
 }
 
 /// Recognises signs. Exact as long as a sign's first character stands in it only once.
 #[derive(Default)]
 pub(crate) struct Signpost {
-    /// The beginning of a sign.
-    beginning: String,
-    passed: String,
+    /// The sign that may be there, and how much of it was seen.
+    of: usize,
+    at: usize,
 }
 
 impl Signpost {
     /// Whether the last characters may belong to a sign.
     pub(crate) fn in_sign(&self) -> bool {
-        !self.beginning.is_empty()
+        self.at > 0
     }
 
     pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], c: char) -> Found<S> {
-        self.beginning.push(c);
-        let mut begins = false;
-        for (text, sign) in signs {
-            if *text == self.beginning {
-                self.beginning.clear();
-                return Found::Sign(*sign);
+        let so_far = signs.get(self.of).map_or("", |(text, _)| &text[..self.at]);
+        let goes_on =
+            |(text, _): &(&'static str, S)| text.strip_prefix(so_far).is_some_and(|rest| rest.starts_with(c));
+        if !signs.get(self.of).is_some_and(goes_on) {
+            match signs.iter().position(goes_on) {
+                Some(of) => self.of = of,
+                None if self.at == 0 => return Found::Char,
+                None => {
+                    self.at = 0;
+                    return Found::Beginning(so_far);
+                }
             }
-            begins |= text.starts_with(&self.beginning);
         }
-        if begins {
-            return Found::Nothing;
+        self.at += c.len_utf8();
+        match signs.get(self.of) {
+            Some((text, sign)) if text.len() == self.at => {
+                self.at = 0;
+                Found::Sign(*sign)
+            }
+            _ => Found::Nothing,
         }
-        let taken = self.beginning.len() == c.len_utf8();
-        if !taken {
-            self.beginning.pop();
-        }
-        std::mem::swap(&mut self.passed, &mut self.beginning);
-        self.beginning.clear();
-        Found::Text { taken }
-    }
-
-    /// The text that passed last.
-    pub(crate) fn passed(&self) -> &str {
-        &self.passed
     }
 }
 
@@ -69,11 +66,10 @@ mod tests {
                 match signpost.step(&signs, c) {
                     Found::Sign(sign) => found.push(sign),
                     Found::Nothing => {}
-                    Found::Text { taken } => {
-                        text.push_str(signpost.passed());
-                        if !taken {
-                            continue;
-                        }
+                    Found::Char => text.push(c),
+                    Found::Beginning(beginning) => {
+                        text.push_str(beginning);
+                        continue;
                     }
                 }
                 break;

@@ -3,6 +3,7 @@
 //! The body reads heads only. What a message says is then read as text, or by the body of the call's own family. In
 //! an open channel only the marks of its scope mean anything, so markup that is merely quoted there stays text.
 
+pub(crate) mod beam;
 pub(crate) mod functionary_v32;
 pub(crate) mod harmony;
 pub(crate) mod inkling;
@@ -80,20 +81,19 @@ impl ChannelBody {
         let step = loop {
             let Some(c) = chunk.char() else { break Step::More };
             let found = self.signpost.step(self.grammar.signs, c);
-            if found != (Found::Text { taken: false }) {
+            if !matches!(found, Found::Beginning(_)) {
                 chunk.pos += c.len_utf8();
             }
             match found {
                 Found::Nothing => {}
-                Found::Text { .. } => {
-                    self.head.push_str(self.signpost.passed());
-                    if self.head.len() > HEAD_MAX {
-                        break Step::NotACall(Rest::at(chunk.pos));
-                    }
-                }
+                Found::Char => self.head.push(c),
+                Found::Beginning(text) => self.head.push_str(text),
                 Found::Sign(Part::Again) => self.head.clear(),
                 Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
                 Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
+            }
+            if self.head.len() > HEAD_MAX {
+                break Step::NotACall(Rest::at(chunk.pos));
             }
         };
         chunk.keep(report);

@@ -162,19 +162,19 @@ impl FramedBody {
             return None;
         }
         let found = self.signpost.step(self.grammar.signs, c);
-        if !matches!(found, Found::Text { taken: false }) {
+        if !matches!(found, Found::Beginning(_)) {
             chunk.pos += c.len_utf8();
         }
         match found {
             Found::Sign(sign) => self.sign(sign, chunk, report),
             Found::Nothing => None,
-            Found::Text { .. } => self.passed(chunk, report),
+            Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), chunk, report),
+            Found::Beginning(text) => self.passed(text, chunk, report),
         }
     }
 
     /// Text that is no sign has passed.
-    fn passed(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let text = self.signpost.passed();
+    fn passed(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match self.state {
             State::Head => {
                 self.head.push_str(text);

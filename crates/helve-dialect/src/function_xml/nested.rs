@@ -65,7 +65,15 @@ impl NestedBody {
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
+        let first = self.grammar.namespace.as_bytes()[0];
         let step = loop {
+            if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), self.signpost.in_sign()) {
+                // Nothing but the token's first byte means anything here.
+                let rest = chunk.rest();
+                let run = rest.bytes().position(|b| b == first).unwrap_or(rest.len());
+                node.text.push_str(&rest[..run]);
+                chunk.pos += run;
+            }
             let Some(c) = chunk.char() else { break Step::More };
             let step = match &mut self.tag {
                 Some(tag) if tag.len() > TAG_MAX => Some(self.broken(&mut chunk, report)),
@@ -86,22 +94,28 @@ impl NestedBody {
 
     fn text(&mut self, c: char, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let found = self.signpost.step(&[(self.grammar.namespace, ())], c);
-        if found != (Found::Text { taken: false }) {
+        if !matches!(found, Found::Beginning(_)) {
             chunk.pos += c.len_utf8();
         }
         match found {
-            Found::Nothing => {}
-            Found::Sign(()) => self.tag = Some(String::new()),
-            Found::Text { .. } => {
-                let passed = self.signpost.passed();
-                if let Some(node) = self.open.last_mut() {
-                    node.text.push_str(passed);
-                } else if !self.in_call && !passed.trim().is_empty() {
-                    chunk.keep(report);
-                    let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
-                    return Some(self.done(Rest { back, pos: chunk.pos }));
-                }
+            Found::Nothing => None,
+            Found::Sign(()) => {
+                self.tag = Some(String::new());
+                None
             }
+            Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), chunk, report),
+            Found::Beginning(text) => self.passed(text, chunk, report),
+        }
+    }
+
+    /// Text that is no tag has passed.
+    fn passed(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        if let Some(node) = self.open.last_mut() {
+            node.text.push_str(text);
+        } else if !self.in_call && !text.trim().is_empty() {
+            chunk.keep(report);
+            let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+            return Some(self.done(Rest { back, pos: chunk.pos }));
         }
         None
     }

@@ -88,13 +88,14 @@ impl GemmaBody {
             }
             let Some(c) = chunk.char() else { break Step::More };
             let found = self.signpost.step(self.grammar.signs, c);
-            if found != (Found::Text { taken: false }) {
+            if !matches!(found, Found::Beginning(_)) {
                 chunk.pos += c.len_utf8();
             }
             let step = match found {
                 Found::Nothing => None,
                 Found::Sign(sign) => self.sign(sign, &mut chunk, report),
-                Found::Text { .. } => self.passed(&mut chunk, report),
+                Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), &mut chunk, report),
+                Found::Beginning(text) => self.passed(text, &mut chunk, report),
             };
             if let Some(step) = step {
                 break step;
@@ -115,10 +116,10 @@ impl GemmaBody {
         chunk.pos += run;
     }
 
-    fn passed(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let passed = self.signpost.passed().to_owned();
+    /// Text that is no sign has passed.
+    fn passed(&mut self, passed: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         if self.state == State::Text {
-            self.more_text(&passed, report);
+            self.more_text(passed, report);
             return None;
         }
         if self.state == State::Ready && !passed.trim().is_empty() {

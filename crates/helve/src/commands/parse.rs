@@ -1,14 +1,16 @@
 //! `helve parse`: what is in a model's output.
 
-use std::io::{BufRead, Read, Write};
+use std::borrow::Cow;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use helve_dialect::{Dialect, ReadResult, Reading, Tools, dialect, dialects, read};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
@@ -26,25 +28,40 @@ pub(crate) struct ParseArgs {
     chunk: Option<u32>,
 }
 
+/// Borrowed from the line as far as possible: files of such lines are large.
 #[derive(Deserialize)]
-struct Line {
-    #[serde(default)]
-    id: Option<Value>,
-    text: String,
-    #[serde(default)]
-    tools: Option<Value>,
-    #[serde(default)]
-    dialect: Option<String>,
+struct Line<'l> {
+    #[serde(default, borrow)]
+    id: Option<&'l RawValue>,
+    #[serde(borrow)]
+    text: Cow<'l, str>,
+    #[serde(default, borrow)]
+    tools: Option<&'l RawValue>,
+    #[serde(default, borrow)]
+    dialect: Option<Cow<'l, str>>,
     #[serde(default)]
     reasoning_open: bool,
 }
 
-#[derive(Serialize)]
-struct Found {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Value>,
-    #[serde(flatten)]
+struct Found<'l> {
+    id: Option<&'l RawValue>,
     read: ReadResult,
+}
+
+impl Serialize for Found<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut found = serializer.serialize_struct("Found", 6)?;
+        match self.id {
+            Some(id) => found.serialize_field("id", id)?,
+            None => found.skip_field("id")?,
+        }
+        found.serialize_field("content", &self.read.content)?;
+        found.serialize_field("reasoning", &self.read.reasoning)?;
+        found.serialize_field("calls", &self.read.calls)?;
+        found.serialize_field("dialect", &self.read.dialect)?;
+        found.serialize_field("complete", &self.read.complete)?;
+        found.end()
+    }
 }
 
 pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
@@ -65,31 +82,71 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
             Tools::from_openai(&value).with_context(|| format!("`{}`", path.display()))?
         }
     };
-    let chunk = args.chunk.map(|chunk| chunk as usize);
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut reader = Reader { given, declared, chunk: args.chunk.map(|chunk| chunk as usize), of_line: None };
+    let mut out = std::io::BufWriter::with_capacity(BUFFER, std::io::stdout().lock());
+    let mut input = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     if args.jsonl {
-        for (number, line) in (1..).zip(std::io::stdin().lock().lines()) {
-            let line = line.with_context(|| format!("line {number} cannot be read"))?;
+        let mut line = String::new();
+        for number in 1.. {
+            line.clear();
+            if input.read_line(&mut line).with_context(|| format!("line {number} cannot be read"))? == 0 {
+                break;
+            }
             if line.trim().is_empty() {
                 continue;
             }
-            let line: Line = serde_json::from_str(&line).with_context(|| format!("line {number}"))?;
-            let found = find(line, given, &declared, chunk).with_context(|| format!("line {number}"))?;
+            let found = reader.read_line(&line).with_context(|| format!("line {number}"))?;
             serde_json::to_writer(&mut out, &found)?;
             out.write_all(b"\n")?;
         }
     } else {
         let mut text = String::new();
-        std::io::stdin()
-            .lock()
-            .read_to_string(&mut text)
-            .context("standard input cannot be read as UTF-8")?;
-        let line = Line { id: None, text, tools: None, dialect: None, reasoning_open: false };
-        serde_json::to_writer(&mut out, &find(line, given, &declared, chunk)?)?;
+        input.read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
+        let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: false };
+        serde_json::to_writer(&mut out, &reader.find(&line)?)?;
         out.write_all(b"\n")?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+const BUFFER: usize = 1 << 18;
+
+/// What holds for every text, and the tools of the last line that had its own: the next one often has the same.
+struct Reader {
+    given: Option<&'static Dialect>,
+    declared: Tools,
+    chunk: Option<usize>,
+    of_line: Option<(String, Tools)>,
+}
+
+impl Reader {
+    fn read_line<'l>(&mut self, line: &'l str) -> anyhow::Result<Found<'l>> {
+        let line: Line<'l> = serde_json::from_str(line)?;
+        self.find(&line)
+    }
+
+    fn find<'l>(&mut self, line: &Line<'l>) -> anyhow::Result<Found<'l>> {
+        let dialect = line.dialect.as_deref().map(named).transpose()?.or(self.given);
+        let tools = self.tools(line.tools)?;
+        let reading = Reading { dialect, tools, reasoning_open: line.reasoning_open };
+        Ok(Found { id: line.id, read: read(&line.text, reading, self.chunk) })
+    }
+
+    fn tools(&mut self, declarations: Option<&RawValue>) -> anyhow::Result<Tools> {
+        let Some(declarations) = declarations else {
+            return Ok(self.declared.clone());
+        };
+        match &self.of_line {
+            Some((text, tools)) if text == declarations.get() => Ok(tools.clone()),
+            _ => {
+                let value = serde_json::from_str(declarations.get()).context("`tools`")?;
+                let tools = Tools::from_openai(&value).context("`tools`")?;
+                self.of_line = Some((declarations.get().to_owned(), tools.clone()));
+                Ok(tools)
+            }
+        }
+    }
 }
 
 fn named(name: &str) -> anyhow::Result<&'static Dialect> {
@@ -97,19 +154,4 @@ fn named(name: &str) -> anyhow::Result<&'static Dialect> {
         Some(dialect) => Ok(dialect),
         None => bail!("there is no dialect `{name}`; `helve parse --dialect list` prints those there are"),
     }
-}
-
-fn find(
-    line: Line,
-    given: Option<&'static Dialect>,
-    declared: &Tools,
-    chunk: Option<usize>,
-) -> anyhow::Result<Found> {
-    let tools = match &line.tools {
-        None => declared.clone(),
-        Some(value) => Tools::from_openai(value).context("`tools`")?,
-    };
-    let dialect = line.dialect.as_deref().map(named).transpose()?.or(given);
-    let reading = Reading { dialect, tools, reasoning_open: line.reasoning_open };
-    Ok(Found { id: line.id, read: read(&line.text, reading, chunk) })
 }

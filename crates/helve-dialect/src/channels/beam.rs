@@ -1,0 +1,31 @@
+//! `<|start|>assistant to=f<|message|><rfl:parameter name="k">V</rfl:parameter>…`: Beam.
+//!
+//! Odd here: the head names the tool, and the message is nothing but its parameters. Otherwise as Muse Glimmer.
+
+use super::muse_glimmer;
+use crate::Dialect;
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "beam",
+    openers: muse_glimmer::OPENERS,
+    reasoning: &[],
+    over: muse_glimmer::OVER,
+    ..Dialect::PLAIN
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::check;
+
+    #[test]
+    fn cases() {
+        check(
+            &DIALECT,
+            &[(
+                "to=search<|message|><rfl:parameter name=\"query\">x</rfl:parameter>\n<rfl:parameter name=\"limit\">3</rfl:parameter><|eot|>",
+                "call search {\"query\": \"x\", \"limit\": 3}",
+            )],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Hostile text, made by chance: no panic, no dependence on the pieces, no growth beyond the input.
+//!
+//! A short while in every test run; `FUZZ_SECONDS=3600 cargo test --release -p helve-dialect --test fuzz` for longer,
+//! `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes` and tried first.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use helve_dialect::{Dialect, End, Parser, Piece, Reading, Tools, dialects, read, repair};
+use serde_json::json;
+
+/// A small generator of its own, so that a seed means the same text for ever.
+struct Chance(u64);
+
+impl Chance {
+    fn from_environment() -> Self {
+        let seed = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
+        Self(seed.unwrap_or(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}
+
+/// Well-formed messages of every family; what is tried is made by tearing them apart.
+const SEEDS: &[&str] = &[
+    "<think>hm</think>So:\n<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": \"a \\\"b\\\"\"}}\n</tool_call> ok",
+    "{\"tool\": \"search\", \"query\": \"x\"}",
+    "```json\n[{\"name\": \"search\", \"arguments\": \"{\\\"query\\\": 1}\"}]\n```",
+    "<tool_call>{'name': 'search', 'arguments': {'query': True, 'limit': None,}}</tool_call>",
+    "<tool_call>\n<function=search>\n<parameter=query>\n</parameter> x\n</parameter>\n</function>\n</tool_call>",
+    "<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+    "<tool_calls:a><tool_call:a>search<tool_sep:a><arg_key:a>query</arg_key:a><arg_value:a>x</arg_value:a></tool_call:a></tool_calls:a>",
+    "<minimax:tool_call>\n<invoke name=\"search\">\n<parameter name=\"limit\">3</parameter>\n</invoke>\n</minimax:tool_call>",
+    "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"search\">]<]minimax[>[<query>]<]minimax[>[<item>1]<]minimax[>[</item>]<]minimax[>[</query>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>",
+    "<function name=\"search\"><param name=\"query\"><![CDATA[</param>]]></param></function>",
+    "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"search\">\n<｜DSML｜parameter name=\"query\" string=\"true\">x</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    "<function_calls><invoke><tool_name>search</tool_name><parameters><query>x</query></parameters></invoke></function_calls>",
+    "[TOOL_CALLS]search[CALL_ID]abcdefghi[ARGS]{\"query\": \"x\"}[TOOL_CALLS] [{\"name\": \"search\"}]",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{\"query\": \"x\"}<|tool_call_end|><|tool_calls_section_end|>",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"x\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "<|channel>thought\nplan<channel|><|tool_call>call:search{query:<|\"|>x<|\"|>,limit:[1,{a:b}]}<tool_call|>",
+    "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.search <|constrain|>json<|message|>{\"query\": \"x\"}<|call|>",
+    " to=self<|message|>hm<|eom|><|start|>assistant to=search<|message|><atem:function_calls>\n<atem:invoke name=\"search\">\n<atem:parameter name=\"query\">x</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
+    "<|open|>think<|sep|>hm<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>x<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+    "<|message_model|>search<|content_invoke_tool_json|>{\"name\": \"search\", \"args\": {}}<|end_message|>",
+    "[search(query='it\\'s', limit=-1), search(query=\"\"\"a\nb\"\"\")]",
+    "Thought: hm\nAction: search\nAction Input: {\"query\": \"x\"}\nObservation: y",
+    "<|tools_prefix|>[{\"search\": {\"query\": \"x\"}}]<|tools_suffix|>",
+    "Some `code`, > a quotation,\n> <tool_call>{}</tool_call>\n```\n<tool_call>\n```\n日本 😀",
+];
+
+/// Pieces of seeds, cut at characters and put together anew, with repetitions.
+fn hostile(chance: &mut Chance) -> String {
+    let mut text = String::new();
+    for _ in 0..1 + chance.below(6) {
+        let chars: Vec<char> = chance.pick(SEEDS).chars().collect();
+        let from = chance.below(chars.len());
+        let to = from + chance.below(chars.len() - from + 1);
+        let piece: String =
+            if chance.below(3) == 0 { chars.iter().collect() } else { chars[from..to].iter().collect() };
+        let times = if chance.below(12) == 0 { 1 + chance.below(40) } else { 1 };
+        for _ in 0..times {
+            text.push_str(&piece);
+        }
+        if chance.below(4) == 0 {
+            text.push(char::from_u32(chance.below(0x300) as u32).unwrap_or('x'));
+        }
+    }
+    text
+}
+
+fn reading(chance: &mut Chance) -> Reading {
+    let all: &[&'static Dialect] = dialects();
+    let dialect = if chance.below(3) == 0 { Some(*chance.pick(all)) } else { None };
+    let schema = json!({"properties": {"query": {"type": "string"}, "limit": {"type": ["integer", "null"]}}});
+    let tools = match chance.below(2) {
+        0 => Tools::unknown(),
+        _ => Tools::new([("search".to_owned(), schema)]),
+    };
+    Reading { dialect, tools, reasoning_open: chance.below(4) == 0 }
+}
+
+/// Reads the text whole and in pieces, and checks what must hold.
+fn try_reading(text: &str, reading: &Reading, chunk: usize) {
+    let whole = read(text, reading.clone(), None);
+    let cut = read(text, reading.clone(), Some(chunk));
+    assert_eq!(cut, whole, "in pieces of {chunk}");
+    let said = whole.content.len() + whole.reasoning.len();
+    assert!(said <= text.len(), "more came out than went in");
+    for call in &whole.calls {
+        assert!(serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok(), "{}", call.arguments);
+    }
+    let mut parser = Parser::new(reading.clone());
+    let mut calls = 0;
+    let mut count = |piece: Piece<'_>| calls += matches!(piece, Piece::CallFinished { .. }) as usize;
+    parser.feed(text, &mut count);
+    parser.finish(End::Cut, &mut count);
+    assert!(calls <= whole.calls.len(), "a cut stream has more calls than a whole one");
+}
+
+fn crashes() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/crashes")
+}
+
+fn how_long() -> Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs_f64(seconds.unwrap_or(2.0))
+}
+
+#[test]
+fn what_failed_once_does_not_fail_again() {
+    let mut chance = Chance(7);
+    for entry in std::fs::read_dir(crashes()).into_iter().flatten().flatten() {
+        let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
+        for _ in 0..60 {
+            let reading = reading(&mut chance);
+            try_reading(&text, &reading, 1 + chance.below(7));
+        }
+    }
+}
+
+#[test]
+fn hostile_text_is_read_the_same_however_it_is_cut() {
+    let mut chance = Chance::from_environment();
+    let begun = Instant::now();
+    while begun.elapsed() < how_long() {
+        let text = hostile(&mut chance);
+        let reading = reading(&mut chance);
+        let chunk = 1 + chance.below(7);
+        let outcome = catch_unwind(AssertUnwindSafe(|| try_reading(&text, &reading, chunk)));
+        if outcome.is_err() {
+            let path = crashes().join(format!("{:016x}.txt", chance.0));
+            std::fs::write(&path, &text).expect("the crash is kept");
+            panic!("kept in {}: {text:?} read by {reading:?} in pieces of {chunk}", path.display());
+        }
+    }
+}
+
+#[test]
+fn repair_never_panics_and_gives_json() {
+    let mut chance = Chance::from_environment();
+    let begun = Instant::now();
+    while begun.elapsed() < how_long() / 2 {
+        let text = hostile(&mut chance);
+        let from = text.find(['{', '[']).unwrap_or(0);
+        if let Some(repaired) = repair(&text[from..]) {
+            let valid = serde_json::from_str::<serde::de::IgnoredAny>(&repaired.text).is_ok();
+            assert!(valid, "{:?} became {:?}", &text[from..], repaired.text);
+        }
+    }
+}
