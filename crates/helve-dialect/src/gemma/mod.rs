@@ -223,8 +223,9 @@ impl GemmaBody {
     fn name(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match c {
             '{' | '(' => {
-                let name =
-                    self.word.trim().trim_start_matches("call").trim_start_matches(':').trim().to_owned();
+                let word = self.word.trim();
+                let name = word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word);
+                let name = name.trim().to_owned();
                 if name.is_empty() || !name.chars().all(is_name) {
                     return Some(Step::NotACall(Rest::at(chunk.pos)));
                 }

@@ -146,10 +146,11 @@ impl Parser {
         self.place = Place::Section;
     }
 
-    /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards.
+    /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards;
+    /// elsewhere too, where the model is known to write them so.
     fn is_firm(&self, choice: Choice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
-        python && self.speech.at_start() && !self.tools.is_unknown()
+        python && !self.tools.is_unknown() && (self.speech.at_start() || self.given.is_some())
     }
 
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
