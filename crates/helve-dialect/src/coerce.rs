@@ -91,46 +91,51 @@ impl Says {
         if depth > REFERENCES_MAX {
             return Self::Unreadable;
         }
+        let Some(keywords) = schema.as_object() else { return Self::Nothing };
         let one = |member: &Value| Self::of(member, root, depth + 1);
+        let either = |list: &[Value], says: fn(&Value) -> Self| {
+            list.iter().map(says).reduce(Self::or).unwrap_or(Self::Unreadable)
+        };
         let mut says = Self::Nothing;
-        if let Some(name) = schema.get("type") {
-            let names = name.as_array().map_or(std::slice::from_ref(name), Vec::as_slice);
-            says = names.iter().map(named).reduce(Self::or).unwrap_or(Self::Unreadable);
-        }
-        if let Some(constants) = schema.get("enum").and_then(Value::as_array) {
-            says = says.and(constants.iter().map(constant).reduce(Self::or).unwrap_or(Self::Unreadable));
-        }
-        if let Some(value) = schema.get("const") {
-            says = says.and(constant(value));
-        }
-        for union in ["anyOf", "oneOf"] {
-            let members = schema.get(union).and_then(Value::as_array);
-            if let Some(union) = members.and_then(|members| members.iter().map(one).reduce(Self::or)) {
-                says = says.and(union);
-            }
-        }
-        for member in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            says = says.and(one(member));
-        }
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            let found = target.strip_prefix('#').and_then(|target| root.pointer(target));
-            says = says.and(found.map_or(Self::Unreadable, one));
-        }
-        if says == Self::Nothing {
-            return match schema {
-                _ if schema.get("properties").is_some() => Self::Types(Types::OBJECT),
-                _ if schema.get("items").is_some() => Self::Types(Types::ARRAY),
-                _ if schema.get("not").is_some() => Self::Unreadable,
-                _ => Self::Nothing,
+        // What a container may hold tells its type only where nothing else does.
+        let mut hint = Self::Nothing;
+        for (keyword, value) in keywords {
+            let list = value.as_array().map_or(&[][..], Vec::as_slice);
+            let more = match keyword.as_str() {
+                "type" if value.is_array() => either(list, named),
+                "type" => named(value),
+                "enum" => either(list, constant),
+                "const" => constant(value),
+                "anyOf" | "oneOf" => list.iter().map(one).reduce(Self::or).unwrap_or(Self::Nothing),
+                "allOf" => list.iter().map(one).fold(Self::Nothing, Self::and),
+                "$ref" => {
+                    let target = value.as_str().and_then(|target| target.strip_prefix('#'));
+                    target.and_then(|target| root.pointer(target)).map_or(Self::Unreadable, one)
+                }
+                "properties" => {
+                    hint = Self::Types(Types::OBJECT);
+                    continue;
+                }
+                "items" => {
+                    hint = hint.and(Self::Types(Types::ARRAY));
+                    continue;
+                }
+                "not" => {
+                    hint = hint.and(Self::Unreadable);
+                    continue;
+                }
+                _ => continue,
             };
+            says = says.and(more);
         }
-        says
+        if says == Self::Nothing { hint } else { says }
     }
 
-    /// Both hold. Where they contradict each other, the first one is believed.
+    /// Both hold. Where they contradict each other, the text stays what it is.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Types(a), Self::Types(b)) if both(a, b) != 0 => Self::Types(both(a, b)),
+            (Self::Types(_), Self::Types(_)) => Self::Types(Types::STRING),
             (Self::Types(a), _) => Self::Types(a),
             (Self::Nothing, other) => other,
             (Self::Unreadable, Self::Types(b)) => Self::Types(b),

@@ -146,6 +146,16 @@ impl TagBody {
     }
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let may_quote = self.grammar.cdata && self.state == State::Value;
+        if self.grammar.spelling == Spelling::Angles && !may_quote {
+            // Only a bracket decides anything.
+            let rest = chunk.rest();
+            let run = rest.bytes().position(|b| matches!(b, b'<' | b'>')).unwrap_or(rest.len());
+            if self.beginning.len() + run < tag::TAG_MAX {
+                self.beginning.push_str(&rest[..run]);
+                chunk.pos += run;
+            }
+        }
         let Some(c) = chunk.char() else { return Some(Step::More) };
         let grows = tag::grows(self.grammar.spelling, &self.beginning, c);
         if grows != Grows::Never {

@@ -104,7 +104,7 @@ pub(super) enum Grows {
 }
 
 /// No tag is longer.
-const TAG_MAX: usize = 256;
+pub(super) const TAG_MAX: usize = 256;
 
 /// Judges a beginning with one more character.
 pub(super) fn grows(spelling: Spelling, beginning: &str, c: char) -> Grows {
