@@ -102,6 +102,7 @@ impl Body {
             (Grammar::Nested(grammar), slot) => *slot = Some(Self::Nested(NestedBody::new(grammar))),
             (Grammar::Framed(grammar), Some(Self::Framed(body))) => body.restart(grammar, mark),
             (Grammar::Framed(grammar), slot) => *slot = Some(Self::Framed(FramedBody::new(grammar, mark))),
+            (Grammar::Gemma(grammar), Some(Self::Gemma(body))) => body.restart(grammar),
             (Grammar::Gemma(grammar), slot) => *slot = Some(Self::Gemma(GemmaBody::new(grammar))),
             (Grammar::Channel(grammar), slot) => *slot = Some(Self::Channel(ChannelBody::new(grammar, mark))),
         }

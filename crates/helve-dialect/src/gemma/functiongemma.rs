@@ -13,7 +13,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "functiongemma",
     openers: &[Opener {
         mark: Mark::Tag("<start_function_call>"),
-        then: Then::Name(&["{"]),
+        then: Then::Words(&["call:"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     silent: &["<end_of_turn>", "<start_function_response>"],

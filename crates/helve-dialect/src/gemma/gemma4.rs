@@ -13,7 +13,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",
     openers: &[Opener {
         mark: Mark::Tag("<|tool_call>"),
-        then: Then::Name(&["{", "("]),
+        then: Then::Words(&["call:", ":"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],

@@ -10,7 +10,6 @@ use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::coerce;
 use crate::dialect::{is_blank, is_name};
-use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, json};
 
@@ -80,6 +79,16 @@ impl GemmaBody {
         }
     }
 
+    /// Begins a new section, with the buffers it has.
+    pub(crate) fn restart(&mut self, grammar: &'static GemmaGrammar) {
+        self.grammar = grammar;
+        self.state = State::Name;
+        self.signpost = Signpost::default();
+        self.word.clear();
+        self.objects.clear();
+        self.first = true;
+    }
+
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         let step = loop {
@@ -87,6 +96,14 @@ impl GemmaBody {
                 self.plain_text(&mut chunk, report);
             }
             let Some(c) = chunk.char() else { break Step::More };
+            if c != '<' && !self.signpost.in_sign() && !matches!(self.state, State::Text | State::Ready) {
+                // Every sign begins with a bracket.
+                chunk.pos += c.len_utf8();
+                match self.char(c, &chunk, report) {
+                    Some(step) => break step,
+                    None => continue,
+                }
+            }
             let found = self.signpost.step(self.grammar.signs, c);
             if !matches!(found, Found::Beginning(_)) {
                 chunk.pos += c.len_utf8();
@@ -242,10 +259,9 @@ impl GemmaBody {
     }
 
     fn key_read(&mut self, report: &mut Report<'_, '_>) {
-        let mut member = String::from(if self.first { "\"" } else { ", \"" });
-        self.word.trim().chars().for_each(|c| strings::push(c, &mut member));
-        member.push_str("\": ");
-        report.arguments(&member);
+        report.arguments(if self.first { "\"" } else { ", \"" });
+        crate::function_xml::escape(self.word.trim(), report);
+        report.arguments("\": ");
         if self.objects.is_empty() {
             self.key.clear();
             self.key.push_str(self.word.trim());

@@ -71,6 +71,8 @@ impl TagBody {
 
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         self.tell_wrapped(report);
+        // A body in JSON holds all arguments there are.
+        self.bad |= self.state == State::AfterJson;
         self.has_key = false;
         if self.grammar.once {
             self.bad |= self.keys.iter().any(|known| known == key);
