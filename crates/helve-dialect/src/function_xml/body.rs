@@ -376,6 +376,8 @@ impl TagBody {
                 self.calls += 1;
                 report.give_up(Dropped::Broken);
                 self.over_at = report.held.len();
+            } else {
+                report.restart();
             }
             return;
         }
