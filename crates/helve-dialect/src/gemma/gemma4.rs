@@ -17,7 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
-    silent: &["<turn|>", "<tool_call|>", "<|turn>model"],
+    silent: &["<turn|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
 

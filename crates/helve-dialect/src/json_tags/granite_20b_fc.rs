@@ -6,7 +6,7 @@ use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</function_call>"], ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite_20b_fc",

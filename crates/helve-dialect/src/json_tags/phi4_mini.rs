@@ -6,7 +6,7 @@ use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: JsonGrammar = JsonGrammar { close: &[], ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "phi4_mini",
