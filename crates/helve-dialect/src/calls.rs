@@ -40,6 +40,8 @@ struct Draft {
     repairs: Vec<Repair>,
 }
 
+const ARGUMENTS: usize = 96;
+
 pub(crate) enum Waiting {
     /// A range of the held text.
     Text(Range<usize>),
@@ -143,6 +145,8 @@ impl Report<'_, '_> {
         }
         let index = self.calls.number();
         self.calls.draft.index = Some(index);
+        // Most arguments fit, and growing in small steps is what a short call would spend its time on.
+        self.calls.draft.arguments.reserve(ARGUMENTS);
         (self.out)(Piece::CallStarted { index, name });
         if !self.calls.draft.arguments.is_empty() {
             let text = &self.calls.draft.arguments;

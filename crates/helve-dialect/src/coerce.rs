@@ -158,13 +158,26 @@ fn both(a: Set, b: Set) -> Set {
     wide(a) & wide(b)
 }
 
-/// Besides JSON Schema's own, the names that database and Python people write.
 fn named(name: &Value) -> Says {
-    let name = name.as_str().unwrap_or("").to_ascii_lowercase();
-    Says::Types(match name.as_str() {
+    let name = name.as_str().unwrap_or("");
+    Says::Types(match name {
+        "string" => Types::STRING,
+        "integer" => Types::INTEGER,
+        "number" => Types::NUMBER,
+        "boolean" => Types::BOOLEAN,
+        "object" => Types::OBJECT,
+        "array" => Types::ARRAY,
+        "null" => Types::NULL,
+        _ => return nicknamed(&name.to_ascii_lowercase()),
+    })
+}
+
+/// Besides JSON Schema's own, the names that database and Python people write.
+fn nicknamed(name: &str) -> Says {
+    Says::Types(match name {
         "null" | "none" => Types::NULL,
-        "integer" | "int" | "long" | "short" | "unsigned" => Types::INTEGER,
-        "number" | "double" => Types::NUMBER,
+        "integer" | "long" | "short" | "unsigned" => Types::INTEGER,
+        "double" => Types::NUMBER,
         "boolean" | "bool" => Types::BOOLEAN,
         "object" | "dict" => Types::OBJECT,
         "array" | "arr" | "list" | "sequence" => Types::ARRAY,

@@ -28,6 +28,8 @@ pub(crate) struct TagBody {
     /// The one argument that may wrap all others, its value known and not yet told.
     wrapped: Option<String>,
     arguments: usize,
+    /// The beginning of a member, as it is written.
+    member: String,
     keys: Vec<String>,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
@@ -65,6 +67,7 @@ impl TagBody {
             json: Arguments::new(0),
             wrapped: None,
             arguments: 0,
+            member: String::new(),
             keys: Vec::new(),
             stray: false,
             bad: false,
@@ -118,7 +121,8 @@ impl TagBody {
         let rest = chunk.rest();
         let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
         let text = &rest[..run];
-        if self.state == State::Call && self.arguments == 0 && self.wrapped.is_none() && !self.stray {
+        let bare = self.arguments == 0 && self.wrapped.is_none() && !self.has_key && !self.stray;
+        if self.state == State::Call && bare {
             let blanks = text.len() - text.trim_start_matches(is_blank).len();
             if text[blanks..].starts_with('{') {
                 chunk.pos += blanks;
@@ -183,9 +187,14 @@ impl TagBody {
     }
 
     fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        if self.state == State::Value {
-            self.value.data(raw, report);
-            return None;
+        match self.state {
+            State::Value => {
+                self.value.data(raw, report);
+                return None;
+            }
+            // No name holds a bracket.
+            State::Word => return self.not_a_call(chunk),
+            _ => {}
         }
         if self.state == State::Between && !self.grammar.noisy {
             return self.over(raw.len(), chunk, report);

@@ -240,13 +240,15 @@ impl GemmaBody {
     fn name(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match c {
             '{' | '(' => {
-                let word = self.word.trim();
-                let name = word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word);
-                let name = name.trim().to_owned();
+                let written = std::mem::take(&mut self.word);
+                let word = written.trim();
+                let name =
+                    word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word).trim();
                 if name.is_empty() || !name.chars().all(is_name) {
                     return Some(Step::NotACall(Rest::at(chunk.pos)));
                 }
-                report.name(&name);
+                report.name(name);
+                self.word = written;
                 report.arguments("{");
                 self.word.clear();
                 self.first = true;

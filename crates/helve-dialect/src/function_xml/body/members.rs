@@ -81,8 +81,7 @@ impl TagBody {
         self.state = State::Value;
         self.value.begin(key, tag.typing, self.grammar, report);
         if self.value.streams() {
-            self.open_member(key, report);
-            report.arguments("\"");
+            self.open_member(key, "\": \"", report);
         }
         if tag.empty {
             self.end_value(report);
@@ -96,31 +95,39 @@ impl TagBody {
             return;
         }
         let json = self.value.json(self.grammar, report);
-        let key = self.value.key.clone();
-        let declared = report.named().is_some_and(|tool| report.tools.has_parameter(tool, &key));
-        let wraps = self.arguments == 0 && self.grammar.wraps.contains(&key.as_str()) && !declared;
-        if wraps && json::is_object(&json) {
+        let key = std::mem::take(&mut self.value.key);
+        if self.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
             self.wrapped = Some(json);
-            return;
+        } else {
+            self.open_member(&key, "\": ", report);
+            report.arguments(&json);
         }
-        self.open_member(&key, report);
-        report.arguments(&json);
+        self.value.key = key;
+    }
+
+    /// Whether a parameter of this name may hold all others.
+    fn may_wrap(&self, key: &str, report: &Report<'_, '_>) -> bool {
+        self.grammar.wraps.contains(&key)
+            && !report.named().is_some_and(|tool| report.tools.has_parameter(tool, key))
     }
 
     /// What seemed to wrap the arguments is one of them.
-    pub(super) fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
+    fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
         if let Some(json) = self.wrapped.take() {
-            let key = self.value.key.clone();
-            self.open_member(&key, report);
+            let key = std::mem::take(&mut self.value.key);
+            self.open_member(&key, "\": ", report);
+            self.value.key = key;
             report.arguments(&json);
         }
     }
 
-    pub(super) fn open_member(&mut self, key: &str, report: &mut Report<'_, '_>) {
-        let mut member = String::from(if self.arguments == 0 { "{\"" } else { ", \"" });
-        key.chars().for_each(|c| strings::push(c, &mut member));
-        member.push_str("\": ");
-        report.arguments(&member);
+    /// Writes the name of a member, up to its value.
+    fn open_member(&mut self, key: &str, then: &str, report: &mut Report<'_, '_>) {
+        self.member.clear();
+        self.member.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
+        key.chars().for_each(|c| strings::push(c, &mut self.member));
+        self.member.push_str(then);
+        report.arguments(&self.member);
         self.arguments += 1;
     }
 }
