@@ -190,14 +190,16 @@ impl Parser {
         let reasoning = self.speech.in_reasoning();
         let role = &self.live.roles[marker];
         if !self.scope.is_empty() {
-            let believed = self.trusting || !reasoning || self.live.is_head(marker);
-            let believed = believed || !matches!(role, Role::Call(_));
+            let is_call = matches!(role, Role::Call(_)) && !self.live.is_head(marker);
+            let believed = self.trusting || !reasoning || !is_call;
             return believed && self.scope.contains(&self.live.markers.text(marker));
         }
         match role {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             Role::Over if reasoning => true,
-            Role::Call(_) if reasoning && self.live.is_head(marker) => true,
+            Role::Call(_) if self.live.is_head(marker) => {
+                reasoning || self.code == Code::None && !self.line.is_quoted()
+            }
             Role::Call(_) if reasoning => self.code == Code::None && self.trusting,
             Role::Call(_) => match self.code {
                 Code::None => !self.line.is_quoted(),

@@ -24,6 +24,14 @@ const FORMS: &[(&str, &str)] = &[
     ("sarashina", r#"<|tool_calls|>[{"name": "get_weather", "arguments": {"city": "¤"}}]"#),
     ("gigachat3", r#"<|function_call|>{"name": "get_weather", "arguments": {"city": "¤"}}"#),
     (
+        "internlm",
+        "<|action_start|><|plugin|>\n{\"name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}<|action_end|>",
+    ),
+    (
+        "gigachat3",
+        "<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"¤\"}}",
+    ),
+    (
         "qwen3_coder",
         "<tool_call>\n<function=get_weather>\n<parameter=city>\n¤\n</parameter>\n</function>\n</tool_call>",
     ),
@@ -101,10 +109,6 @@ const CHANNELS: &[(&str, &str)] = &[
         "inkling",
         r#"<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "¤"}}<|end_message|>"#,
     ),
-    (
-        "internlm",
-        "<|action_start|><|plugin|>\n{\"name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}<|action_end|>",
-    ),
 ];
 
 fn readings(name: &str) -> [Reading; 2] {
@@ -176,6 +180,15 @@ fn a_call_that_is_quoted_is_text() {
             let said: String = outcome.said.iter().map(|(_, text)| text.as_str()).collect();
             assert_eq!(said, text.replace("<think>", "").replace("</think>", ""), "{name}");
         }
+    }
+}
+
+#[test]
+fn a_head_in_code_is_text() {
+    for (name, form) in CHANNELS {
+        let text = format!("So:\n```\n{}\n```\nThat is the form.", form.replace('¤', "Rome"));
+        let outcome = run(&[&text], Reading::any(tools()), End::Normal);
+        assert!(outcome.calls.is_empty(), "{name}: {outcome:?}");
     }
 }
 

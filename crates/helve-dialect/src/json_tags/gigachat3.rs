@@ -4,33 +4,23 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::body::Turn;
-use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: JsonGrammar = JsonGrammar { strict: true, ..JsonGrammar::PLAIN };
+static TOKEN: JsonGrammar = JsonGrammar { strict: true, ..JsonGrammar::PLAIN };
 
-static ROLE: ChannelGrammar = ChannelGrammar {
-    signs: &[("<|role_sep|>", Part::Message(""))],
-    route: |head, _, _| {
-        Route::to(match head.trim() {
-            "function call" => Turn::Call(Grammar::Json(&GRAMMAR)),
-            _ => Turn::Over,
-        })
-    },
-};
+static ROLE: JsonGrammar = JsonGrammar { lead: Some("<|role_sep|>"), strict: true, ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gigachat3",
     openers: &[
-        Opener { mark: Mark::Tag("<|function_call|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener { mark: Mark::Tag("<|function_call|>"), then: Then::Json, grammar: Grammar::Json(&TOKEN) },
         Opener {
             mark: Mark::Tag("<|message_sep|>"),
-            then: Then::Words(&["functioncall<|role_sep|>"]),
-            grammar: Grammar::Channel(&ROLE),
+            then: Then::Words(&["functioncall<|role_sep|>{"]),
+            grammar: Grammar::Json(&ROLE),
         },
     ],
-    silent: &["</s>", "<|message_sep|>"],
+    silent: &["</s>"],
     ..Dialect::PLAIN
 };
 

@@ -4,23 +4,17 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::body::Turn;
-use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
-
-static ACTION: ChannelGrammar = ChannelGrammar {
-    signs: &[("<|plugin|>", Part::Message(""))],
-    route: |_, _, _| Route::to(Turn::Call(Grammar::Json(&GRAMMAR))),
-};
+static GRAMMAR: JsonGrammar =
+    JsonGrammar { lead: Some("<|plugin|>"), close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "internlm",
     openers: &[Opener {
         mark: Mark::Tag("<|action_start|>"),
-        then: Then::Words(&["<|plugin|>"]),
-        grammar: Grammar::Channel(&ACTION),
+        then: Then::Words(&["<|plugin|>{", "<|plugin|>[{"]),
+        grammar: Grammar::Json(&GRAMMAR),
     }],
     ..Dialect::PLAIN
 };

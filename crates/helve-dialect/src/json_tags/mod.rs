@@ -34,12 +34,15 @@ use crate::json::PLAIN;
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::{self, Closing};
+use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End};
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
     /// The closing tags; the section may end without one.
     pub(crate) close: &'static [&'static str],
+    /// The second mark before the JSON; what stands between the two means nothing.
+    pub(crate) lead: Option<&'static str>,
     /// The only member of an object is named after the tool, and its value is the arguments.
     pub(crate) keyed: bool,
     /// Arguments must be there, and be an object.
@@ -50,7 +53,11 @@ pub(crate) struct JsonGrammar {
 
 impl JsonGrammar {
     /// What a grammar is unless it says otherwise.
-    pub(crate) const PLAIN: Self = Self { close: &[], keyed: false, strict: false, nobody: &[] };
+    pub(crate) const PLAIN: Self = Self { close: &[], lead: None, keyed: false, strict: false, nobody: &[] };
+
+    fn begin(&self) -> State {
+        if self.lead.is_some() { State::Lead } else { State::Between }
+    }
 
     fn rules(&self, standing: Standing) -> Rules {
         Rules { gated: standing == Standing::Alone, keyed: self.keyed, strict: self.strict }
@@ -61,6 +68,7 @@ pub(crate) struct JsonBody {
     grammar: &'static JsonGrammar,
     standing: Standing,
     state: State,
+    lead: Signpost,
     envelope: Envelope,
     loose: Loose,
     closer: Closer,
@@ -78,6 +86,8 @@ pub(crate) struct JsonBody {
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
+    /// Before the second mark.
+    Lead,
     Between,
     /// A call is whole and counts as soon as anything follows it.
     Ready {
@@ -99,7 +109,8 @@ impl JsonBody {
         Self {
             grammar,
             standing,
-            state: State::Between,
+            state: grammar.begin(),
+            lead: Signpost::default(),
             envelope: Envelope::new(grammar.rules(standing)),
             loose: Loose::new(0),
             closer: Closer::default(),
@@ -118,7 +129,8 @@ impl JsonBody {
             return;
         }
         self.grammar = grammar;
-        self.state = State::Between;
+        self.state = grammar.begin();
+        self.lead = Signpost::default();
         self.closer = Closer::default();
         self.lists = 0;
         self.calls = 0;
@@ -129,6 +141,7 @@ impl JsonBody {
         let mut chunk = Chunk::new(text, from);
         loop {
             let step = match self.state {
+                State::Lead => self.lead(&mut chunk),
                 State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
                 State::Object => self.object(&mut chunk, report),
                 State::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
@@ -142,6 +155,17 @@ impl JsonBody {
                 return step;
             }
         }
+    }
+
+    fn lead(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        match self.lead.step(&[(self.grammar.lead.unwrap_or(""), ())], c) {
+            Found::Sign(()) => self.state = State::Between,
+            Found::Beginning(_) => return None,
+            Found::Nothing | Found::Char => {}
+        }
+        chunk.pos += c.len_utf8();
+        None
     }
 
     fn between(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
