@@ -27,6 +27,8 @@ pub(crate) struct Calls {
     pub(crate) flow: Option<&'static [bool; 256]>,
     /// Bytes looked at, a second look counted again.
     pub(crate) steps: u64,
+    /// Where the text begins in the held text that no dropped call has told yet.
+    pub(crate) told: usize,
 }
 
 /// The call being written.
@@ -217,6 +219,7 @@ impl Report<'_, '_> {
     pub(crate) fn let_go(&mut self) {
         if !self.calls.waits() {
             self.held.clear();
+            self.calls.told = 0;
         }
     }
 
@@ -227,7 +230,9 @@ impl Report<'_, '_> {
 
     /// The call is none.
     pub(crate) fn give_up(&mut self, why: Dropped) {
-        self.calls.give_up(why, self.held, true, self.out);
+        let text = self.held.get(self.calls.told..).unwrap_or("");
+        self.calls.give_up(why, text, true, self.out);
         self.let_go();
+        self.calls.told = self.held.len();
     }
 }

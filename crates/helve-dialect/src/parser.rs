@@ -343,7 +343,8 @@ impl Parser {
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
-                    self.calls.give_up(Dropped::Cut, &self.held, true, out);
+                    let text = self.held.get(self.calls.told..).unwrap_or("");
+                    self.calls.give_up(Dropped::Cut, text, true, out);
                     self.section_over();
                 }
             },

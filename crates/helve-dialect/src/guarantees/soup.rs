@@ -218,6 +218,8 @@ proptest! {
         let text = text.repeat(times);
         let outcome = run(&[&text], reading, End::Normal);
         prop_assert!(outcome.steps <= 4 * text.len() as u64 + 16, "{} steps for {} bytes", outcome.steps, text.len());
+        let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
+        prop_assert!(told <= 2 * text.len(), "{} bytes of {} were told about what was dropped", told, text.len());
     }
 
     #[test]
@@ -296,6 +298,8 @@ fn hostile_text_costs_no_more_than_harmless_text() {
             let outcome = run(&cut(&text, &[4]), reading, End::Normal);
             let per_byte = outcome.steps as f64 / text.len() as f64;
             assert!(per_byte < 4.0, "{pattern:?}: {per_byte:.1} steps per byte");
+            let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
+            assert!(told <= 2 * text.len(), "{pattern:?}: {told} bytes told about what was dropped");
         }
     }
 }

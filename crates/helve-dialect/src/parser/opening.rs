@@ -53,6 +53,7 @@ impl Parser {
             self.held.clear();
         }
         self.section_at = self.held.len();
+        self.calls.told = self.section_at;
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
         self.look_ahead(opening);

@@ -71,11 +71,14 @@ impl Parser {
         }
         self.trial = None;
         let held = std::mem::take(&mut self.held);
+        // The first tells what the model wrote, for all of them.
+        let mut untold = held.as_str();
         for waiting in self.calls.settled() {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
-                    self.calls.dropped(index, Some(&call.name), Dropped::Cut, &held, out);
+                    let text = std::mem::take(&mut untold);
+                    self.calls.dropped(index, Some(&call.name), Dropped::Cut, text, out);
                 }
             }
         }
