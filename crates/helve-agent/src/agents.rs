@@ -1,7 +1,7 @@
 //! Agents and models by name, and the tools each agent may use.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, ToolMode};
 use helve_tool::{Access, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
@@ -111,8 +111,16 @@ impl Agent {
 pub struct Models {
     models: BTreeMap<String, Arc<dyn Model>>,
     default: Option<String>,
-    /// Those whose server said that it cannot do native calls.
-    without_native_tools: Mutex<HashSet<String>>,
+    learned: Mutex<HashMap<String, Learned>>,
+}
+
+/// What a model has shown of itself.
+#[derive(Default)]
+struct Learned {
+    /// Its server said that it cannot do native calls.
+    no_native_tools: bool,
+    /// The last dialect it wrote a call in.
+    dialect: Option<&'static str>,
 }
 
 impl Models {
@@ -152,17 +160,27 @@ impl Models {
         match model.tool_mode() {
             ToolMode::Fixed(mode) => mode,
             ToolMode::Auto => {
-                let without = self.without_native_tools.lock().unwrap_or_else(PoisonError::into_inner);
-                if without.contains(model.name()) {
-                    Mode::Prompt(default_profile.into())
-                } else {
-                    Mode::Native
-                }
+                let prompted =
+                    self.learned().get(model.name()).is_some_and(|learned| learned.no_native_tools);
+                if prompted { Mode::Prompt(default_profile.into()) } else { Mode::Native }
             }
         }
     }
 
+    /// The dialect of the last call that the model wrote into its text.
+    pub fn dialect(&self, name: &str) -> Option<&'static str> {
+        self.learned().get(name)?.dialect
+    }
+
     pub(crate) fn learn_no_native_tools(&self, name: &str) {
-        self.without_native_tools.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        self.learned().entry(name.to_owned()).or_default().no_native_tools = true;
+    }
+
+    pub(crate) fn learn_dialect(&self, name: &str, dialect: &'static str) {
+        self.learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
+    }
+
+    fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,13 +53,16 @@ impl<'a> Asking<'a> {
     }
 
     /// How the answer is to be read: in whatever dialect it is written. A model that was told one may answer in
-    /// another, and a server may leave a native call in the text.
+    /// another, and a server may leave a native call in the text. Only what begins with ordinary words has to be
+    /// expected to be noticed.
     pub(crate) fn reading(&self) -> Reading {
-        let words = match self.tools {
-            Tools::Offered => self.kit.words.clone(),
-            Tools::Withheld => helve_dialect::Tools::new([]),
-        };
-        Reading::any(words)
+        match (self.tools, self.profile.map(Profile::dialect)) {
+            (Tools::Withheld, _) => Reading::any(helve_dialect::Tools::new([])),
+            (Tools::Offered, Some(dialect)) if !dialect.is_found() => {
+                Reading::of(dialect, self.kit.words.clone())
+            }
+            (Tools::Offered, _) => Reading::any(self.kit.words.clone()),
+        }
     }
 
     fn language(&self) -> Language {

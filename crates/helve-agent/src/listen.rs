@@ -28,6 +28,7 @@ pub(crate) struct Listener<'a> {
     hearing: Hearing,
     usage: Usage,
     stopped: Option<StopReason>,
+    dialect: Option<&'static str>,
 }
 
 /// What has been heard so far.
@@ -66,7 +67,14 @@ impl<'a> Listener<'a> {
             hearing: Hearing { parts: 0, current: None, calls: vec![] },
             usage: Usage::default(),
             stopped: None,
+            dialect: None,
         }
+    }
+
+    /// The dialect of the calls in the text, if there were any.
+    pub(crate) fn dialect(&self) -> Option<&'static str> {
+        let in_text = self.hearing.calls.iter().any(|call| matches!(call.from, From::Text(_)));
+        self.dialect.filter(|_| in_text)
     }
 
     /// Hears the stream to its end. Dropping the future stops the model; what was heard stays here.
@@ -102,7 +110,7 @@ impl<'a> Listener<'a> {
             ModelEvent::Finished(reason) => {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
-                parser.finish(end, &mut |piece| hearing.take(place, piece));
+                self.dialect = parser.finish(end, &mut |piece| hearing.take(place, piece)).dialect;
                 if end == End::Cut {
                     hearing.cut_native_calls();
                 }

@@ -38,6 +38,11 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// Whether it is looked for without being given. What begins with ordinary words is not.
+    pub fn is_found(&self) -> bool {
+        self.found
+    }
+
     /// What a dialect is unless it says otherwise.
     pub(crate) const PLAIN: Self = Self {
         name: "",

@@ -82,6 +82,9 @@ pub(crate) struct ModelView {
     name: String,
     /// How it calls tools now.
     mode: Mode,
+    /// The dialect of the last call that it wrote into its text, if it ever did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<&'static str>,
     ready: bool,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +98,7 @@ pub(crate) async fn list_models(State(app): State<App>) -> axum::Json<ModelList>
         ModelView {
             name: model.name().to_owned(),
             mode: models.mode(&**model, app.runtime.default_profile()),
+            dialect: models.dialect(model.name()),
             ready: problem.is_none(),
             problem,
         }

@@ -124,6 +124,9 @@ impl Driver {
                 }
             }
         };
+        if let Some(dialect) = listener.dialect() {
+            shared.models.learn_dialect(model.name(), dialect);
+        }
         Ok(match ended {
             None => Try::Stopped(listener.stopped(mode.clone())),
             Some(Ok(())) => Try::Heard(listener.heard(mode.clone(), tools)),

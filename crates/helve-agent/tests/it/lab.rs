@@ -219,7 +219,7 @@ pub(crate) fn reply(line: &str) -> Reply {
         let (verb, rest) = beat.trim().split_once(' ').unwrap_or((beat.trim(), ""));
         reply = match verb {
             "think" => reply.reasoning(rest),
-            "say" => reply.text(rest),
+            "say" => reply.text(&rest.replace("\\n", "\n")),
             "call" => {
                 let (tool, arguments) = rest.split_once(' ').unwrap_or((rest, "{}"));
                 reply.call(tool, arguments)

@@ -151,6 +151,42 @@ async fn a_call_written_into_the_text_is_found_and_not_shown() {
 }
 
 #[tokio::test]
+async fn a_dialect_of_ordinary_words_is_read_where_the_profile_asks_for_it() {
+    check(
+        r#"
+        user:  find x
+        mode:  prompt:react
+        model: say Thought: I should look.\nAction: look\nAction Input: {"q": "x"}
+        model: say Final Answer: It is there.
+        "#,
+        expect![[r#"
+            1 run.started find x
+            2 reasoning.finished I should look.
+            3 tool.requested look {"q": "x"}
+            4 step.finished ToolCalls prompt:react
+            5 tool.started look attempt 1
+            6 tool.finished found x
+            7 text.finished It is there.
+            8 step.finished Stop prompt:react
+            9 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_model_writes_is_remembered() {
+    let lab = Lab::new([
+        reply(r#"say <tool_call>{"name": "look", "arguments": {"q": "x"}}</tool_call>"#),
+        reply("say Done."),
+    ]);
+    assert_eq!(lab.runtime.models().dialect("scripted"), None);
+    let mut started = lab.start("find x").await;
+    settle(&mut started.follower).await;
+    assert_eq!(lab.runtime.models().dialect("scripted"), Some("hermes"));
+}
+
+#[tokio::test]
 async fn parallel_calls_all_get_their_results_before_the_model_goes_on() {
     let both = r#"call look {"q": "a"} | call look {"q": "b"} | call fail {"q": "c"}"#;
     let lab = Lab::new([reply(both), reply("say Both are there.")]);
