@@ -86,28 +86,25 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
     let mut out = std::io::BufWriter::with_capacity(BUFFER, std::io::stdout().lock());
     let mut input = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     if args.jsonl {
-        let mut line = String::new();
-        for number in 1.. {
-            line.clear();
-            if input.read_line(&mut line).with_context(|| format!("line {number} cannot be read"))? == 0 {
-                break;
-            }
-            if line.trim().is_empty() {
-                continue;
-            }
-            let found = reader.read_line(&line).with_context(|| format!("line {number}"))?;
-            serde_json::to_writer(&mut out, &found)?;
-            out.write_all(b"\n")?;
-        }
-    } else {
-        let mut text = String::new();
-        input.read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
-        let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: false };
-        serde_json::to_writer(&mut out, &reader.find(&line)?)?;
-        out.write_all(b"\n")?;
+        let wrong = reader.read_lines(&mut input, &mut out)?;
+        out.flush()?;
+        return match wrong {
+            None => Ok(ExitCode::SUCCESS),
+            Some(first) => bail!("{first}; each such line has an `error` in place of a result"),
+        };
     }
+    let mut text = String::new();
+    input.read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
+    let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: false };
+    write_line(&mut out, &reader.find(&line)?)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_line(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")?;
+    Ok(())
 }
 
 const BUFFER: usize = 1 << 18;
@@ -121,8 +118,39 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_line<'l>(&mut self, line: &'l str) -> anyhow::Result<Found<'l>> {
-        let line: Line<'l> = serde_json::from_str(line)?;
+    /// One line of output for each line of input, whatever is in it. Returns what is wrong with the first that
+    /// could not be read.
+    fn read_lines(
+        &mut self,
+        input: &mut impl BufRead,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Option<String>> {
+        let mut first_wrong = None;
+        let mut line = vec![];
+        for number in 1.. {
+            line.clear();
+            if input.read_until(b'\n', &mut line).with_context(|| format!("line {number} cannot be read"))?
+                == 0
+            {
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match self.read_line(&line) {
+                Ok(found) => write_line(out, &found)?,
+                Err(error) => {
+                    let error = format!("line {number}: {error:#}");
+                    write_line(out, &serde_json::json!({"id": id_of(&line), "error": error}))?;
+                    first_wrong.get_or_insert(error);
+                }
+            }
+        }
+        Ok(first_wrong)
+    }
+
+    fn read_line<'l>(&mut self, line: &'l [u8]) -> anyhow::Result<Found<'l>> {
+        let line: Line<'l> = serde_json::from_slice(line)?;
         self.find(&line)
     }
 
@@ -147,6 +175,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// The id of a line whose other members may be wrong.
+fn id_of(line: &[u8]) -> Option<serde_json::Value> {
+    serde_json::from_slice::<serde_json::Value>(line).ok()?.get_mut("id").map(serde_json::Value::take)
 }
 
 fn named(name: &str) -> anyhow::Result<&'static Dialect> {

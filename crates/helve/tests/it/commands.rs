@@ -44,7 +44,18 @@ fn parse_reads_lines_in_order_and_the_size_of_pieces_changes_nothing() {
 
 #[test]
 fn parse_says_what_is_wrong_with_its_input() {
-    let broken = run(&["parse", "--jsonl"], "{\"text\": \"ok\"}\nnot json\n");
+    let lines = "{\"text\": \"one\"}\nnot json\n{\"id\": 3, \"text\": 3}\n{\"text\": \"four\"}\n";
+    let broken = run(&["parse", "--jsonl"], lines);
+    let results = out(&broken);
+    let results: Vec<&str> = results.lines().collect();
+    assert_eq!(results.len(), 4, "every line has a result");
+    assert!(results[1].contains(r#""error":"line 2: "#), "{}", results[1]);
+    assert!(
+        results[2].contains(r#""error":"line 3: "#) && results[2].contains(r#""id":3"#),
+        "{}",
+        results[2]
+    );
+    assert!(results[3].contains("four"), "{}", results[3]);
     assert!(!broken.status.success());
     assert!(err(&broken).starts_with("helve: line 2"), "{}", err(&broken));
     let dialect = run(&["parse", "--dialect", "klingon"], "x");
