@@ -108,16 +108,14 @@ pub fn lab_tools(ledger: &str, declared: fn(&Kind) -> Effect) -> Result<Vec<Extr
 
 fn spec(kind: &Kind, effect: Effect) -> ToolSpec {
     ToolSpec {
-        name: kind.name.into(),
-        title: None,
-        description: "Does something that the ledger writes down.".into(),
-        parameters: schema_of::<Arguments>(),
-        effect,
         tags: vec!["lab".into()],
-        examples: vec![],
-        client: false,
         on_unknown: kind.on_unknown,
-        check_tool: None,
+        ..ToolSpec::new(
+            kind.name,
+            "Does something that the ledger writes down.",
+            schema_of::<Arguments>(),
+            effect,
+        )
     }
 }
 

@@ -63,19 +63,18 @@ pub(crate) fn browser_tools(registry: &Registry) -> Vec<ToolSpec> {
 /// What a client's tool does to the world is unknown, so it is taken to count.
 fn spec(declared: Declared) -> ToolSpec {
     let (Declared::Wrapped { function } | Declared::Plain(function)) = declared;
+    let description =
+        function.description.unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name));
     ToolSpec {
-        description: function
-            .description
-            .unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name)),
-        name: function.name,
-        title: None,
-        parameters: function.parameters.unwrap_or_else(|| json!({"type": "object"})),
-        effect: Effect::NonIdempotent,
         tags: vec!["client".into()],
-        examples: vec![],
         client: true,
         on_unknown: OnUnknown::TellModel,
-        check_tool: None,
+        ..ToolSpec::new(
+            function.name,
+            description,
+            function.parameters.unwrap_or_else(|| json!({"type": "object"})),
+            Effect::NonIdempotent,
+        )
     }
 }
 

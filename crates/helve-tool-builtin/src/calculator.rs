@@ -61,16 +61,16 @@ impl Tool for Calculator {
 
 fn spec() -> ToolSpec {
     ToolSpec {
-        name: "calculator".into(),
         title: Some("Calculator".into()),
-        description: include_str!("calculator.md").trim().into(),
-        parameters: schema_of::<Arguments>(),
-        effect: Effect::Read,
         tags: vec!["math".into()],
         examples: examples(),
-        client: false,
         on_unknown: OnUnknown::TellModel,
-        check_tool: None,
+        ..ToolSpec::new(
+            "calculator",
+            include_str!("calculator.md").trim(),
+            schema_of::<Arguments>(),
+            Effect::Read,
+        )
     }
 }
 

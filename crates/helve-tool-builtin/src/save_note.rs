@@ -14,7 +14,7 @@ use std::time::Duration;
 use helve_tool::{
     CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, OnUnknown, Timestamp, ToolOutput, ToolSpec, UserId};
+use helve_types::{Effect, Example, Timestamp, ToolOutput, ToolSpec, UserId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -79,16 +79,15 @@ impl Tool for SaveNote {
 
 fn spec() -> ToolSpec {
     ToolSpec {
-        name: "save_note".into(),
         title: Some("Save a note".into()),
-        description: include_str!("save_note.md").trim().into(),
-        parameters: schema_of::<Arguments>(),
-        effect: Effect::NonIdempotent,
         tags: vec!["notes".into()],
         examples: examples(),
-        client: false,
-        on_unknown: OnUnknown::AskUser,
-        check_tool: None,
+        ..ToolSpec::new(
+            "save_note",
+            include_str!("save_note.md").trim(),
+            schema_of::<Arguments>(),
+            Effect::NonIdempotent,
+        )
     }
 }
 

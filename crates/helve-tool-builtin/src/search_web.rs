@@ -104,16 +104,16 @@ const NOT_CONFIGURED: &str = "web search is not configured on this server, so no
 
 fn spec() -> ToolSpec {
     ToolSpec {
-        name: "search_web".into(),
         title: Some("Web search".into()),
-        description: include_str!("search_web.md").trim().into(),
-        parameters: schema_of::<Arguments>(),
-        effect: Effect::Read,
         tags: vec!["web".into()],
         examples: examples(),
-        client: false,
         on_unknown: OnUnknown::TellModel,
-        check_tool: None,
+        ..ToolSpec::new(
+            "search_web",
+            include_str!("search_web.md").trim(),
+            schema_of::<Arguments>(),
+            Effect::Read,
+        )
     }
 }
 

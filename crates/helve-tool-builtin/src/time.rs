@@ -63,16 +63,11 @@ impl Tool for Time {
 
 fn spec() -> ToolSpec {
     ToolSpec {
-        name: "time".into(),
         title: Some("Time".into()),
-        description: include_str!("time.md").trim().into(),
-        parameters: schema_of::<Arguments>(),
-        effect: Effect::Read,
         tags: vec!["time".into()],
         examples: examples(),
-        client: false,
         on_unknown: OnUnknown::TellModel,
-        check_tool: None,
+        ..ToolSpec::new("time", include_str!("time.md").trim(), schema_of::<Arguments>(), Effect::Read)
     }
 }
 

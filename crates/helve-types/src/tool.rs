@@ -32,6 +32,27 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// A tool of the server's, with nothing but what every tool has.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        effect: Effect,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            parameters,
+            effect,
+            tags: vec![],
+            examples: vec![],
+            client: false,
+            on_unknown: OnUnknown::default(),
+            check_tool: None,
+        }
+    }
+
     /// A hash over all that an approval or a cached answer depends on; it changes when the tool does.
     pub fn version(&self) -> String {
         let pinned = json!([self.name, self.description, self.parameters, self.effect, self.client]);
@@ -64,18 +85,12 @@ mod tests {
     use super::*;
 
     fn spec() -> ToolSpec {
-        ToolSpec {
-            name: "send".into(),
-            title: None,
-            description: "Sends.".into(),
-            parameters: json!({"type": "object", "properties": {"to": {"type": "string"}}}),
-            effect: Effect::NonIdempotent,
-            tags: vec![],
-            examples: vec![],
-            client: false,
-            on_unknown: OnUnknown::AskUser,
-            check_tool: None,
-        }
+        ToolSpec::new(
+            "send",
+            "Sends.",
+            json!({"type": "object", "properties": {"to": {"type": "string"}}}),
+            Effect::NonIdempotent,
+        )
     }
 
     #[test]

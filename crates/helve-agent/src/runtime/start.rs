@@ -5,8 +5,8 @@ use std::sync::Arc;
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
-    ChatMessage, ChatRole, ConversationId, Fact, Message, Mode, ModelParams, RunId, RunInput, RunSetup,
-    RunStarted, ToolChoice, ToolSpec, UserId,
+    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, RunId, RunInput,
+    RunSetup, RunStarted, ToolChoice, ToolSpec, UserId,
 };
 
 use super::Runtime;
@@ -107,12 +107,46 @@ impl Runtime {
             return Err(StartError::Full);
         }
         let agent = self.agent(request.agent.as_deref())?;
-        let model = self.model_name(request.model.as_deref().or(agent.settings.model.as_deref()))?;
-        self.check_mode(request.mode.as_ref())?;
         let kit = self.kit(agent, &request)?;
-        let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        let (new, reply) = self.new_run(agent, &kit, request)?;
+        let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
+        let conversation = new.place.conversation();
+        // Before it is on record, so that nobody takes it for one that was left behind.
+        let (seat, commands) = shared.seats.take(run).ok_or(StartError::Full)?;
 
-        let world = &shared.world;
+        let fate = &shared.world.fate;
+        fate.at("run.before_open");
+        let (epoch, history) = match shared.store.open_run(new).await? {
+            Opened::New { epoch, history } => (epoch, history),
+            Opened::Replayed { run } => return self.replayed(run).await,
+        };
+        fate.at("run.after_open");
+
+        let feed = shared.feed(run);
+        feed.publish(std::slice::from_ref(&started));
+        let follower = Follower::from_start(shared.store.clone(), feed, run);
+        let mut machine = Run::new(run, setup, reply, started.event.at);
+        machine.apply(started.event.at, &started.event.fact);
+        let journal = shared.journal(run, epoch, 1);
+        let pipeline = agent.pipeline.clone();
+        let parts = Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands };
+        shared.spawn(seat, Driver::new(shared, parts));
+        Ok(Started { run, conversation, replayed: false, follower })
+    }
+
+    /// The request made definite: everything that will hold for the run, with the fact that it began, and the id of
+    /// the message that it will write.
+    fn new_run(
+        &self,
+        agent: &Agent,
+        kit: &Kit,
+        request: StartRequest,
+    ) -> Result<(NewRun, MessageId), StartError> {
+        let world = &self.shared.world;
+        let settings = &agent.settings;
+        let model = self.model_name(request.model.as_deref().or(settings.model.as_deref()))?;
+        self.check_mode(request.mode.as_ref())?;
+        let text = spoken(&request.input).ok_or(StartError::Empty)?;
         let now = world.now();
         let (run, reply) = (world.run_id(), world.message_id());
         let (place, message, input) = match request.input {
@@ -126,68 +160,38 @@ impl Runtime {
             }
             StartInput::Client { messages } => (Place::Nowhere, None, RunInput::Client { messages }),
         };
-        let conversation = place.conversation();
-        // Before it is on record, so that nobody takes it for one that was left behind.
-        let (seat, commands) = shared.seats.take(run).ok_or(StartError::Full)?;
-        let setup = RunSetup {
-            agent: agent.settings.name.clone(),
+        let began = Fact::RunStarted(RunStarted {
+            agent: settings.name.clone(),
             model: model.clone(),
-            system: agent.settings.system.clone(),
-            max_steps: agent.settings.max_steps,
-            tool_choice: request.tool_choice,
-            tools: kit.pinned(),
-            client_tools: request.client_tools,
-            params: request.params.over(&agent.settings.params),
-            mode: request.mode,
-            stream: request.stream,
-            input,
-        };
-        let fact = Fact::RunStarted(RunStarted {
-            agent: setup.agent.clone(),
-            model: model.clone(),
-            conversation,
+            conversation: place.conversation(),
             message: message.as_ref().map(|message| message.id),
             reply,
             text,
         });
-        let started = Arc::new(Recorded::new(1, now, fact));
+        let setup = RunSetup {
+            agent: settings.name.clone(),
+            model,
+            system: settings.system.clone(),
+            max_steps: settings.max_steps,
+            tool_choice: request.tool_choice,
+            tools: kit.pinned(),
+            client_tools: request.client_tools,
+            params: request.params.over(&settings.params),
+            mode: request.mode,
+            stream: request.stream,
+            input,
+        };
         let new = NewRun {
             run,
-            user: request.user.clone(),
-            owner: shared.owner.clone(),
-            setup: setup.clone(),
+            user: request.user,
+            owner: self.shared.owner.clone(),
+            setup,
             place,
             message,
-            started: started.clone(),
+            started: Arc::new(Recorded::new(1, now, began)),
             key: request.key,
         };
-        world.fate.at("run.before_open");
-        let (epoch, history) = match shared.store.open_run(new).await? {
-            Opened::New { epoch, history } => (epoch, history),
-            Opened::Replayed { run } => return self.replayed(run).await,
-        };
-        world.fate.at("run.after_open");
-
-        let feed = shared.feed(run);
-        feed.publish(std::slice::from_ref(&started));
-        let follower = Follower::from_start(shared.store.clone(), feed, run);
-        let mut machine = Run::new(run, setup, reply, now);
-        machine.apply(now, &started.event.fact);
-        let driver = Driver::new(
-            shared,
-            Parts {
-                run: machine,
-                user: request.user,
-                conversation,
-                history,
-                journal: shared.journal(run, epoch, 1),
-                kit,
-                pipeline: agent.pipeline.clone(),
-                commands,
-            },
-        );
-        shared.spawn(seat, driver);
-        Ok(Started { run, conversation, replayed: false, follower })
+        Ok((new, reply))
     }
 
     async fn replayed(&self, run: RunId) -> Result<Started, StartError> {

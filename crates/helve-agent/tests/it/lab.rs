@@ -21,18 +21,12 @@ pub(crate) struct LabTool {
 }
 
 pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        title: None,
-        description: format!("Does {name}."),
-        parameters: json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
+    ToolSpec::new(
+        name,
+        format!("Does {name}."),
+        json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
         effect,
-        tags: vec![],
-        examples: vec![],
-        client: false,
-        on_unknown: OnUnknown::AskUser,
-        check_tool: None,
-    }
+    )
 }
 
 impl Tool for LabTool {

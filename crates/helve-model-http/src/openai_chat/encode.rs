@@ -88,7 +88,7 @@ fn tool_choice<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolChoice<'a>
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
-    use helve_types::{Effect, ModelParams, OnUnknown};
+    use helve_types::{Effect, ModelParams};
     use serde_json::json;
 
     use super::*;
@@ -103,18 +103,7 @@ mod tests {
 
     #[test]
     fn a_whole_tool_loop_is_written_as_the_documentation_says() {
-        let tool = ToolSpec {
-            name: "time".into(),
-            title: None,
-            description: "Tells the time.".into(),
-            parameters: json!({"type": "object"}),
-            effect: Effect::Read,
-            tags: vec![],
-            examples: vec![],
-            client: false,
-            on_unknown: OnUnknown::AskUser,
-            check_tool: None,
-        };
+        let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
         let params = ModelParams { temperature: Some(0.2), max_tokens: Some(64), ..Default::default() };
         let request = ModelRequest {
             system: "Be brief.".into(),

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use futures_util::StreamExt;
-use helve_types::{Effect, OnUnknown, ToolChoice, ToolSpec};
+use helve_types::{Effect, ToolChoice, ToolSpec};
 use serde_json::json;
 
 use super::*;
@@ -10,18 +10,7 @@ use crate::{Turn, TurnCall};
 
 fn tools() -> Vec<ToolSpec> {
     ["calculator", "time", "search_web", "browser_js_eval", "save_note"]
-        .map(|name| ToolSpec {
-            name: name.into(),
-            title: None,
-            description: name.into(),
-            parameters: json!({"type": "object"}),
-            effect: Effect::Read,
-            tags: vec![],
-            examples: vec![],
-            client: false,
-            on_unknown: OnUnknown::AskUser,
-            check_tool: None,
-        })
+        .map(|name| ToolSpec::new(name, name, json!({"type": "object"}), Effect::Read))
         .to_vec()
 }
 

@@ -12,7 +12,7 @@ use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Registry, Request,
     Tool, ToolFuture,
 };
-use helve_types::{Effect, ModelParams, OnUnknown, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{Effect, ModelParams, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -33,18 +33,12 @@ impl Tool for Echo {
 }
 
 fn spec(name: &str, effect: Effect) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        title: None,
-        description: format!("Does {name}."),
-        parameters: json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
+    ToolSpec::new(
+        name,
+        format!("Does {name}."),
+        json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
         effect,
-        tags: vec![],
-        examples: vec![],
-        client: false,
-        on_unknown: OnUnknown::AskUser,
-        check_tool: None,
-    }
+    )
 }
 
 /// One of each, so that all of them have something to tell.

@@ -9,7 +9,7 @@ use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
-use helve_types::{Fact, OnUnknown, RunId, ToolSpec, World};
+use helve_types::{Fact, RunId, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -53,22 +53,16 @@ fn hangs() -> Behaviour {
 }
 
 fn spec(name: &str, effect: Effect) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        title: None,
-        description: "A tool for tests.".into(),
-        parameters: json!({
+    ToolSpec::new(
+        name,
+        "A tool for tests.",
+        json!({
             "type": "object",
             "properties": {"q": {"type": "string"}},
             "required": ["q"]
         }),
         effect,
-        tags: vec![],
-        examples: vec![],
-        client: false,
-        on_unknown: OnUnknown::AskUser,
-        check_tool: None,
-    }
+    )
 }
 
 struct Lab {
