@@ -130,6 +130,17 @@ impl SqliteStore {
     }
 }
 
+impl Drop for SqliteStore {
+    /// Waits for the writer, so that the lock on the directory is not given up while it still writes.
+    fn drop(&mut self) {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer did not end properly");
+        }
+    }
+}
+
 fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.execute_batch(
         "PRAGMA busy_timeout = 5000;
