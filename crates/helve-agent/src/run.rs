@@ -143,7 +143,7 @@ impl Flaw {
                 "the call of `{tool}` was cut off before its end, so it did not run; call again, and say less before and in the call"
             ),
             Self::Broken => format!(
-                "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments"
+                "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments, all text in it between double quotes"
             ),
         };
         Failure::new(FailureKind::BadArguments, message)
