@@ -25,6 +25,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
+    /// What else begins one where the dialect is given: ordinary words, which are not looked for unasked.
+    pub(crate) given: &'static [Opener],
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
@@ -47,6 +49,7 @@ impl Dialect {
     pub(crate) const PLAIN: Self = Self {
         name: "",
         openers: &[],
+        given: &[],
         reasoning: reasoning::think::MARKS,
         silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
         over: &[],
@@ -93,6 +96,8 @@ pub(crate) enum Then {
     Function,
     /// One of these texts.
     Words(&'static [&'static str]),
+    /// One of these words with anything right behind it, no blank between.
+    Glued(&'static [&'static str]),
     /// A name with one of these texts behind it.
     Name(&'static [&'static str]),
     /// `to=`, a name, and one of these texts; the role may stand before it.
@@ -135,6 +140,12 @@ impl Then {
                 if name.is_empty() { Fit::Unsure } else { name_then(name, gap, &["("]) }
             }
             Self::Words(words) => any_of(text, words),
+            Self::Glued(words) => match words.iter().find(|word| text.starts_with(**word)) {
+                Some(word) if text.len() == word.len() => Fit::Unsure,
+                Some(_) if gap => Fit::No,
+                Some(_) => Fit::Yes,
+                None => any_of(text, words),
+            },
             Self::Name(ends) => name_then(text, gap, ends),
             Self::Recipient(ends) => {
                 let role = follows(text, "assistant");
@@ -258,6 +269,11 @@ mod tests {
         assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
         assert_eq!(glm.fits("getw", true), Fit::No);
         assert_eq!(glm.fits("<b", false), Fit::No);
+        let glued = Then::Glued(&["final", "analysis"]);
+        assert_eq!(glued.fits("fina", false), Fit::Unsure);
+        assert_eq!(glued.fits("final", false), Fit::Unsure);
+        assert_eq!(glued.fits("finalY", false), Fit::Yes);
+        assert_eq!(glued.fits("finalY", true), Fit::No);
         assert_eq!(Then::Function.fits("[f", true), Fit::Unsure);
         assert_eq!(Then::Function.fits("[fg", true), Fit::No);
         assert_eq!(Then::Function.fits("[a.b(", false), Fit::Yes);
