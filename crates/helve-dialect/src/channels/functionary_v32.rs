@@ -6,7 +6,7 @@
 use super::{ChannelGrammar, Part, Route};
 use crate::body::{Scope, Turn};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{Called, FramedGrammar, Sign};
+use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", Part::Message(""))], route };
@@ -16,7 +16,7 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     closers: &["<|eot_id|>"],
     bracket_ends_head: true,
     noisy: true,
-    name: |_, _| Called::Nobody,
+    ..FramedGrammar::PLAIN
 };
 
 const SCOPE: Scope = &[">>>", "<|eot_id|>", "<|eom_id|>"];

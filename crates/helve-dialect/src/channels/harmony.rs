@@ -8,7 +8,7 @@
 use super::{ChannelGrammar, Part, Route, recipient};
 use crate::body::{Scope, Turn};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{Called, FramedGrammar, Sign};
+use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
@@ -33,7 +33,7 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     closers: &["<|call|>", "<|end|>"],
     bracket_ends_head: true,
     noisy: true,
-    name: |_, _| Called::Nobody,
+    ..FramedGrammar::PLAIN
 };
 
 const SCOPE: Scope = &["<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"];
@@ -60,13 +60,8 @@ static BARE: ChannelGrammar = ChannelGrammar {
     },
 };
 
-static BARE_ARGUMENTS: FramedGrammar = FramedGrammar {
-    signs: &[],
-    closers: &[],
-    bracket_ends_head: true,
-    noisy: false,
-    name: |_, _| Called::Nobody,
-};
+static BARE_ARGUMENTS: FramedGrammar =
+    FramedGrammar { signs: &[], closers: &[], bracket_ends_head: true, noisy: false, ..FramedGrammar::PLAIN };
 
 const BARE_SCOPE: Scope =
     &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."];

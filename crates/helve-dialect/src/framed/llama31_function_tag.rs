@@ -12,6 +12,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     bracket_ends_head: false,
     noisy: false,
     name,
+    ..FramedGrammar::PLAIN
 };
 
 pub(crate) static DIALECT: Dialect = Dialect {

@@ -161,6 +161,8 @@ const BITS: &[&str] = &[
     "<|message_sep|>\n\nfunction call<|role_sep|>\n",
     ">>>",
     "Action: search\nAction Input: ",
+    "Action:\n```json\n{\"action\": \"search\", \"action_input\": ",
+    "\nThought:",
     "Observation:",
     "[THINK]",
     "◁think▷",

@@ -49,11 +49,14 @@ pub(crate) struct JsonGrammar {
     pub(crate) strict: bool,
     /// Tools that mean that none is called.
     pub(crate) nobody: &'static [&'static str],
+    /// Tools that are none: what calls them is the answer, and stays text as it is written.
+    pub(crate) answers: &'static [&'static str],
 }
 
 impl JsonGrammar {
     /// What a grammar is unless it says otherwise.
-    pub(crate) const PLAIN: Self = Self { close: &[], lead: None, keyed: false, strict: false, nobody: &[] };
+    pub(crate) const PLAIN: Self =
+        Self { close: &[], lead: None, keyed: false, strict: false, nobody: &[], answers: &[] };
 
     fn begin(&self) -> State {
         if self.lead.is_some() { State::Lead } else { State::Between }
@@ -283,6 +286,9 @@ impl JsonBody {
             }
             Flow::Done(pos) => {
                 chunk.pos = pos;
+                if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
+                    return Some(Step::NotACall(Rest::at(pos)));
+                }
                 chunk.keep(report);
                 if faulty {
                     return self.mend(Closing::AsWritten, 0, pos, report);
