@@ -36,6 +36,19 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
+/// The built-in `python` takes code.
+static CODE: FramedGrammar = FramedGrammar {
+    text: &[
+        ("<|call|>", 0),
+        ("<|end|>", 0),
+        ("<|return|>", 0),
+        ("<|start|>", "<|start|>".len()),
+        ("<|channel|>", "<|channel|>".len()),
+    ],
+    code: true,
+    ..FramedGrammar::PLAIN
+};
+
 const SCOPE: Scope = &["<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"];
 
 const fn opener(mark: Mark, then: Then) -> Opener {
@@ -95,7 +108,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
 fn route(head: &str, _: &'static str, _: &Tools) -> Option<Route> {
     if let Some(name) = recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
-        return Route::call(name, Grammar::Framed(&ARGUMENTS));
+        let body = if name == "python" { &CODE } else { &ARGUMENTS };
+        return Route::call(name, Grammar::Framed(body));
     }
     let channel = head.rsplit("<|channel|>").find(|part| !part.trim().is_empty()).unwrap_or(head).trim();
     Route::to(if channel.starts_with("analysis") { Turn::Reasoning(SCOPE) } else { Turn::Answer(SCOPE) })
@@ -157,6 +171,10 @@ mod tests {
                 ),
                 (r#"<|channel|>commentary to=functions.search<|message|>{"query": "ha"#, "cut search"),
                 ("<|channel|>commentary to=container.exec<|message|>ls -la<|call|>", "broken container.exec"),
+                (
+                    "<|channel|>analysis to=python code<|message|>print({'a': 1})<|call|>",
+                    r#"call python {"code": "print({'a': 1})"}"#,
+                ),
                 ("Plain.", "say Plain."),
             ],
         );

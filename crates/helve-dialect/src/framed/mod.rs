@@ -11,6 +11,8 @@ pub(crate) mod mistral;
 pub(crate) mod react;
 mod text;
 
+pub(crate) use text::interpreter;
+
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
@@ -30,6 +32,8 @@ pub(crate) struct FramedGrammar {
     /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of which
     /// so many bytes are not the section's own.
     pub(crate) text: &'static [(&'static str, usize)],
+    /// Such text is code for an interpreter.
+    pub(crate) code: bool,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
 }
@@ -42,6 +46,7 @@ impl FramedGrammar {
         bracket_ends_head: false,
         noisy: false,
         text: &[],
+        code: false,
         name: |_, _| Called::Nobody,
     };
 }
@@ -98,6 +103,8 @@ pub(crate) struct FramedBody {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Between,
+    /// Before arguments whose mark says all about the call.
+    Unheaded,
     Head,
     Id,
     BeforeArguments,
@@ -136,6 +143,7 @@ impl FramedBody {
         self.calls = 0;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
             Some((_, Sign::Call)) => State::Head,
+            Some((_, Sign::Arguments)) => State::Unheaded,
             _ if mark.is_empty() => State::BeforeArguments,
             _ => State::Between,
         };
@@ -146,6 +154,13 @@ impl FramedBody {
         loop {
             let step = match self.state {
                 State::Arguments => self.read_arguments(&mut chunk, report),
+                State::Unheaded => match self.named(report) {
+                    true => {
+                        self.state = State::BeforeArguments;
+                        None
+                    }
+                    false => self.no_call(&mut chunk, report),
+                },
                 State::BeforeArguments if !self.grammar.text.is_empty() => {
                     self.text.clear();
                     self.state = State::Text;
@@ -325,7 +340,8 @@ impl FramedBody {
     }
 
     fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
-        text::arguments(&self.text, report.named()?, report.tools)
+        let read = if self.grammar.code { text::code } else { text::arguments };
+        read(&self.text, report.named()?, report.tools)
     }
 
     fn read_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {

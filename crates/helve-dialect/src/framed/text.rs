@@ -1,4 +1,4 @@
-//! Arguments that are no JSON: one value, and the schema says whose.
+//! Arguments that are no JSON: one value, and the schema says whose. Code is such a value, and an interpreter its tool.
 
 use serde_json::{Map, Value};
 
@@ -22,6 +22,27 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
         }
         _ => None,
     }
+}
+
+/// The arguments of an interpreter: its code, as it is written.
+pub(super) fn code(written: &str, tool: &str, tools: &Tools) -> Option<String> {
+    let code = written.trim_matches(['\n', '\r']);
+    let positions = tools.positions(tool);
+    let declared = tools.schema(tool).and_then(|schema| schema.get("properties"));
+    let parameter = match positions.as_slice() {
+        [parameter] => parameter,
+        _ if declared.is_none_or(|parameters| parameters.get("code").is_some()) => "code",
+        _ => return None,
+    };
+    let blank = code.trim().is_empty();
+    (!blank).then(|| format!("{{{}: {}}}", Value::from(parameter), Value::from(code)))
+}
+
+/// The declared tool that runs code.
+pub(crate) fn interpreter(tools: &Tools) -> Option<&str> {
+    let names =
+        ["python", "code_interpreter", "python_interpreter", "ipython", "ipython_interpreter", "interpreter"];
+    names.iter().find_map(|name| tools.resolve(name))
 }
 
 /// What a code fence encloses, if it is all there is.
@@ -60,5 +81,16 @@ mod tests {
         check("none", "", Some("{}"));
         check("none", "now", None);
         check("nonesuch", "now", None);
+    }
+
+    #[test]
+    fn code_goes_to_whatever_the_interpreter_calls_it() {
+        let schema = json!({"properties": {"command": {"type": "string"}}});
+        let tools = Tools::new([("IPythonInterpreter".to_owned(), schema)]);
+        assert_eq!(interpreter(&tools), Some("IPythonInterpreter"));
+        let read = |tool, tools| code("\n  1 + \"a\"\n", tool, tools);
+        assert_eq!(read("ipython_interpreter", &tools).as_deref(), Some(r#"{"command": "  1 + \"a\""}"#));
+        assert_eq!(read("python", &Tools::unknown()).as_deref(), Some(r#"{"code": "  1 + \"a\""}"#));
+        assert_eq!(code(" \n", "python", &tools), None);
     }
 }
