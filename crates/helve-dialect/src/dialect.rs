@@ -102,6 +102,8 @@ pub(crate) enum Then {
     Name(&'static [&'static str]),
     /// `to=`, a name, and one of these texts; the role may stand before it.
     Recipient(&'static [&'static str]),
+    /// The numbers of sources, and the bracket behind them.
+    Sources,
     /// Whatever it is.
     Anything,
 }
@@ -127,6 +129,11 @@ impl Then {
         };
         match self {
             Self::Anything => Fit::Yes,
+            Self::Sources => match text.chars().next_back() {
+                Some('>') if text.contains(|c: char| c.is_ascii_digit()) => Fit::Yes,
+                Some('0'..='9' | ',' | ':' | '[' | ']') if text.len() < NAME_MAX => Fit::Unsure,
+                _ => Fit::No,
+            },
             Self::Python if first.is_alphabetic() || matches!(first, '_' | '[' | '#') => Fit::Yes,
             Self::Python => Fit::No,
             Self::Json if first == '{' || text == "[]" => Fit::Yes,
@@ -174,6 +181,10 @@ impl Then {
             (Self::Json, _) => true,
             (Self::Function, [b'[', second, ..]) => may_name(*second) || is_blank(*second as char),
             (Self::Function, [b'[']) => true,
+            (Self::Words(words), [b'[', second, ..]) => {
+                is_blank(*second as char) || words.iter().any(|word| word.as_bytes().get(1) == Some(second))
+            }
+            (Self::Words(_), [b'[']) => true,
             _ => false,
         }
     }
@@ -269,6 +280,10 @@ mod tests {
         assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
         assert_eq!(glm.fits("getw", true), Fit::No);
         assert_eq!(glm.fits("<b", false), Fit::No);
+        assert_eq!(Then::Sources.fits("0:[1,2", true), Fit::Unsure);
+        assert_eq!(Then::Sources.fits("0:[1,2]>", false), Fit::Yes);
+        assert_eq!(Then::Sources.fits("0x", false), Fit::No);
+        assert_eq!(Then::Sources.fits(">", false), Fit::No);
         let glued = Then::Glued(&["final", "analysis"]);
         assert_eq!(glued.fits("fina", false), Fit::Unsure);
         assert_eq!(glued.fits("final", false), Fit::Unsure);
