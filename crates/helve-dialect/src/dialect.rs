@@ -25,8 +25,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
-    /// What else begins one where the dialect is given: ordinary words, which are not looked for unasked.
-    pub(crate) given: &'static [Opener],
+    /// What else it has where it is given: ordinary words, which are not looked for unasked.
+    pub(crate) given: Given,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
@@ -49,7 +49,7 @@ impl Dialect {
     pub(crate) const PLAIN: Self = Self {
         name: "",
         openers: &[],
-        given: &[],
+        given: Given::NOTHING,
         reasoning: reasoning::think::MARKS,
         silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
         over: &[],
@@ -62,6 +62,17 @@ impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Dialect").field(&self.name).finish()
     }
+}
+
+/// The marks of a dialect that mean something only where it is given.
+pub(crate) struct Given {
+    pub(crate) openers: &'static [Opener],
+    pub(crate) reasoning: &'static [Reasoning],
+    pub(crate) silent: &'static [&'static str],
+}
+
+impl Given {
+    pub(crate) const NOTHING: Self = Self { openers: &[], reasoning: &[], silent: &[] };
 }
 
 /// What begins a call.

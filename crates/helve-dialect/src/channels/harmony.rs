@@ -7,7 +7,7 @@
 
 use super::{ChannelGrammar, Part, Route, recipient};
 use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then, is_name};
 use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
@@ -83,6 +83,17 @@ const fn bare(mark: Mark, then: Then, grammar: &'static ChannelGrammar) -> Opene
     Opener { mark, then, grammar: Grammar::Channel(grammar) }
 }
 
+const BARE_OPENERS: &[Opener] = &[
+    bare(Mark::Tag("assistant to=functions."), Then::Anything, &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Then::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Then::Anything, &BARE),
+    bare(Mark::Tag("assistantcommentary"), Then::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantcommentary"), Then::Anything, &BARE),
+    bare(Mark::Tag("assistantfinal"), Then::Anything, &BARE),
+    bare(Mark::Start, Then::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
+    bare(Mark::Start, Then::Glued(&["analysis", "commentary", "final"]), &BARE),
+];
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "harmony",
     openers: &[
@@ -90,16 +101,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener(Mark::Tag("<|channel|>"), Then::Anything),
         opener(Mark::Start, Then::Recipient(&["<|channel|>", "<|constrain|>", "<|message|>"])),
     ],
-    given: &[
-        bare(Mark::Tag("assistant to=functions."), Then::Anything, &BARE_CALL),
-        bare(Mark::Tag("assistantanalysis"), Then::Words(&["to="]), &BARE_CALL),
-        bare(Mark::Tag("assistantanalysis"), Then::Anything, &BARE),
-        bare(Mark::Tag("assistantcommentary"), Then::Words(&["to="]), &BARE_CALL),
-        bare(Mark::Tag("assistantcommentary"), Then::Anything, &BARE),
-        bare(Mark::Tag("assistantfinal"), Then::Anything, &BARE),
-        bare(Mark::Start, Then::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
-        bare(Mark::Start, Then::Glued(&["analysis", "commentary", "final"]), &BARE),
-    ],
+    given: Given { openers: BARE_OPENERS, ..Given::NOTHING },
     reasoning: &[],
     over: &["<|end|>", "<|call|>", "<|return|>"],
     ..Dialect::PLAIN

@@ -27,12 +27,15 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
+pub(crate) const CODE_OPENER: Opener =
+    Opener { mark: TAG, then: Then::Anything, grammar: Grammar::Framed(&CODE) };
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",
     openers: &[
         Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&TAGGED) },
         Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&BUILT_IN) },
-        Opener { mark: TAG, then: Then::Anything, grammar: Grammar::Framed(&CODE) },
+        CODE_OPENER,
         json_bare::OPENER,
     ],
     ..Dialect::PLAIN
