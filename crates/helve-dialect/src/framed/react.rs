@@ -37,7 +37,9 @@ const fn until(sign: &'static str) -> (&'static str, usize) {
 static FENCED: JsonGrammar =
     JsonGrammar { lead: Some("\n"), close: &["```"], answers: &["Final Answer"], ..JsonGrammar::PLAIN };
 
-const FENCES: Then = Then::Words(&["```{", "```[{", "```json{", "```json[{", "```JSON{", "```JSON[{"]);
+/// A fence that holds objects.
+pub(crate) const FENCES: Then =
+    Then::Words(&["```{", "```[{", "```json{", "```json[{", "```JSON{", "```JSON[{"]);
 
 const fn opener(mark: &'static str) -> Opener {
     Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Framed(&GRAMMAR) }
