@@ -1,8 +1,8 @@
 //! `<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>`: gpt-oss.
 //!
 //! Odd here: the prompt holds the first `<|start|>assistant`. The recipient stands before the channel or behind it, on
-//! any channel; heads come doubled and with junk in them; `<|call|>` is a stop token and often missing. A server may have
-//! deleted all marks: `analysis…assistantcommentary to=functions.f json{…}`. What is left are words, so it is read so
+//! any channel; heads come doubled and with junk in them; `<|call|>` is a stop token and often missing. A server may
+//! have deleted all marks: `analysis…assistantcommentary to=functions.f json{…}`. What is left are words, so it is read so
 //! only where the dialect is given.
 
 use super::{ChannelGrammar, Part, Route, recipient};

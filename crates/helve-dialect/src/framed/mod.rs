@@ -29,8 +29,8 @@ pub(crate) struct FramedGrammar {
     pub(crate) bracket_ends_head: bool,
     /// Text between calls is noise; elsewhere it is the end of the section.
     pub(crate) noisy: bool,
-    /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of which
-    /// so many bytes are not the section's own.
+    /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
+    /// which so many bytes are not the section's own.
     pub(crate) text: &'static [(&'static str, usize)],
     /// Such text is code for an interpreter.
     pub(crate) code: bool,

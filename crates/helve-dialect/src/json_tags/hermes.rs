@@ -1,7 +1,8 @@
 //! `<tool_call>{"name": …, "arguments": …}</tool_call>`: Hermes, Qwen up to 3, QwQ, Granite 4 and many fine-tunes.
 //!
 //! Odd here: `arguments` often comes before `name`, is sometimes a string with JSON inside, and Hermes-2-Pro on
-//! Mistral quotes like Python. The closing tag may be missing, several objects or an array may share one tag, and the tag may come twice.
+//! Mistral quotes like Python. The closing tag may be missing, several objects or an array may share one
+//! tag, and the tag may come twice.
 
 use super::JsonGrammar;
 use crate::Dialect;
