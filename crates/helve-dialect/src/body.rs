@@ -48,6 +48,8 @@ pub(crate) enum Turn {
     Call(Grammar),
     /// Nothing in particular: whatever was open is over.
     Over,
+    /// Nothing at all: whatever was open goes on.
+    On,
 }
 
 /// The marks that mean something inside a channel; none for no channel at all.

@@ -25,6 +25,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
+    /// What else it has where it is given: ordinary words, which are not looked for unasked.
+    pub(crate) given: Given,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
@@ -47,6 +49,7 @@ impl Dialect {
     pub(crate) const PLAIN: Self = Self {
         name: "",
         openers: &[],
+        given: Given::NOTHING,
         reasoning: reasoning::think::MARKS,
         silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
         over: &[],
@@ -59,6 +62,17 @@ impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Dialect").field(&self.name).finish()
     }
+}
+
+/// The marks of a dialect that mean something only where it is given.
+pub(crate) struct Given {
+    pub(crate) openers: &'static [Opener],
+    pub(crate) reasoning: &'static [Reasoning],
+    pub(crate) silent: &'static [&'static str],
+}
+
+impl Given {
+    pub(crate) const NOTHING: Self = Self { openers: &[], reasoning: &[], silent: &[] };
 }
 
 /// What begins a call.
@@ -93,10 +107,14 @@ pub(crate) enum Then {
     Function,
     /// One of these texts.
     Words(&'static [&'static str]),
+    /// One of these words with anything right behind it, no blank between.
+    Glued(&'static [&'static str]),
     /// A name with one of these texts behind it.
     Name(&'static [&'static str]),
     /// `to=`, a name, and one of these texts; the role may stand before it.
     Recipient(&'static [&'static str]),
+    /// The numbers of sources, and the bracket behind them.
+    Sources,
     /// Whatever it is.
     Anything,
 }
@@ -122,6 +140,11 @@ impl Then {
         };
         match self {
             Self::Anything => Fit::Yes,
+            Self::Sources => match text.chars().next_back() {
+                Some('>') if text.contains(|c: char| c.is_ascii_digit()) => Fit::Yes,
+                Some('0'..='9' | ',' | ':' | '[' | ']') if text.len() < NAME_MAX => Fit::Unsure,
+                _ => Fit::No,
+            },
             Self::Python if first.is_alphabetic() || matches!(first, '_' | '[' | '#') => Fit::Yes,
             Self::Python => Fit::No,
             Self::Json if first == '{' || text == "[]" => Fit::Yes,
@@ -135,6 +158,12 @@ impl Then {
                 if name.is_empty() { Fit::Unsure } else { name_then(name, gap, &["("]) }
             }
             Self::Words(words) => any_of(text, words),
+            Self::Glued(words) => match words.iter().find(|word| text.starts_with(**word)) {
+                Some(word) if text.len() == word.len() => Fit::Unsure,
+                Some(_) if gap => Fit::No,
+                Some(_) => Fit::Yes,
+                None => any_of(text, words),
+            },
             Self::Name(ends) => name_then(text, gap, ends),
             Self::Recipient(ends) => {
                 let role = follows(text, "assistant");
@@ -163,6 +192,10 @@ impl Then {
             (Self::Json, _) => true,
             (Self::Function, [b'[', second, ..]) => may_name(*second) || is_blank(*second as char),
             (Self::Function, [b'[']) => true,
+            (Self::Words(words), [b'[', second, ..]) => {
+                is_blank(*second as char) || words.iter().any(|word| word.as_bytes().get(1) == Some(second))
+            }
+            (Self::Words(_), [b'[']) => true,
             _ => false,
         }
     }
@@ -258,6 +291,15 @@ mod tests {
         assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
         assert_eq!(glm.fits("getw", true), Fit::No);
         assert_eq!(glm.fits("<b", false), Fit::No);
+        assert_eq!(Then::Sources.fits("0:[1,2", true), Fit::Unsure);
+        assert_eq!(Then::Sources.fits("0:[1,2]>", false), Fit::Yes);
+        assert_eq!(Then::Sources.fits("0x", false), Fit::No);
+        assert_eq!(Then::Sources.fits(">", false), Fit::No);
+        let glued = Then::Glued(&["final", "analysis"]);
+        assert_eq!(glued.fits("fina", false), Fit::Unsure);
+        assert_eq!(glued.fits("final", false), Fit::Unsure);
+        assert_eq!(glued.fits("finalY", false), Fit::Yes);
+        assert_eq!(glued.fits("finalY", true), Fit::No);
         assert_eq!(Then::Function.fits("[f", true), Fit::Unsure);
         assert_eq!(Then::Function.fits("[fg", true), Fit::No);
         assert_eq!(Then::Function.fits("[a.b(", false), Fit::Yes);

@@ -249,7 +249,9 @@ impl Parser {
 
     /// The head of a message has said what the message is.
     fn turn(&mut self, turn: Turn, out: &mut Out<'_>) {
-        self.leave_channel();
+        if !matches!(turn, Turn::On) {
+            self.leave_channel();
+        }
         self.place = Place::Prose;
         match turn {
             Turn::Call(grammar) => {
@@ -262,7 +264,7 @@ impl Parser {
                 self.scope = scope;
             }
             Turn::Answer(scope) => self.scope = scope,
-            Turn::Over => {}
+            Turn::Over | Turn::On => {}
         }
         if self.trial.is_none() {
             self.held.clear();

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Reasoning, Then};
+use crate::dialect::{Given, Grammar, Mark, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
@@ -130,10 +130,12 @@ impl Live {
         static LIVE: [OnceLock<Live>; DIALECTS.len() + 1] = [const { OnceLock::new() }; DIALECTS.len() + 1];
         let one = dialect.and_then(|one| DIALECTS.iter().position(|d| d.name == one.name));
         match one {
-            Some(index) => LIVE[index].get_or_init(|| Self::new(&DIALECTS[index..=index])),
+            Some(index) => {
+                LIVE[index].get_or_init(|| Self::new(&DIALECTS[index..=index], &DIALECTS[index].given))
+            }
             None => LIVE[DIALECTS.len()].get_or_init(|| {
                 let found: Vec<_> = DIALECTS.iter().copied().filter(|dialect| dialect.found).collect();
-                Self::new(&found)
+                Self::new(&found, &Given::NOTHING)
             }),
         }
     }
@@ -171,14 +173,14 @@ impl Live {
         words.find(|known| **known == word).copied()
     }
 
-    fn new(dialects: &[&'static Dialect]) -> Self {
+    fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {
         let mut texts: Vec<&'static str> = Vec::new();
         let mut roles: Vec<Role> = Vec::new();
         let mut alone = Vec::new();
         let mut start = Vec::new();
         let mut fences = Vec::new();
         for &dialect in dialects {
-            for opener in dialect.openers {
+            for opener in dialect.openers.iter().chain(given.openers) {
                 let choice = Choice { dialect, then: opener.then, grammar: opener.grammar };
                 match opener.mark {
                     Mark::Alone => alone.push(choice),
@@ -199,12 +201,12 @@ impl Live {
             }
         }
         for &dialect in dialects {
-            let marks = dialect.reasoning.iter();
+            let marks = dialect.reasoning.iter().chain(given.reasoning);
             let thinking =
                 marks.flat_map(|marks| [(marks.open, Role::Think(marks)), (marks.close, Role::Unthink)]);
             let over = dialect.over.iter().map(|text| (*text, Role::Over));
             let hush = dialect.hush.iter().map(|text| (*text, Role::Hush));
-            let silent = dialect.silent.iter().map(|text| (*text, Role::Silent));
+            let silent = dialect.silent.iter().chain(given.silent).map(|text| (*text, Role::Silent));
             for (text, role) in thinking.chain(over).chain(hush).chain(silent) {
                 if !texts.contains(&text) {
                     texts.push(text);

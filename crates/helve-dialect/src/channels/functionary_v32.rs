@@ -1,12 +1,12 @@
 //! `all⏎text>>>f⏎{…}`: Functionary 3.2.
 //!
-//! Odd here: the prompt ends with the first `>>>`, so the text begins with a recipient and a line break. Too plain to
-//! be looked for unasked.
+//! Odd here: the prompt ends with the first `>>>`, so the text begins with a recipient and a line break. The recipient
+//! `python` takes code. Too plain to be looked for unasked.
 
 use super::{ChannelGrammar, Part, Route};
 use crate::body::{Scope, Turn};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{Called, FramedGrammar, Sign};
+use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", Part::Message(""))], route };
@@ -16,7 +16,13 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     closers: &["<|eot_id|>"],
     bracket_ends_head: true,
     noisy: true,
-    name: |_, _| Called::Nobody,
+    ..FramedGrammar::PLAIN
+};
+
+static CODE: FramedGrammar = FramedGrammar {
+    text: &[(">>>", ">>>".len()), ("<|eot_id|>", 0), ("<|eom_id|>", 0)],
+    code: true,
+    ..FramedGrammar::PLAIN
 };
 
 const SCOPE: Scope = &[">>>", "<|eot_id|>", "<|eom_id|>"];
@@ -35,6 +41,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 fn route(head: &str, _: &'static str, _: &Tools) -> Option<Route> {
     match head.trim() {
         "all" => Route::to(Turn::Answer(SCOPE)),
+        "python" => Route::call("python", Grammar::Framed(&CODE)),
         name if !name.is_empty() && name.chars().all(is_name) => {
             Route::call(name, Grammar::Framed(&ARGUMENTS))
         }
@@ -57,6 +64,10 @@ mod tests {
                 (
                     "all\nSo.\n>>>search\n{\"query\": \">>>\"}>>>time\n{}",
                     "say So.\n | call search {\"query\": \">>>\"} | call time {}",
+                ),
+                (
+                    "python\nx = {1}\nprint(x)>>>all\nSo.",
+                    r#"call python {"code": "x = {1}\nprint(x)"} | say So."#,
                 ),
             ],
         );

@@ -1,12 +1,14 @@
 //! `<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>`: gpt-oss.
 //!
 //! Odd here: the prompt holds the first `<|start|>assistant`. The recipient stands before the channel or behind it, on
-//! any channel; heads come doubled and with junk in them; `<|call|>` is a stop token and often missing.
+//! any channel; heads come doubled and with junk in them; `<|call|>` is a stop token and often missing. A server may
+//! have deleted all marks: `analysis…assistantcommentary to=functions.f json{…}`. What is left are words, so it is read so
+//! only where the dialect is given.
 
 use super::{ChannelGrammar, Part, Route, recipient};
 use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then};
-use crate::framed::{Called, FramedGrammar, Sign};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then, is_name};
+use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
@@ -31,7 +33,20 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     closers: &["<|call|>", "<|end|>"],
     bracket_ends_head: true,
     noisy: true,
-    name: |_, _| Called::Nobody,
+    ..FramedGrammar::PLAIN
+};
+
+/// The built-in `python` takes code.
+static CODE: FramedGrammar = FramedGrammar {
+    text: &[
+        ("<|call|>", 0),
+        ("<|end|>", 0),
+        ("<|return|>", 0),
+        ("<|start|>", "<|start|>".len()),
+        ("<|channel|>", "<|channel|>".len()),
+    ],
+    code: true,
+    ..FramedGrammar::PLAIN
 };
 
 const SCOPE: Scope = &["<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"];
@@ -40,6 +55,45 @@ const fn opener(mark: Mark, then: Then) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(&HEAD) }
 }
 
+/// A head without its marks that says who is called. The bracket of the arguments ends it.
+static BARE_CALL: ChannelGrammar = ChannelGrammar { signs: &[("{", Part::Body(""))], route: bare_call };
+
+/// A channel without its marks: its name, glued to the message.
+static BARE: ChannelGrammar = ChannelGrammar {
+    signs: &[
+        ("assistantanalysis", Part::Message("analysis")),
+        ("assistantcommentary", Part::Message("")),
+        ("assistantfinal", Part::Message("")),
+        ("analysis", Part::Message("analysis")),
+        ("commentary", Part::Message("")),
+        ("final", Part::Message("")),
+    ],
+    route: |_, kind, _| {
+        Route::to(if kind.is_empty() { Turn::Answer(BARE_SCOPE) } else { Turn::Reasoning(BARE_SCOPE) })
+    },
+};
+
+static BARE_ARGUMENTS: FramedGrammar =
+    FramedGrammar { signs: &[], closers: &[], bracket_ends_head: true, noisy: false, ..FramedGrammar::PLAIN };
+
+const BARE_SCOPE: Scope =
+    &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."];
+
+const fn bare(mark: Mark, then: Then, grammar: &'static ChannelGrammar) -> Opener {
+    Opener { mark, then, grammar: Grammar::Channel(grammar) }
+}
+
+const BARE_OPENERS: &[Opener] = &[
+    bare(Mark::Tag("assistant to=functions."), Then::Anything, &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Then::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Then::Anything, &BARE),
+    bare(Mark::Tag("assistantcommentary"), Then::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantcommentary"), Then::Anything, &BARE),
+    bare(Mark::Tag("assistantfinal"), Then::Anything, &BARE),
+    bare(Mark::Start, Then::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
+    bare(Mark::Start, Then::Glued(&["analysis", "commentary", "final"]), &BARE),
+];
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "harmony",
     openers: &[
@@ -47,6 +101,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener(Mark::Tag("<|channel|>"), Then::Anything),
         opener(Mark::Start, Then::Recipient(&["<|channel|>", "<|constrain|>", "<|message|>"])),
     ],
+    given: Given { openers: BARE_OPENERS, ..Given::NOTHING },
     reasoning: &[],
     over: &["<|end|>", "<|call|>", "<|return|>"],
     ..Dialect::PLAIN
@@ -55,16 +110,40 @@ pub(crate) static DIALECT: Dialect = Dialect {
 fn route(head: &str, _: &'static str, _: &Tools) -> Option<Route> {
     if let Some(name) = recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
-        return Route::call(name, Grammar::Framed(&ARGUMENTS));
+        let body = if name == "python" { &CODE } else { &ARGUMENTS };
+        return Route::call(name, Grammar::Framed(body));
     }
     let channel = head.rsplit("<|channel|>").find(|part| !part.trim().is_empty()).unwrap_or(head).trim();
     Route::to(if channel.starts_with("analysis") { Turn::Reasoning(SCOPE) } else { Turn::Answer(SCOPE) })
 }
 
+/// The name behind `to=`, and nothing after it but words. What followed it may have been glued to it.
+fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+    let recipient = head.rsplit_once("to=").map_or(head, |(_, recipient)| recipient);
+    let mut words = recipient.split_whitespace();
+    let written = words.next()?;
+    let written = written.strip_prefix("functions.").unwrap_or(written);
+    if !written.chars().all(is_name) || !words.all(|word| word.chars().all(char::is_alphabetic)) {
+        return None;
+    }
+    let mut name = written;
+    while tools.resolve(name).is_none() {
+        let glued = ["json", "code", "commentary", "analysis", "final"];
+        let Some(shorter) = glued.iter().find_map(|word| name.strip_suffix(word)) else { break };
+        name = shorter;
+    }
+    // Without tools to go by, only a channel's name is surely none of the tool's.
+    if tools.resolve(name).is_none() {
+        name =
+            ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word)).unwrap_or(written);
+    }
+    Route::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cases::check;
+    use crate::cases::{check, check_given};
 
     #[test]
     fn cases() {
@@ -94,7 +173,42 @@ mod tests {
                 ),
                 (r#"<|channel|>commentary to=functions.search<|message|>{"query": "ha"#, "cut search"),
                 ("<|channel|>commentary to=container.exec<|message|>ls -la<|call|>", "broken container.exec"),
+                (
+                    "<|channel|>analysis to=python code<|message|>print({'a': 1})<|call|>",
+                    r#"call python {"code": "print({'a': 1})"}"#,
+                ),
                 ("Plain.", "say Plain."),
+            ],
+        );
+    }
+
+    #[test]
+    fn without_marks() {
+        check_given(
+            &DIALECT,
+            &[
+                (
+                    r#"analysisLook.assistantcommentary to=functions.search json{"query": "assistantfinal"}"#,
+                    r#"think Look. | call search {"query": "assistantfinal"}"#,
+                ),
+                ("analysisI know.assistantfinalIt is `so`.", "think I know. | say It is `so`."),
+                (
+                    "commentaryFirst.assistant to=functions.timecommentary json{}assistantfinalOk.",
+                    "say First. | call time {} | say Ok.",
+                ),
+                (
+                    r#"analysis to=functions.searchcode{"query": "x"}assistantanalysisHm.assistantcommentarySo."#,
+                    r#"call search {"query": "x"} | think Hm. | say So."#,
+                ),
+                (r#" to=functions.timecommentary json{}"#, "call time {}"),
+                (
+                    r#"analysisA.assistantcommentary to=functions.search json{"query": "ha"#,
+                    "think A. | cut search",
+                ),
+                ("analysisA.assistantcommentary to=functions.sea", "think A. | cut"),
+                ("finalYes.", "say Yes."),
+                ("analysis of it shows", "say analysis of it shows"),
+                ("commentary to=someone else: {", "say commentary to=someone else: {"),
             ],
         );
     }

@@ -1,7 +1,7 @@
 //! `<|message_model|>f<|content_invoke_tool_json|>{"name": "f", "args": {…}}<|end_message|>`: Inkling.
 //!
 //! Odd here: every block has a type, and any order of blocks occurs. The name before the block is redundant and must
-//! not be shown.
+//! not be shown, nor where the prompt holds the `<|message_model|>` before it.
 
 use super::{ChannelGrammar, Part, Route};
 use crate::Dialect;
@@ -54,6 +54,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("<|content_invoke_tool_json|>"),
         opener("<|content_invoke_tool_text|>"),
         opener("<|content_tool_error|>"),
+        Opener {
+            mark: Mark::Start,
+            then: Then::Name(&["<|content_invoke_tool_json|>"]),
+            grammar: Grammar::Channel(&HEAD),
+        },
     ],
     reasoning: &[],
     over: &["<|end_message|>", "<|content_model_end_sampling|>"],
@@ -77,6 +82,10 @@ mod tests {
                 (
                     "<|content_invoke_tool_json|>{\"name\": \"search\", \"args\": {\"query\": \"<|end_message|>\"}}",
                     "call search {\"query\": \"<|end_message|>\"}",
+                ),
+                (
+                    "time<|content_invoke_tool_json|>{\"name\": \"time\", \"args\": {}}<|end_message|>",
+                    "call time {}",
                 ),
                 ("hello<|content_model_end_sampling|>", "say hello"),
             ],

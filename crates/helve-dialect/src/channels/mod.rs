@@ -29,6 +29,8 @@ pub(crate) struct ChannelGrammar {
 pub(crate) enum Part {
     /// The message begins; where there are several such signs, this is the kind.
     Message(&'static str),
+    /// The same, and the sign of one byte is the message's first.
+    Body(&'static str),
     /// What was read is no head, but here one begins.
     Again,
     /// The message was over before it began.
@@ -91,6 +93,10 @@ impl ChannelBody {
                 Found::Sign(Part::Again) => self.head.clear(),
                 Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
                 Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
+                Found::Sign(Part::Body(kind)) => {
+                    chunk.pos -= 1;
+                    break self.message(kind, &chunk, report);
+                }
             }
             if self.head.len() > HEAD_MAX {
                 break Step::NotACall(Rest::at(chunk.pos));

@@ -30,6 +30,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     bracket_ends_head: true,
     noisy: true,
     name,
+    ..FramedGrammar::PLAIN
 };
 
 const fn opener(mark: &'static str, then: Then) -> Opener {

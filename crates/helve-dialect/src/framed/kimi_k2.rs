@@ -27,6 +27,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     bracket_ends_head: false,
     noisy: true,
     name,
+    ..FramedGrammar::PLAIN
 };
 
 const fn opener(mark: &'static str, then: Then) -> Opener {

@@ -1,9 +1,11 @@
 //! `<function=f>{…}</function>`: Llama 3.1 as prompted by Meta, Functionary 3.1.
 //!
-//! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference.
+//! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference. Code follows a
+//! `<|python_tag|>`, and counts where an interpreter is declared.
 
 use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::json_tags::llama3_json;
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
@@ -12,15 +14,19 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     bracket_ends_head: false,
     noisy: false,
     name,
+    ..FramedGrammar::PLAIN
 };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama31_function_tag",
-    openers: &[Opener {
-        mark: Mark::Tag("<function="),
-        then: Then::Name(&[">{"]),
-        grammar: Grammar::Framed(&GRAMMAR),
-    }],
+    openers: &[
+        Opener {
+            mark: Mark::Tag("<function="),
+            then: Then::Name(&[">{"]),
+            grammar: Grammar::Framed(&GRAMMAR),
+        },
+        llama3_json::CODE_OPENER,
+    ],
     ..Dialect::PLAIN
 };
 

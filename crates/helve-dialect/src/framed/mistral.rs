@@ -21,6 +21,7 @@ static NAMED: FramedGrammar = FramedGrammar {
     bracket_ends_head: true,
     noisy: false,
     name,
+    ..FramedGrammar::PLAIN
 };
 
 const MARK: Mark = Mark::Tag("[TOOL_CALLS]");

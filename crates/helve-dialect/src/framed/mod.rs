@@ -9,6 +9,9 @@ pub(crate) mod kimi_k2;
 pub(crate) mod llama31_function_tag;
 pub(crate) mod mistral;
 pub(crate) mod react;
+mod text;
+
+pub(crate) use text::interpreter;
 
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Rest, Step};
@@ -26,8 +29,26 @@ pub(crate) struct FramedGrammar {
     pub(crate) bracket_ends_head: bool,
     /// Text between calls is noise; elsewhere it is the end of the section.
     pub(crate) noisy: bool,
+    /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
+    /// which so many bytes are not the section's own.
+    pub(crate) text: &'static [(&'static str, usize)],
+    /// Such text is code for an interpreter.
+    pub(crate) code: bool,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
+}
+
+impl FramedGrammar {
+    /// What a grammar is unless it says otherwise.
+    pub(crate) const PLAIN: Self = Self {
+        signs: &[],
+        closers: &[],
+        bracket_ends_head: false,
+        noisy: false,
+        text: &[],
+        code: false,
+        name: |_, _| Called::Nobody,
+    };
 }
 
 /// What a sign says.
@@ -70,6 +91,8 @@ pub(crate) struct FramedBody {
     head: String,
     id: String,
     arguments: Arguments,
+    /// Arguments that are text, as far as they were read.
+    text: String,
     unnamed: bool,
     /// Calls reported, well or badly.
     calls: usize,
@@ -80,10 +103,14 @@ pub(crate) struct FramedBody {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Between,
+    /// Before arguments whose mark says all about the call.
+    Unheaded,
     Head,
     Id,
     BeforeArguments,
     Arguments,
+    /// Arguments that are text, or blanks before any.
+    Text,
     /// A call is whole and counts as soon as anything follows it.
     Ready,
 }
@@ -97,6 +124,7 @@ impl FramedBody {
             head: String::new(),
             id: String::new(),
             arguments: Arguments::new(0),
+            text: String::new(),
             unnamed: false,
             calls: 0,
             over_at: 0,
@@ -115,6 +143,7 @@ impl FramedBody {
         self.calls = 0;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
             Some((_, Sign::Call)) => State::Head,
+            Some((_, Sign::Arguments)) => State::Unheaded,
             _ if mark.is_empty() => State::BeforeArguments,
             _ => State::Between,
         };
@@ -125,6 +154,19 @@ impl FramedBody {
         loop {
             let step = match self.state {
                 State::Arguments => self.read_arguments(&mut chunk, report),
+                State::Unheaded => match self.named(report) {
+                    true => {
+                        self.state = State::BeforeArguments;
+                        None
+                    }
+                    false => self.no_call(&mut chunk, report),
+                },
+                State::BeforeArguments if !self.grammar.text.is_empty() => {
+                    self.text.clear();
+                    self.state = State::Text;
+                    None
+                }
+                State::Text => self.read_text(&mut chunk, report),
                 _ => self.walk(&mut chunk, report),
             };
             if let Some(step) = step {
@@ -156,9 +198,7 @@ impl FramedBody {
             if self.state == State::Head && !self.named(report) {
                 return self.no_call(chunk, report);
             }
-            chunk.keep(report);
-            self.arguments = Arguments::new(report.held.len());
-            self.state = State::Arguments;
+            self.begin_arguments(chunk, report);
             return None;
         }
         let found = self.signpost.step(self.grammar.signs, c);
@@ -261,6 +301,49 @@ impl FramedBody {
         true
     }
 
+    fn begin_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        chunk.keep(report);
+        self.arguments = Arguments::new(report.held.len());
+        self.state = State::Arguments;
+    }
+
+    /// Takes one character of arguments that are text. An object is what it looks like.
+    fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        if c == '{' && !self.signpost.in_sign() && self.text.trim().is_empty() {
+            self.begin_arguments(chunk, report);
+            return None;
+        }
+        let found = self.signpost.step(self.grammar.text, c);
+        if !matches!(found, Found::Beginning(_)) {
+            chunk.pos += c.len_utf8();
+        }
+        match found {
+            Found::Nothing => {}
+            Found::Char => self.text.push(c),
+            Found::Beginning(text) => self.text.push_str(text),
+            Found::Sign(back) => {
+                chunk.keep(report);
+                let beyond = report.held.split_off(report.held.len() - back);
+                match self.text_arguments(report) {
+                    Some(arguments) => {
+                        report.arguments(&arguments);
+                        self.count(report);
+                    }
+                    None => self.give_up(chunk, report),
+                }
+                report.held.push_str(&beyond);
+                return Some(self.done(Rest { back, pos: chunk.pos }));
+            }
+        }
+        None
+    }
+
+    fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
+        let read = if self.grammar.code { text::code } else { text::arguments };
+        read(&self.text, report.named()?, report.tools)
+    }
+
     fn read_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let flow = self.arguments.feed(chunk, self.grammar.closers, report);
         match flow {
@@ -325,6 +408,16 @@ impl FramedBody {
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        if self.state == State::Text && end == End::Normal {
+            // No sign holds this character, so it shows what seemed to begin one.
+            if let Found::Beginning(text) = self.signpost.step(self.grammar.text, '\0') {
+                self.text.push_str(text);
+            }
+            if let Some(arguments) = self.text_arguments(report) {
+                report.arguments(&arguments);
+                self.state = State::Ready;
+            }
+        }
         match self.state {
             State::Ready if end == End::Normal => {
                 report.finish();

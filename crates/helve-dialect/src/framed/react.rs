@@ -1,10 +1,13 @@
 //! `Thought: …⏎Action: f⏎Action Input: {…}⏎Observation:`: ReAct, and `✿FUNCTION✿: f⏎✿ARGS✿: {…}`: Qwen 1.
 //!
 //! Odd here: plain words are the marks, so they are not looked for unasked. The model is to stop at `Observation:`;
-//! what it writes behind it is made up, and dropped.
+//! what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
+//! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
+//! `Final Answer` is none, and stays text.
 
 use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::json_tags::JsonGrammar;
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
@@ -14,11 +17,29 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ("✿FUNCTION✿:", Sign::Call),
         ("✿ARGS✿:", Sign::Arguments),
     ],
-    closers: &[],
-    bracket_ends_head: false,
-    noisy: false,
+    text: &[
+        until("Observation:"),
+        until("\nThought:"),
+        until("\nAction:"),
+        until("\nFinal Answer:"),
+        until("✿RESULT✿"),
+        until("✿FUNCTION✿:"),
+    ],
     name,
+    ..FramedGrammar::PLAIN
 };
+
+const fn until(sign: &'static str) -> (&'static str, usize) {
+    (sign, sign.len())
+}
+
+/// The fence is part of the mark.
+static FENCED: JsonGrammar =
+    JsonGrammar { lead: Some("\n"), close: &["```"], answers: &["Final Answer"], ..JsonGrammar::PLAIN };
+
+/// A fence that holds objects.
+pub(crate) const FENCES: Then =
+    Then::Words(&["```{", "```[{", "```json{", "```json[{", "```JSON{", "```JSON[{"]);
 
 const fn opener(mark: &'static str) -> Opener {
     Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Framed(&GRAMMAR) }
@@ -26,7 +47,11 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "react",
-    openers: &[opener("Action:"), opener("✿FUNCTION✿:")],
+    openers: &[
+        Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&FENCED) },
+        opener("Action:"),
+        opener("✿FUNCTION✿:"),
+    ],
     reasoning: &[Reasoning { open: "Thought:", close: "Final Answer:" }],
     hush: &["Observation:", "✿RESULT✿"],
     found: false,
@@ -57,6 +82,27 @@ mod tests {
                 ),
                 ("Thought: I know.\nFinal Answer: 42", "think I know. | say 42"),
                 ("✿FUNCTION✿: time\n✿ARGS✿: {}\n✿RESULT✿: 12:00", "call time {}"),
+                (
+                    "Action: search\nAction Input: rain in Rome: \"when?\"\nObservation: made up",
+                    r#"call search {"query": "rain in Rome: \"when?\""}"#,
+                ),
+                ("Action: search\nAction Input: \"rain\"", r#"call search {"query": "rain"}"#),
+                (
+                    "Action: search\nAction Input: Class Action: the film\nThought: Now the time.\nAction: time\nAction Input: None\n",
+                    r#"call search {"query": "Class Action: the film"} | think Now the time. | call time {}"#,
+                ),
+                ("Action: time\nAction Input: now\nObservation: made up", "broken time"),
+                ("Action: search\nAction Input:\nObservation: made up", "broken search"),
+                ("✿FUNCTION✿: search\n✿ARGS✿: rain\n✿RESULT✿: dry", r#"call search {"query": "rain"}"#),
+                (
+                    "Thought: So.\nAction:\n```json\n{\"action\": \"search\", \"action_input\": {\"query\": \"```\"}}\n```\nObservation: made up",
+                    r#"think So. | call search {"query": "```"}"#,
+                ),
+                ("Action:\n```\n{\"action\": \"time\", \"action_input\": {}}\n```\n", "call time {}"),
+                (
+                    "Action:\n```\n{\"action\": \"Final Answer\", \"action_input\": \"Dry.\"}\n```",
+                    "say Action:\n```\n{\"action\": \"Final Answer\", \"action_input\": \"Dry.\"}\n```",
+                ),
             ],
         );
     }

@@ -151,18 +151,21 @@ impl TagBody {
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let may_quote = self.grammar.cdata && self.state == State::Value;
-        if self.grammar.spelling == Spelling::Angles && !may_quote {
-            // Only a bracket decides anything.
+        let barred = self.grammar.barred;
+        let at_bar = barred && self.beginning.ends_with(tag::BARS);
+        if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
+            // Only a bracket decides anything, or a bar.
             let rest = chunk.rest();
-            let run = rest.bytes().position(|b| matches!(b, b'<' | b'>')).unwrap_or(rest.len());
+            let decides = |b: u8| matches!(b, b'<' | b'>') || barred && (b == b'|' || b >= 0x80);
+            let run = rest.bytes().position(decides).unwrap_or(rest.len());
             if self.beginning.len() + run < tag::TAG_MAX {
                 self.beginning.push_str(&rest[..run]);
                 chunk.pos += run;
             }
         }
         let Some(c) = chunk.char() else { return Some(Step::More) };
-        let grows = tag::grows(self.grammar.spelling, &self.beginning, c);
-        if grows != Grows::Never {
+        let grows = tag::grows(self.grammar, &self.beginning, c);
+        if matches!(grows, Grows::On | Grows::Whole) {
             self.beginning.push(c);
             chunk.pos += c.len_utf8();
         }
@@ -175,7 +178,7 @@ impl TagBody {
         }
         let beginning = std::mem::take(&mut self.beginning);
         let step = match grows {
-            Grows::Whole => self.tag(&beginning, chunk, report),
+            Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
             _ => self.not_a_tag(&beginning, chunk, report),
         };
         self.in_mark = false;

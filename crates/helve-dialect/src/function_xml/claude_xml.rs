@@ -6,10 +6,10 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 
 static GRAMMAR: TagGrammar = TagGrammar {
-    namespaces: &["antml:"],
+    namespaces: &["antml:", "atem:"],
     elements: &[
         ("function_calls", Element::Wrapper),
         ("invoke", Element::Call),
@@ -25,7 +25,7 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
     Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Tags(&GRAMMAR) }
 }
 
-const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke"]);
+const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
 const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -35,13 +35,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("<antml:function_calls>", INVOKE),
         opener("<invoke name=", BARE),
     ],
+    // Unasked, this prefix is Muse's.
+    given: Given { openers: &[opener("<atem:function_calls>", INVOKE)], ..Given::NOTHING },
     ..Dialect::PLAIN
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cases::check;
+    use crate::cases::{check, check_given};
 
     #[test]
     fn cases() {
@@ -62,6 +64,17 @@ mod tests {
                 ),
                 ("<function_calls> opens a block.", "say <function_calls> opens a block."),
             ],
+        );
+    }
+
+    #[test]
+    fn with_the_prefix_of_muse() {
+        check_given(
+            &DIALECT,
+            &[(
+                "<atem:function_calls>\n<atem:invoke name=\"time\">\n</atem:invoke>\n</atem:function_calls>",
+                "call time {}",
+            )],
         );
     }
 }

@@ -1,7 +1,8 @@
 //! `<｜DSML｜function_calls>⏎<｜DSML｜invoke name="f">⏎<｜DSML｜parameter name="k" string="true">V</｜DSML｜parameter>…`: DeepSeek V3.2.
 //!
 //! Odd here: a parameter says itself whether it is text or JSON. The body of an invocation may be a JSON object, an
-//! invocation may close itself, and a single `arguments` may wrap all of them. Models vary the bars around `DSML`.
+//! invocation may close itself, and a single `arguments` may wrap all of them. Models vary the bars around `DSML`, and
+//! end tags with one.
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
@@ -9,6 +10,7 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["｜DSML｜", "｜｜DSML｜｜", "|DSML|", "||DSML||", "‖DSML‖"],
+    barred: true,
     elements: &[
         ("function_calls", Element::Wrapper),
         ("tool_calls", Element::Wrapper),
@@ -60,6 +62,14 @@ mod tests {
                 (
                     "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n{\"a\": 1}\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
                     "call f {\"a\": 1}",
+                ),
+                (
+                    "<|DSML|function_calls|\n<|DSML|invoke name=\"f\"|\n<|DSML|parameter name=\"a|b\" string=\"true\"|x | <|y</|DSML|parameter|\n</|DSML|invoke|\n</|DSML|function_calls|",
+                    "call f {\"a|b\": \"x | <|y\"}",
+                ),
+                (
+                    "<｜DSML｜function_calls｜>\n<｜DSML｜invoke name=\"f\"｜>\n<｜DSML｜parameter name=\"a\" string=\"true\"｜>x</｜DSML｜parameter｜>\n</｜DSML｜invoke｜>\n</｜DSML｜function_calls｜> So.",
+                    "call f {\"a\": \"x\"} | say  So.",
                 ),
                 ("<｜DSML｜ is a mark.", "say <｜DSML｜ is a mark."),
             ],

@@ -36,6 +36,8 @@ pub(crate) struct TagGrammar {
     pub(crate) spelling: Spelling,
     /// What may stand before an element's name.
     pub(crate) namespaces: &'static [&'static str],
+    /// A bar behind the element may stand for the bracket that ends its tag, or before it.
+    pub(crate) barred: bool,
     /// Elements may carry a suffix behind a colon.
     pub(crate) suffixed: bool,
     pub(crate) elements: &'static [(&'static str, Element)],
@@ -64,6 +66,7 @@ impl TagGrammar {
     pub(crate) const PLAIN: Self = Self {
         spelling: Spelling::Angles,
         namespaces: &[],
+        barred: false,
         suffixed: false,
         elements: &[],
         framing: Framing::Verbatim,

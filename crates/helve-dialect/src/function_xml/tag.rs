@@ -26,7 +26,14 @@ pub(super) enum Typing {
 pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     let (inner, closes) = match grammar.spelling {
         Spelling::Angles => {
-            let inner = raw.strip_prefix('<').and_then(|r| r.strip_suffix('>')).unwrap_or(raw).trim();
+            let inner = raw.strip_prefix('<').unwrap_or(raw);
+            let inner = match inner.strip_suffix('>') {
+                Some(inner) if grammar.barred => inner.strip_suffix(BARS).unwrap_or(inner),
+                Some(inner) => inner,
+                None if grammar.barred => inner.strip_suffix(BARS).unwrap_or(raw),
+                None => raw,
+            };
+            let inner = inner.trim();
             (inner.strip_prefix('/').unwrap_or(inner), inner.starts_with('/'))
         }
         Spelling::Tokens => {
@@ -99,6 +106,8 @@ pub(super) enum Grows {
     /// It may become one.
     On,
     Whole,
+    /// It was whole without this character.
+    Before,
     /// It is none, nor can it become one with this character.
     Never,
 }
@@ -106,11 +115,25 @@ pub(super) enum Grows {
 /// No tag is longer.
 pub(super) const TAG_MAX: usize = 256;
 
+/// What may end a tag in place of a bracket.
+pub(super) const BARS: [char; 2] = ['|', '｜'];
+
+/// Whether the beginning ends with a bar behind its element, outside quotes.
+fn is_barred(grammar: &TagGrammar, beginning: &str) -> bool {
+    let Some(inner) = beginning.strip_suffix(BARS).and_then(|rest| rest.strip_prefix('<')) else {
+        return false;
+    };
+    let inner = inner.trim_start().trim_start_matches('/');
+    let bare = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
+    bare.is_some_and(|bare| !bare.trim().is_empty() && bare.matches('"').count() % 2 == 0)
+}
+
 /// Judges a beginning with one more character.
-pub(super) fn grows(spelling: Spelling, beginning: &str, c: char) -> Grows {
-    match spelling {
+pub(super) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
+    match grammar.spelling {
         Spelling::Angles => match c {
             '>' => Grows::Whole,
+            _ if grammar.barred && is_barred(grammar, beginning) => Grows::Before,
             '<' => Grows::Never,
             _ if beginning.len() >= TAG_MAX => Grows::Never,
             _ => Grows::On,

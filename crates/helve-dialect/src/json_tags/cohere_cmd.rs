@@ -1,20 +1,26 @@
 //! `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": …}]<|END_ACTION|>`: Command R7B and Command A.
 //!
-//! Odd here: reasoning and answer stand between tokens of their own.
+//! Odd here: reasoning and answer stand between tokens of their own. Marks around what is cited, `<co: 0:[1,2]>…</co:
+//! 0:[1,2]>`, are left out.
 
 use super::JsonGrammar;
 use crate::Dialect;
+use crate::body::Turn;
+use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|END_ACTION|>"], ..JsonGrammar::PLAIN };
 
+static CITATION: ChannelGrammar =
+    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::On) };
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "cohere_cmd",
-    openers: &[Opener {
-        mark: Mark::Tag("<|START_ACTION|>"),
-        then: Then::Json,
-        grammar: Grammar::Json(&GRAMMAR),
-    }],
+    openers: &[
+        Opener { mark: Mark::Tag("<|START_ACTION|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener { mark: Mark::Tag("<co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
+        Opener { mark: Mark::Tag("</co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
+    ],
     reasoning: &[Reasoning { open: "<|START_THINKING|>", close: "<|END_THINKING|>" }],
     silent: &[
         "<|START_RESPONSE|>",
@@ -41,6 +47,11 @@ mod tests {
                     r#"<|START_THINKING|>a<|END_THINKING|><|START_ACTION|>[{"tool_call_id": "0", "tool_name": "time", "parameters": {}}]<|END_ACTION|>"#,
                     "think a | call time#0 {}",
                 ),
+                (
+                    "<|START_THINKING|>It <co: 0>is</co: 0> so.<|END_THINKING|><|START_RESPONSE|>Rome is <co: 0:[1,2], 1:[0]>dry</co: 0:[1,2], 1:[0]>, `so`.<|END_RESPONSE|>",
+                    "think It is so. | say Rome is dry, `so`.",
+                ),
+                ("A <co: x> and `<co: 0>`.", "say A <co: x> and `<co: 0>`."),
                 ("<|START_RESPONSE|>Hi.<|END_RESPONSE|>", "say Hi."),
             ],
         );

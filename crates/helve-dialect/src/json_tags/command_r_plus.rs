@@ -6,18 +6,23 @@
 use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::framed::react::FENCES;
 
-static GRAMMAR: JsonGrammar =
-    JsonGrammar { nobody: &["directly_answer", "directly-answer"], ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar { nobody: NOBODY, ..JsonGrammar::PLAIN };
+
+/// The fence is part of the mark.
+static MARKED: JsonGrammar =
+    JsonGrammar { lead: Some("\n"), close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
+
+const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "command_r_plus",
-    openers: &[Opener {
-        mark: Mark::Fence(&["json", ""]),
-        then: Then::Json,
-        grammar: Grammar::Json(&GRAMMAR),
-    }],
-    silent: &["Action:", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
+    openers: &[
+        Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&MARKED) },
+        Opener { mark: Mark::Fence(&["json", ""]), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+    ],
+    silent: &["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
     found: false,
     ..Dialect::PLAIN
 };
@@ -31,7 +36,11 @@ mod tests {
     fn cases() {
         check_given(
             &DIALECT,
-            &[("Action:\n```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}")],
+            &[
+                ("Action:\n```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}"),
+                ("Action: ```json\n[\n{\"tool_name\": \"directly_answer\", \"parameters\": {}}\n]```", ""),
+                ("```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}"),
+            ],
         );
     }
 }

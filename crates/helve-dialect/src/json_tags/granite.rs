@@ -1,11 +1,12 @@
 //! `<|tool_call|>[{"name": …, "arguments": …}, …]`: Granite 3.
 //!
-//! Odd here: a token in 3.0 and a string in 3.1, neither ever closed, or just the array. Its reasoning is marked by
-//! plain words.
+//! Odd here: a token in 3.0 and a string in 3.1, neither ever closed, or just the array. The reasoning of 3.2 is marked
+//! by plain words, and 3.3 puts its answer in `<response>` tags; both are heeded only where the dialect is given.
 
 use super::{JsonGrammar, hermes, json_bare};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::reasoning::think_granite;
 
 static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
@@ -16,6 +17,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
         hermes::OPENER,
         json_bare::OPENER,
     ],
+    given: Given {
+        reasoning: think_granite::MARKS,
+        silent: &["<response>", "</response>"],
+        ..Given::NOTHING
+    },
     silent: &["<|end_of_text|>", "<|endoftext|>"],
     ..Dialect::PLAIN
 };
@@ -23,7 +29,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cases::check;
+    use crate::cases::{check, check_given};
 
     #[test]
     fn cases() {
@@ -32,6 +38,20 @@ mod tests {
             &[
                 (r#"<|tool_call|> [{"name": "time", "arguments": {}}]"#, "call time {}"),
                 (r#"[{"name": "time", "arguments": {}}]"#, "call time {}"),
+            ],
+        );
+    }
+
+    #[test]
+    fn reasoning() {
+        check_given(
+            &DIALECT,
+            &[
+                (
+                    "Here is my thought process:\nSo.\nHere is my response:\n<|tool_call|>[{\"name\": \"time\", \"arguments\": {}}]",
+                    "think So. | call time {}",
+                ),
+                ("<think>So.</think><response>Hi.</response>", "think So. | say Hi."),
             ],
         );
     }

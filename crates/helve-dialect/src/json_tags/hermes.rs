@@ -1,20 +1,38 @@
 //! `<tool_call>{"name": …, "arguments": …}</tool_call>`: Hermes, Qwen up to 3, QwQ, Granite 4 and many fine-tunes.
 //!
 //! Odd here: `arguments` often comes before `name`, is sometimes a string with JSON inside, and Hermes-2-Pro on
-//! Mistral quotes like Python. The closing tag may be missing, several objects or an array may share one tag.
+//! Mistral quotes like Python. The closing tag may be missing, several objects or an array may share one
+//! tag, and the tag may come twice.
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::reasoning::others;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_call>"], ..JsonGrammar::PLAIN };
 
 pub(super) const OPENER: Opener =
     Opener { mark: Mark::Tag("<tool_call>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) };
 
-pub(super) const OPENERS: &[Opener] = &[OPENER];
+/// The tag written twice.
+static DOUBLED: JsonGrammar =
+    JsonGrammar { lead: Some("<tool_call>"), close: &["</tool_call>"], ..JsonGrammar::PLAIN };
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "hermes", openers: OPENERS, ..Dialect::PLAIN };
+pub(super) const OPENERS: &[Opener] = &[
+    OPENER,
+    Opener {
+        mark: Mark::Tag("<tool_call>"),
+        then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
+        grammar: Grammar::Json(&DOUBLED),
+    },
+];
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "hermes",
+    openers: OPENERS,
+    given: Given { reasoning: others::SCRATCH_MARKS, ..Given::NOTHING },
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {
@@ -31,6 +49,11 @@ mod tests {
                     r#"say Let me look. | call get_weather {"city": "Rome"}"#,
                 ),
                 ("<tool_call>\n{\"name\": \"time\"}\n</tool_call>\n", "call time {}"),
+                ("<tool_call>\n<tool_call>\n{\"name\": \"time\"}\n</tool_call>\n", "call time {}"),
+                (
+                    "<scratch_pad>\nSo.\n</scratch_pad>\n<tool_call>{\"name\": \"time\"}</tool_call>",
+                    "think So. | call time {}",
+                ),
                 (r#"<tool_call>{"name": "time", "arguments": null}"#, "call time {}"),
                 (
                     "<tool_call>\n{\"name\":\"a\",\"arguments\":{}}\n<tool_call>\n{\"name\":\"b\",\"arguments\":{}}\n</tool_call>",

@@ -1,21 +1,39 @@
 //! `<|action_start|><|plugin|>{"name": …, "parameters": …}<|action_end|>`: InternLM 2 and 3.
 //!
-//! Odd here: two tokens before the call, blanks between them or not; `<|interpreter|>` instead of `<|plugin|>` means code.
+//! Odd here: two tokens before the call, blanks between them or not; `<|interpreter|>` instead of `<|plugin|>` means
+//! that the rest is code, for the interpreter that is declared or else for `python`.
 
 use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::framed::{self, Called, FramedGrammar, Sign};
 
 static GRAMMAR: JsonGrammar =
     JsonGrammar { lead: Some("<|plugin|>"), close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
 
+static CODE: FramedGrammar = FramedGrammar {
+    signs: &[("<|action_start|>", Sign::Call), ("<|interpreter|>", Sign::Arguments)],
+    text: &[("<|action_end|>", 0)],
+    code: true,
+    name: |_, tools| {
+        let name = framed::interpreter(tools).unwrap_or("python").to_owned();
+        Called::Tool { name, id: None }
+    },
+    ..FramedGrammar::PLAIN
+};
+
+const MARK: Mark = Mark::Tag("<|action_start|>");
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "internlm",
-    openers: &[Opener {
-        mark: Mark::Tag("<|action_start|>"),
-        then: Then::Words(&["<|plugin|>{", "<|plugin|>[{"]),
-        grammar: Grammar::Json(&GRAMMAR),
-    }],
+    openers: &[
+        Opener {
+            mark: MARK,
+            then: Then::Words(&["<|plugin|>{", "<|plugin|>[{"]),
+            grammar: Grammar::Json(&GRAMMAR),
+        },
+        Opener { mark: MARK, then: Then::Words(&["<|interpreter|>"]), grammar: Grammar::Framed(&CODE) },
+    ],
     ..Dialect::PLAIN
 };
 
@@ -28,10 +46,17 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                "Let me see.<|action_start|> <|plugin|>\n{\"name\": \"search\", \"parameters\": {\"query\": \"<|action_end|>\"}}<|action_end|>\n",
-                r#"say Let me see. | call search {"query": "<|action_end|>"}"#,
-            )],
+            &[
+                (
+                    "Let me see.<|action_start|> <|plugin|>\n{\"name\": \"search\", \"parameters\": {\"query\": \"<|action_end|>\"}}<|action_end|>\n",
+                    r#"say Let me see. | call search {"query": "<|action_end|>"}"#,
+                ),
+                (
+                    "So.<|action_start|> <|interpreter|>\nprint({'a': 1})\n<|action_end|> Done.",
+                    r#"say So. | call python {"code": "print({'a': 1})"} | say  Done."#,
+                ),
+                ("<|action_start|><|interpreter|>\nx = 1", r#"call python {"code": "x = 1"}"#),
+            ],
         );
     }
 }

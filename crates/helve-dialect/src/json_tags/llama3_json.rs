@@ -1,10 +1,12 @@
 //! `<|python_tag|>{"name": …, "parameters": …}`, or the object alone: Llama 3.1 and later.
 //!
-//! Odd here: calls are joined by `;`. Behind the same tag stand built-in tools, `brave_search.call(query="…")`.
+//! Odd here: calls are joined by `;`. Behind the same tag stand built-in tools, `brave_search.call(query="…")`,
+//! and code, which counts where an interpreter is declared.
 
 use super::{JsonGrammar, json_bare};
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::framed::{self, Called, FramedGrammar, Sign};
 use crate::pythonic::PythonGrammar;
 
 const TAG: Mark = Mark::Tag("<|python_tag|>");
@@ -14,11 +16,26 @@ static TAGGED: JsonGrammar = JsonGrammar { close: &["<|eom_id|>", "<|eot_id|>"],
 static BUILT_IN: PythonGrammar =
     PythonGrammar { close: &["<|eom_id|>", "<|eot_id|>"], ..PythonGrammar::PLAIN };
 
+static CODE: FramedGrammar = FramedGrammar {
+    signs: &[("<|python_tag|>", Sign::Arguments)],
+    text: &[("<|eom_id|>", 0), ("<|eot_id|>", 0)],
+    code: true,
+    name: |_, tools| match framed::interpreter(tools) {
+        Some(name) => Called::Tool { name: name.to_owned(), id: None },
+        None => Called::Nobody,
+    },
+    ..FramedGrammar::PLAIN
+};
+
+pub(crate) const CODE_OPENER: Opener =
+    Opener { mark: TAG, then: Then::Anything, grammar: Grammar::Framed(&CODE) };
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",
     openers: &[
         Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&TAGGED) },
         Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&BUILT_IN) },
+        CODE_OPENER,
         json_bare::OPENER,
     ],
     ..Dialect::PLAIN
@@ -28,6 +45,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 mod tests {
     use super::*;
     use crate::cases::check;
+    use crate::{Reading, Tools, read};
 
     #[test]
     fn cases() {
@@ -46,5 +64,17 @@ mod tests {
                 ("A <|python_tag|> token.", "say A <|python_tag|> token."),
             ],
         );
+    }
+
+    #[test]
+    fn code_needs_an_interpreter() {
+        let text = "<|python_tag|>import math\nprint(math.pi)<|eom_id|>";
+        let tools = Tools::new([("code_interpreter".to_owned(), serde_json::Value::Null)]);
+        let read = |tools| read(text, Reading::any(tools), None);
+        let with = read(tools);
+        let call = &with.calls[0];
+        assert_eq!(call.name, "code_interpreter");
+        assert_eq!(call.arguments, r#"{"code": "import math\nprint(math.pi)"}"#);
+        assert!(read(Tools::unknown()).calls.is_empty());
     }
 }

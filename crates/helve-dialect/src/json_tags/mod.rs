@@ -49,11 +49,23 @@ pub(crate) struct JsonGrammar {
     pub(crate) strict: bool,
     /// Tools that mean that none is called.
     pub(crate) nobody: &'static [&'static str],
+    /// Tools that are none: what calls them is the answer, and stays text as it is written.
+    pub(crate) answers: &'static [&'static str],
+    /// Objects are written as Python's, whether anything marks them or not.
+    pub(crate) python: bool,
 }
 
 impl JsonGrammar {
     /// What a grammar is unless it says otherwise.
-    pub(crate) const PLAIN: Self = Self { close: &[], lead: None, keyed: false, strict: false, nobody: &[] };
+    pub(crate) const PLAIN: Self = Self {
+        close: &[],
+        lead: None,
+        keyed: false,
+        strict: false,
+        nobody: &[],
+        answers: &[],
+        python: false,
+    };
 
     fn begin(&self) -> State {
         if self.lead.is_some() { State::Lead } else { State::Between }
@@ -283,6 +295,9 @@ impl JsonBody {
             }
             Flow::Done(pos) => {
                 chunk.pos = pos;
+                if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
+                    return Some(Step::NotACall(Rest::at(pos)));
+                }
                 chunk.keep(report);
                 if faulty {
                     return self.mend(Closing::AsWritten, 0, pos, report);
@@ -313,6 +328,7 @@ impl JsonBody {
     fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
+            Standing::Alone if self.grammar.python && next == '\'' => true,
             // What nothing marks as a call is read loosely only once it has named a declared tool.
             Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
             Standing::Marked if self.envelope.is_recognised() => true,

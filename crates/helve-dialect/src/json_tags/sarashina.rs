@@ -1,20 +1,23 @@
 //! `<|tool_calls|>[{'name': 'f', 'arguments': {…}}]`: Sarashina.
 //!
-//! Odd here: Python's quotes and words throughout.
+//! Odd here: Python's quotes and words throughout. The mark is usually deleted, so the list stands alone too.
 
 use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
+static GRAMMAR: JsonGrammar = JsonGrammar { python: true, ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "sarashina",
-    openers: &[Opener {
-        mark: Mark::Tag("<|tool_calls|>"),
-        then: Then::Json,
-        grammar: Grammar::Json(&GRAMMAR),
-    }],
+    openers: &[
+        Opener { mark: Mark::Tag("<|tool_calls|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener {
+            mark: Mark::Alone,
+            then: Then::Words(&["[{'name':'", "[{'arguments':{"]),
+            grammar: Grammar::Json(&GRAMMAR),
+        },
+    ],
     ..Dialect::PLAIN
 };
 
@@ -27,10 +30,26 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                "<|tool_calls|>[{'name': 'search', 'arguments': {'query': 'it\\'s'}}]",
-                r#"call search {"query": "it's"} (Quotes, Escapes)"#,
-            )],
+            &[
+                (
+                    "<|tool_calls|>[{'name': 'search', 'arguments': {'query': 'it\\'s'}}]",
+                    r#"call search {"query": "it's"} (Quotes, Escapes)"#,
+                ),
+                (
+                    "[{'name': 'search', 'arguments': {'query': \"it's\"}}, {'name': 'time', 'arguments': {}}]",
+                    r#"call search {"query": "it's"} (Quotes) | call time {} (Quotes)"#,
+                ),
+                (
+                    "So:\n[{'arguments': {'query': 'a'}, 'name': 'search'}]\n",
+                    "say So:\n | call search {\"query\": \"a\"} (Quotes)",
+                ),
+                ("[{'name': 'Bingo', 'age': 30}]", "say [{'name': 'Bingo', 'age': 30}]"),
+                (
+                    "[{'name': 'time', 'arguments': {}}] is a list.",
+                    "say [{'name': 'time', 'arguments': {}}] is a list.",
+                ),
+                ("[{'name': 'time', 'argu", "say [{'name': 'time', 'argu"),
+            ],
         );
     }
 }

@@ -24,7 +24,8 @@ pub(super) const OPENERS: &[Opener] = &[
     },
 ];
 
-pub(super) const SILENT: &[&str] = &["<|python_end|>", "<|python_tag|>", "<|eot|>", "<|eom|>", "<|eot_id|>"];
+pub(super) const SILENT: &[&str] =
+    &["<|python_end|>", "<|python_tag|>", "<|eot|>", "<|eom|>", "<|eot_id|>", "<end_code>"];
 
 pub(crate) static DIALECT: Dialect =
     Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
@@ -48,6 +49,7 @@ mod tests {
                 ("[time()]\n\nThis calls it.", "call time {} | say This calls it."),
                 (r#"time()"#, "call time {}"),
                 ("```python\n[time()]\n```", "call time {}"),
+                ("```py\ntime()\n```<end_code>", "call time {}"),
                 (
                     r#"Use [link text](url) and [Wikipedia](https://x.org)."#,
                     "say Use [link text](url) and [Wikipedia](https://x.org).",

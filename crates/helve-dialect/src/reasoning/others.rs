@@ -32,6 +32,10 @@ marked!(ERNIE, "think_ernie", [("<think>", "</think>")], ["<response>", "</respo
 marked!(LONGCAT, "think_longcat", [("<longcat_think>", "</longcat_think>")], []);
 marked!(SCRATCH, "scratch_pad", [("<scratch_pad>", "</scratch_pad>")], []);
 
+/// Beside calls, too.
+pub(crate) const SCRATCH_MARKS: &[Reasoning] =
+    &[Reasoning { open: "<scratch_pad>", close: "</scratch_pad>" }];
+
 #[cfg(test)]
 mod tests {
     use super::*;
