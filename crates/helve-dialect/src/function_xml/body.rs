@@ -121,7 +121,7 @@ impl TagBody {
         let rest = chunk.rest();
         let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
         let text = &rest[..run];
-        let bare = self.arguments == 0 && self.wrapped.is_none() && !self.has_key && !self.stray;
+        let bare = !self.has_arguments() && !self.has_key && !self.stray;
         if self.state == State::Call && bare {
             let blanks = text.len() - text.trim_start_matches(is_blank).len();
             if text[blanks..].starts_with('{') {
@@ -334,6 +334,8 @@ impl TagBody {
                 self.word.clear();
                 self.state = State::Key;
             }
+            // A call that has arguments has had its name.
+            (Some(Element::Name), false) if self.has_arguments() => self.bad = true,
             (Some(Element::Name), false) => {
                 self.word.clear();
                 self.state = State::Key;
@@ -376,6 +378,11 @@ impl TagBody {
         {
             report.name(name);
         }
+    }
+
+    /// Whether the call that is open has said anything beyond its name.
+    fn has_arguments(&self) -> bool {
+        self.arguments > 0 || self.wrapped.is_some() || self.state == State::AfterJson
     }
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
@@ -451,8 +458,8 @@ impl TagBody {
                 self.end_value(report);
             }
             // Every value was closed: only the outer tags are missing.
-            let any = self.arguments > 0 || self.wrapped.is_some() || self.state == State::AfterJson;
-            if matches!(self.state, State::Call | State::AfterJson) && any && !self.has_key {
+            let whole = matches!(self.state, State::Call | State::AfterJson) && self.has_arguments();
+            if whole && !self.has_key {
                 self.end_call(&mut nothing, report);
             }
         }
