@@ -119,7 +119,7 @@ impl TagBody {
 
     fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let rest = chunk.rest();
-        let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
+        let run = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
         let text = &rest[..run];
         let bare = self.arguments == 0 && self.wrapped.is_none() && !self.has_key && !self.stray;
         if self.state == State::Call && bare {
@@ -154,7 +154,7 @@ impl TagBody {
         if self.grammar.spelling == Spelling::Angles && !may_quote {
             // Only a bracket decides anything.
             let rest = chunk.rest();
-            let run = rest.bytes().position(|b| matches!(b, b'<' | b'>')).unwrap_or(rest.len());
+            let run = memchr::memchr2(b'<', b'>', rest.as_bytes()).unwrap_or(rest.len());
             if self.beginning.len() + run < tag::TAG_MAX {
                 self.beginning.push_str(&rest[..run]);
                 chunk.pos += run;
