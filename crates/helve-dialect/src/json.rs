@@ -360,22 +360,25 @@ enum Step {
     Bad,
 }
 
+/// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
+const fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
 /// Where the first byte stands that means more than itself inside a string.
 #[inline]
 pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
-    scan::find(bytes, |byte| (byte < 0x20) | (byte == b'"') | (byte == b'\\'))
+    scan::find(bytes, is_special)
 }
 
 /// Bytes that mean nothing but themselves inside a string.
 pub(crate) static PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
-    while byte < 0x20 {
-        plain[byte] = false;
+    while byte < 256 {
+        plain[byte] = !is_special(byte as u8);
         byte += 1;
     }
-    plain[b'"' as usize] = false;
-    plain[b'\\' as usize] = false;
     plain
 };
 
