@@ -140,8 +140,7 @@ pub(crate) struct Report<'a, 'o> {
 impl Report<'_, '_> {
     pub(crate) fn name(&mut self, name: &str) {
         let draft = &mut self.calls.draft;
-        draft.name.clear();
-        draft.name.push_str(name);
+        name.clone_into(&mut draft.name);
         if draft.index.is_some() {
             return;
         }

@@ -179,6 +179,25 @@ impl Then {
         }
     }
 
+    /// How much of the text that follows what was read leaves it unsure for certain, every beginning of it too.
+    /// `gap` says that a blank stands between the two.
+    pub(crate) fn leaves_open(self, read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
+        match self {
+            Self::Words(words) => all_but_its_end(read, text, words),
+            Self::Name(ends) => {
+                let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+                let end = read.find(NO_NAME).unwrap_or(read.len());
+                let room =
+                    if gap() || end < read.len() { 0 } else { (NAME_MAX - 1).saturating_sub(read.len()) };
+                match text.bytes().take(room).take_while(name).count() {
+                    0 if end > 0 => all_but_its_end(&read[end..], text, ends),
+                    run => run,
+                }
+            }
+            _ => 0,
+        }
+    }
+
     /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
@@ -201,9 +220,26 @@ impl Then {
     }
 }
 
+/// How much of the text goes on with a word that was begun, its last character left out.
+fn all_but_its_end(begun: &str, text: &str, words: &[&str]) -> usize {
+    for word in words {
+        let Some(ahead) = word.strip_prefix(begun).filter(|ahead| !ahead.is_empty()) else { continue };
+        if !text.starts_with(ahead) && !ahead.starts_with(text) {
+            continue;
+        }
+        let begins = |other: &&str| other.len() < word.len() && word.starts_with(*other);
+        let last = ahead.floor_char_boundary(ahead.len() - 1);
+        return if words.iter().any(begins) { 0 } else { last.min(text.len()) };
+    }
+    0
+}
+
+/// What ends a name.
+const NO_NAME: [char; 6] = ['<', '>', '(', '[', '\\', '{'];
+
 /// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
 fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
-    if let Some(at) = text.find(['<', '>', '(', '[', '\\', '{']) {
+    if let Some(at) = text.find(NO_NAME) {
         return if at == 0 { Fit::No } else { any_of(&text[at..], ends) };
     }
     match text.chars().next_back() {

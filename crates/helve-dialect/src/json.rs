@@ -10,6 +10,8 @@ mod text;
 
 pub(crate) use text::{compact, is_object, unquoted};
 
+use crate::scan;
+
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -71,7 +73,25 @@ enum State {
     Exponent,
     ExponentSign,
     Power,
-    Word { of: &'static str, at: u8 },
+    Word { of: Word, at: u8 },
+}
+
+/// The words of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    True,
+    False,
+    Null,
+}
+
+impl Word {
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::True => b"true",
+            Self::False => b"false",
+            Self::Null => b"null",
+        }
+    }
 }
 
 pub(crate) struct Scan {
@@ -122,7 +142,7 @@ impl Scan {
     pub(crate) fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
         while let Some(&byte) = bytes.get(*pos) {
             if self.state == State::Text {
-                let plain = bytes[*pos..].iter().position(|&b| !PLAIN[b as usize]);
+                let plain = special(&bytes[*pos..]);
                 let Some(plain) = plain else {
                     // A pair cut by plain text is as broken as one cut by another escape.
                     self.lone_surrogate();
@@ -226,9 +246,9 @@ impl Scan {
             b'-' => (State::Minus, Kind::Scalar),
             b'0' => (State::Zero, Kind::Scalar),
             b'1'..=b'9' => (State::Whole, Kind::Scalar),
-            b't' => (State::Word { of: "true", at: 1 }, Kind::Scalar),
-            b'f' => (State::Word { of: "false", at: 1 }, Kind::Scalar),
-            b'n' => (State::Word { of: "null", at: 1 }, Kind::Scalar),
+            b't' => (State::Word { of: Word::True, at: 1 }, Kind::Scalar),
+            b'f' => (State::Word { of: Word::False, at: 1 }, Kind::Scalar),
+            b'n' => (State::Word { of: Word::Null, at: 1 }, Kind::Scalar),
             _ => return Step::Bad,
         };
         self.state = state;
@@ -296,8 +316,8 @@ impl Scan {
         }
     }
 
-    fn word(&mut self, byte: u8, of: &'static str, at: u8) -> Step {
-        match of.as_bytes().get(at as usize) {
+    fn word(&mut self, byte: u8, of: Word, at: u8) -> Step {
+        match of.text().get(at as usize) {
             Some(&expected) if expected == byte => {
                 self.state = State::Word { of, at: at + 1 };
                 Step::Next
@@ -340,16 +360,25 @@ enum Step {
     Bad,
 }
 
+/// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
+const fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Where the first byte stands that means more than itself inside a string.
+#[inline]
+pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
+    scan::find(bytes, is_special)
+}
+
 /// Bytes that mean nothing but themselves inside a string.
 pub(crate) static PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
-    while byte < 0x20 {
-        plain[byte] = false;
+    while byte < 256 {
+        plain[byte] = !is_special(byte as u8);
         byte += 1;
     }
-    plain[b'"' as usize] = false;
-    plain[b'\\' as usize] = false;
     plain
 };
 

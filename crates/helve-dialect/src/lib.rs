@@ -31,6 +31,7 @@ mod reading;
 mod reasoning;
 mod registry;
 mod repair;
+mod scan;
 mod signpost;
 mod tools;
 mod unescape;

@@ -120,6 +120,14 @@ impl Markers {
         }
     }
 
+    /// The marker that has begun here, if the text spells the rest of it.
+    #[inline]
+    pub(crate) fn spelt(&self, node: Node, text: &[u8]) -> Option<usize> {
+        let Inner { depth, of, .. } = self.nodes[node as usize];
+        let marker = self.texts.get(of as usize)?.as_bytes();
+        (depth > 0 && text.starts_with(&marker[depth as usize..])).then_some(of as usize)
+    }
+
     pub(crate) fn text(&self, marker: usize) -> &'static str {
         self.texts[marker]
     }

@@ -105,7 +105,7 @@ impl Parser {
                 true
             }
             (Place::Prose, _) if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
-                let flows = bytes.iter().all(|b| !self.live.stops[*b as usize]);
+                let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {
                     self.line.see(bytes);
                     self.speech.give(text, out);

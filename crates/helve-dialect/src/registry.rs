@@ -6,6 +6,7 @@ use crate::Dialect;
 use crate::dialect::{Given, Grammar, Mark, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
+use crate::scan::Stops;
 use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
 
 /// In the order in which they are tried where they share a mark.
@@ -101,8 +102,10 @@ pub(crate) struct Live {
     pub(crate) alone: Vec<Choice>,
     pub(crate) start: Vec<Choice>,
     pub(crate) fences: Vec<(&'static [&'static str], Choice)>,
-    /// Bytes at which prose must be looked at: those that begin a marker, code, a line or an unmarked call.
-    pub(crate) stops: [bool; 256],
+    /// Bytes at which prose must be looked at: those that begin a marker, code or an unmarked call.
+    pub(crate) stops: Stops,
+    /// The same where the ends of lines matter too.
+    pub(crate) line_stops: Stops,
 }
 
 pub(crate) enum Role {
@@ -214,16 +217,12 @@ impl Live {
                 }
             }
         }
-        let mut stops = [false; 256];
-        for text in &texts {
-            stops[text.as_bytes()[0] as usize] = true;
-        }
-        stops[b'`' as usize] = true;
-        stops[b'\n' as usize] = true;
-        for first in [b'{', b'['] {
-            stops[first as usize] |= !alone.is_empty();
-        }
-        Self { markers: Markers::new(texts), roles, alone, start, fences, stops }
+        let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
+        let firsts = texts.iter().map(|text| text.as_bytes()[0]);
+        let stops: Vec<u8> = firsts.chain(*b"`").chain(unmarked.iter().copied()).collect();
+        let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
+        let stops = Stops::new(stops);
+        Self { markers: Markers::new(texts), roles, alone, start, fences, stops, line_stops }
     }
 }
 
@@ -232,11 +231,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_marker_begins_another() {
-        let live = Live::of(None);
-        for (i, a) in live.markers.texts().iter().enumerate() {
-            for (j, b) in live.markers.texts().iter().enumerate() {
-                assert!(i == j || !b.starts_with(a), "`{a}` begins `{b}`");
+    fn no_marker_stands_in_another() {
+        let given = dialects().iter().map(|dialect| Live::of(Some(dialect)));
+        for live in given.chain([Live::of(None)]) {
+            for (i, a) in live.markers.texts().iter().enumerate() {
+                for (j, b) in live.markers.texts().iter().enumerate() {
+                    assert!(i == j || !b.contains(a), "`{a}` stands in `{b}`");
+                }
             }
         }
     }

@@ -1,14 +1,14 @@
-//! Signs in a text, found character by character however the text is cut.
+//! Signs in a text, found however the text is cut.
 
-/// What a character led to.
+/// What the text led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found<S> {
     /// It may belong to a sign.
     Nothing,
     Sign(S),
-    /// It is text.
+    /// Its first character is text.
     Char,
-    /// What seemed to be the beginning of a sign is text. The character itself is not taken, and judged again.
+    /// What seemed to be the beginning of a sign is text. What follows it is not taken, and judged again.
     Beginning(&'static str),
 }
 
@@ -26,29 +26,65 @@ impl Signpost {
         self.at > 0
     }
 
-    pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], c: char) -> Found<S> {
-        let so_far = signs.get(self.of).map_or("", |(text, _)| &text[..self.at]);
-        let goes_on =
-            |(text, _): &(&'static str, S)| text.strip_prefix(so_far).is_some_and(|rest| rest.starts_with(c));
-        if !signs.get(self.of).is_some_and(goes_on) {
-            match signs.iter().position(goes_on) {
-                Some(of) => self.of = of,
-                None if self.at == 0 => return Found::Char,
-                None => {
-                    self.at = 0;
-                    return Found::Beginning(so_far);
+    /// Whether some sign begins so.
+    pub(crate) fn may_begin<S>(signs: &[(&'static str, S)], byte: u8) -> bool {
+        signs.iter().any(|(sign, _)| sign.as_bytes().first() == Some(&byte))
+    }
+
+    /// Takes as much of the text as belongs to one sign, or one character that belongs to none. Says how much that is
+    /// and what it led to.
+    pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, Found<S>) {
+        let bytes = text.as_bytes();
+        let mut pos = 0;
+        while let Some(byte) = bytes.get(pos) {
+            let seen = signs.get(self.of).map_or("", |(sign, _)| sign);
+            let ahead = &seen.as_bytes()[self.at..];
+            let common = match self.at {
+                0 => 0,
+                _ if bytes[pos..].starts_with(ahead) => ahead.len(),
+                _ => ahead.iter().zip(&bytes[pos..]).take_while(|(sign, text)| sign == text).count(),
+            };
+            self.at += common;
+            pos += common;
+            if common == 0 {
+                let so_far = &seen.as_bytes()[..self.at];
+                let goes_on = |(sign, _): &(&str, S)| {
+                    sign.as_bytes().get(self.at) == Some(byte) && sign.as_bytes()[..self.at] == *so_far
+                };
+                match signs.iter().position(goes_on) {
+                    Some(of) => {
+                        self.of = of;
+                        self.at += 1;
+                        pos += 1;
+                    }
+                    None if self.at == 0 => {
+                        return (first_len(text), Found::Char);
+                    }
+                    None => {
+                        // The sign may have parted from the text inside a character.
+                        let whole = seen.floor_char_boundary(self.at);
+                        pos -= self.at - whole;
+                        self.at = 0;
+                        return match whole {
+                            0 => (first_len(text), Found::Char),
+                            _ => (pos, Found::Beginning(&seen[..whole])),
+                        };
+                    }
                 }
             }
-        }
-        self.at += c.len_utf8();
-        match signs.get(self.of) {
-            Some((text, sign)) if text.len() == self.at => {
+            if let Some((sign, found)) = signs.get(self.of)
+                && sign.len() == self.at
+            {
                 self.at = 0;
-                Found::Sign(*sign)
+                return (pos, Found::Sign(*found));
             }
-            _ => Found::Nothing,
         }
+        (pos, Found::Nothing)
     }
+}
+
+fn first_len(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
 }
 
 #[cfg(test)]
@@ -56,25 +92,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_are_told_from_their_beginnings() {
-        let signs = [("<a>", 1), ("<ab>", 2)];
-        let mut signpost = Signpost::default();
-        let mut found = vec![];
-        let mut text = String::new();
-        for c in "x<a><b<ab>".chars() {
-            loop {
-                match signpost.step(&signs, c) {
-                    Found::Sign(sign) => found.push(sign),
-                    Found::Nothing => {}
-                    Found::Char => text.push(c),
-                    Found::Beginning(beginning) => {
-                        text.push_str(beginning);
-                        continue;
+    fn signs_are_told_from_their_beginnings_in_any_chunks() {
+        let signs = [("<a>", 1), ("<ab>", 2), ("｜c", 3)];
+        let written = "x<a><b<ab>｠<｜<｜c｜";
+        let chars: Vec<char> = written.chars().collect();
+        for chunk in 1..=chars.len() {
+            let mut signpost = Signpost::default();
+            let mut found = vec![];
+            let mut text = String::new();
+            for piece in chars.chunks(chunk) {
+                let piece: String = piece.iter().collect();
+                let mut rest = piece.as_str();
+                while !rest.is_empty() {
+                    let (taken, what) = signpost.step(&signs, rest);
+                    match what {
+                        Found::Sign(sign) => found.push(sign),
+                        Found::Nothing => {}
+                        Found::Char => text.push_str(&rest[..taken]),
+                        Found::Beginning(beginning) => text.push_str(beginning),
                     }
+                    rest = &rest[taken..];
                 }
-                break;
             }
+            assert_eq!((found, text.as_str()), (vec![1, 2, 3], "x<b｠<｜<"), "{chunk}");
+            assert!(signpost.in_sign());
         }
-        assert_eq!((found, text.as_str()), (vec![1, 2], "x<b"));
     }
 }

@@ -1,7 +1,7 @@
 //! The tools a model may call, as far as reading its text needs them: names and parameter schemas.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -14,15 +14,40 @@ pub struct Tools(Option<Arc<Declared>>);
 
 #[derive(Debug)]
 struct Declared {
-    schemas: HashMap<String, Value>,
-    /// Names without case and separators.
-    folded: HashMap<String, Nearest>,
+    /// Names and schemas, by name.
+    schemas: Vec<(String, Value)>,
+    /// Names without case and separators; only where a model misspells one are they asked for.
+    folded: OnceLock<HashMap<String, Nearest>>,
     names: Vec<String>,
+}
+
+impl Declared {
+    fn find(&self, name: &str) -> Option<&(String, Value)> {
+        let at = self.schemas.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+        self.schemas.get(at)
+    }
+
+    fn nearest(&self, name: &str) -> Option<&(String, Value)> {
+        let nearest = self.folded.get_or_init(|| {
+            let mut nearest = HashMap::new();
+            for (at, name) in self.names.iter().enumerate() {
+                nearest
+                    .entry(folded(name))
+                    .and_modify(|one| *one = Nearest::Several)
+                    .or_insert(Nearest::One(at));
+            }
+            nearest
+        });
+        match nearest.get(&folded(name)) {
+            Some(Nearest::One(at)) => self.find(&self.names[*at]),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug)]
 enum Nearest {
-    One(String),
+    One(usize),
     Several,
 }
 
@@ -43,16 +68,14 @@ impl Tools {
 
     /// Exactly these tools exist. With none at all, nothing unmarked is ever a call.
     pub fn new(specs: impl IntoIterator<Item = (String, Value)>) -> Self {
-        let mut declared = Declared { schemas: HashMap::new(), folded: HashMap::new(), names: Vec::new() };
+        let mut declared = Declared { schemas: Vec::new(), folded: OnceLock::new(), names: Vec::new() };
         for (name, schema) in specs {
-            let nearest = match declared.folded.remove(&folded(&name)) {
-                Some(Nearest::One(other)) if other != name => Nearest::Several,
-                Some(Nearest::Several) => Nearest::Several,
-                _ => Nearest::One(name.clone()),
-            };
-            declared.folded.insert(folded(&name), nearest);
-            if declared.schemas.insert(name.clone(), schema).is_none() {
-                declared.names.push(name);
+            match declared.schemas.binary_search_by(|(known, _)| known.cmp(&name)) {
+                Ok(at) => declared.schemas[at].1 = schema,
+                Err(at) => {
+                    declared.names.push(name.clone());
+                    declared.schemas.insert(at, (name, schema));
+                }
             }
         }
         Self(Some(Arc::new(declared)))
@@ -89,19 +112,17 @@ impl Tools {
 
     /// The declared tool that is meant: the same name, or the only one that differs in case and separators.
     pub fn resolve(&self, name: &str) -> Option<&str> {
+        self.meant(name).map(|(name, _)| name.as_str())
+    }
+
+    fn meant(&self, name: &str) -> Option<&(String, Value)> {
         let declared = self.0.as_deref()?;
-        if let Some((name, _)) = declared.schemas.get_key_value(name) {
-            return Some(name);
-        }
-        match declared.folded.get(&folded(name)) {
-            Some(Nearest::One(name)) => Some(name),
-            _ => None,
-        }
+        declared.find(name).or_else(|| declared.nearest(name))
     }
 
     /// The JSON Schema of the tool's parameters.
     pub fn schema(&self, name: &str) -> Option<&Value> {
-        self.0.as_deref()?.schemas.get(self.resolve(name)?)
+        self.meant(name).map(|(_, schema)| schema)
     }
 
     /// Whether the tool declares a parameter of this name.
@@ -120,8 +141,8 @@ impl Tools {
             let mut required = required.into_iter().flatten().filter_map(Value::as_str);
             arguments.keys().all(known) && required.all(|name| arguments.contains_key(name))
         };
-        let mut fitting = declared.names.iter().filter(|name| declared.schemas.get(*name).is_some_and(fits));
-        let first = fitting.next()?;
+        let mut fitting = declared.schemas.iter().filter(|(_, schema)| fits(schema));
+        let (first, _) = fitting.next()?;
         fitting.next().is_none().then_some(first)
     }
 

@@ -81,14 +81,15 @@ impl ChannelBody {
             return self.message(kind, &chunk, report);
         }
         let step = loop {
-            let Some(c) = chunk.char() else { break Step::More };
-            let found = self.signpost.step(self.grammar.signs, c);
-            if !matches!(found, Found::Beginning(_)) {
-                chunk.pos += c.len_utf8();
+            let rest = chunk.rest();
+            if rest.is_empty() {
+                break Step::More;
             }
+            let (taken, found) = self.signpost.step(self.grammar.signs, rest);
+            chunk.pos += taken;
             match found {
                 Found::Nothing => {}
-                Found::Char => self.head.push(c),
+                Found::Char => self.head.push_str(&rest[..taken]),
                 Found::Beginning(text) => self.head.push_str(text),
                 Found::Sign(Part::Again) => self.head.clear(),
                 Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),

@@ -201,16 +201,33 @@ impl FramedBody {
             self.begin_arguments(chunk, report);
             return None;
         }
-        let found = self.signpost.step(self.grammar.signs, c);
-        if !matches!(found, Found::Beginning(_)) {
-            chunk.pos += c.len_utf8();
+        if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() && self.words(chunk) {
+            return None;
         }
+        let rest = chunk.rest();
+        let (taken, found) = self.signpost.step(self.grammar.signs, rest);
+        chunk.pos += taken;
         match found {
             Found::Sign(sign) => self.sign(sign, chunk, report),
             Found::Nothing => None,
-            Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), chunk, report),
+            Found::Char => self.passed(&rest[..taken], chunk, report),
             Found::Beginning(text) => self.passed(text, chunk, report),
         }
+    }
+
+    /// Takes what can only be part of a head or an id, as far as it is short enough for one.
+    fn words(&mut self, chunk: &mut Chunk<'_>) -> bool {
+        let rest = chunk.rest();
+        let near = &rest[..rest.floor_char_boundary(HEAD_MAX)];
+        let matters = |byte| byte == b'{' || Signpost::may_begin(self.grammar.signs, byte);
+        let run = near.bytes().position(matters).unwrap_or(near.len());
+        let word = if self.state == State::Head { &mut self.head } else { &mut self.id };
+        let fits = run > 0 && word.len() + run <= HEAD_MAX;
+        if fits {
+            word.push_str(&rest[..run]);
+            chunk.pos += run;
+        }
+        fits
     }
 
     /// Text that is no sign has passed.
@@ -314,13 +331,12 @@ impl FramedBody {
             self.begin_arguments(chunk, report);
             return None;
         }
-        let found = self.signpost.step(self.grammar.text, c);
-        if !matches!(found, Found::Beginning(_)) {
-            chunk.pos += c.len_utf8();
-        }
+        let rest = chunk.rest();
+        let (taken, found) = self.signpost.step(self.grammar.text, rest);
+        chunk.pos += taken;
         match found {
             Found::Nothing => {}
-            Found::Char => self.text.push(c),
+            Found::Char => self.text.push_str(&rest[..taken]),
             Found::Beginning(text) => self.text.push_str(text),
             Found::Sign(back) => {
                 chunk.keep(report);
@@ -410,7 +426,7 @@ impl FramedBody {
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
         if self.state == State::Text && end == End::Normal {
             // No sign holds this character, so it shows what seemed to begin one.
-            if let Found::Beginning(text) = self.signpost.step(self.grammar.text, '\0') {
+            if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
                 self.text.push_str(text);
             }
             if let Some(arguments) = self.text_arguments(report) {

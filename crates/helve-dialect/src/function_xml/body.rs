@@ -119,7 +119,7 @@ impl TagBody {
 
     fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let rest = chunk.rest();
-        let run = rest.bytes().position(|b| b == b'<').unwrap_or(rest.len());
+        let run = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
         let text = &rest[..run];
         let bare = !self.has_arguments() && !self.has_key && !self.stray;
         if self.state == State::Call && bare {
@@ -156,8 +156,13 @@ impl TagBody {
         if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
             // Only a bracket decides anything, or a bar.
             let rest = chunk.rest();
-            let decides = |b: u8| matches!(b, b'<' | b'>') || barred && (b == b'|' || b >= 0x80);
-            let run = rest.bytes().position(decides).unwrap_or(rest.len());
+            let decides = |b: u8| matches!(b, b'<' | b'>' | b'|') || b >= 0x80;
+            let run = if barred {
+                rest.bytes().position(decides)
+            } else {
+                memchr::memchr2(b'<', b'>', rest.as_bytes())
+            };
+            let run = run.unwrap_or(rest.len());
             if self.beginning.len() + run < tag::TAG_MAX {
                 self.beginning.push_str(&rest[..run]);
                 chunk.pos += run;

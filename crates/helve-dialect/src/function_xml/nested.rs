@@ -82,7 +82,7 @@ impl NestedBody {
                     tag.push(c);
                     if c == '>' { self.tag(&mut chunk, report) } else { None }
                 }
-                None => self.text(c, &mut chunk, report),
+                None => self.text(&mut chunk, report),
             };
             if let Some(step) = step {
                 break step;
@@ -92,18 +92,17 @@ impl NestedBody {
         step
     }
 
-    fn text(&mut self, c: char, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let found = self.signpost.step(&[(self.grammar.namespace, ())], c);
-        if !matches!(found, Found::Beginning(_)) {
-            chunk.pos += c.len_utf8();
-        }
+    fn text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let rest = chunk.rest();
+        let (taken, found) = self.signpost.step(&[(self.grammar.namespace, ())], rest);
+        chunk.pos += taken;
         match found {
             Found::Nothing => None,
             Found::Sign(()) => {
                 self.tag = Some(String::new());
                 None
             }
-            Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), chunk, report),
+            Found::Char => self.passed(&rest[..taken], chunk, report),
             Found::Beginning(text) => self.passed(text, chunk, report),
         }
     }

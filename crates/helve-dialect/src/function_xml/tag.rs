@@ -42,6 +42,12 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
             (closing.or_else(|| inner.strip_prefix(Spelling::OPEN)).unwrap_or(inner), closing.is_some())
         }
     };
+    let kind_of =
+        |element: &str| grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
+    if let Some(kind) = kind_of(inner) {
+        // What most tags are: a name, and nothing else.
+        return Tag { kind: Some(kind), element: inner, closes, empty: false, label: None, typing: None };
+    }
     let (inner, empty) = match inner.strip_suffix('/') {
         Some(inner) => (inner, true),
         None => (inner, false),
@@ -55,17 +61,16 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
         true => element.split(':').next().unwrap_or(element),
         false => element,
     };
-    let kind = grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
+    let kind = kind_of(element);
+    let known = Attributes::read(attributes);
     let label = match attributes.trim_start().strip_prefix('=') {
         Some(value) => Some(Cow::Borrowed(unquoted(value.trim()))),
-        None => ["name", "tool", "key"].iter().find_map(|key| attribute(attributes, key)).map(|label| {
-            match grammar.spelling {
-                Spelling::Angles => Cow::Borrowed(label),
-                Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
-            }
+        None => known.label().map(|label| match grammar.spelling {
+            Spelling::Angles => Cow::Borrowed(label),
+            Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
         }),
     };
-    let typing = match (attribute(attributes, "string"), attribute(attributes, "type")) {
+    let typing = match (known.string, known.kind) {
         (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
         (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
         _ => None,
@@ -76,24 +81,53 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
 /// A blank that the tokenizer of some models leaves as it is.
 const RESIDUE: char = 'Ġ';
 
-fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let mut rest = attributes;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == RESIDUE);
-        let (key, value) = rest.split_once('=')?;
-        let value = value.trim_start();
-        let (value, after) = match value.chars().next()? {
-            quote @ ('"' | '\'') => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
-            _ => {
-                let end = value.find(char::is_whitespace).unwrap_or(value.len());
-                value.split_at(end)
-            }
-        };
-        if key.trim() == name {
-            return Some(value);
+/// The attributes that mean something.
+#[derive(Default)]
+struct Attributes<'t> {
+    name: Option<&'t str>,
+    tool: Option<&'t str>,
+    key: Option<&'t str>,
+    string: Option<&'t str>,
+    kind: Option<&'t str>,
+}
+
+impl<'t> Attributes<'t> {
+    fn read(text: &'t str) -> Self {
+        let mut read = Self::default();
+        let mut rest = text;
+        while let Some((key, value, after)) = attribute(rest) {
+            let slot = match key {
+                "name" => &mut read.name,
+                "tool" => &mut read.tool,
+                "key" => &mut read.key,
+                "string" => &mut read.string,
+                "type" => &mut read.kind,
+                _ => &mut None,
+            };
+            slot.get_or_insert(value);
+            rest = after;
         }
-        rest = after;
+        read
     }
+
+    fn label(&self) -> Option<&'t str> {
+        self.name.or(self.tool).or(self.key)
+    }
+}
+
+/// The first attribute, its value, and what follows.
+fn attribute(text: &str) -> Option<(&str, &str, &str)> {
+    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == RESIDUE);
+    let (key, value) = rest.split_once('=')?;
+    let value = value.trim_start();
+    let (value, after) = match value.chars().next()? {
+        quote @ ('"' | '\'') => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
+        _ => {
+            let end = value.find(char::is_whitespace).unwrap_or(value.len());
+            value.split_at(end)
+        }
+    };
+    Some((key.trim(), value, after))
 }
 
 fn unquoted(text: &str) -> &str {

@@ -208,7 +208,7 @@ pub(crate) fn escape(text: &str, report: &mut Report<'_, '_>) {
     let mut rest = text;
     let mut escaped = String::new();
     while !rest.is_empty() {
-        let plain = rest.bytes().position(|b| !json::PLAIN[b as usize]).unwrap_or(rest.len());
+        let plain = json::special(rest.as_bytes()).unwrap_or(rest.len());
         report.arguments(&rest[..plain]);
         rest = &rest[plain..];
         if let Some(c) = rest.chars().next() {

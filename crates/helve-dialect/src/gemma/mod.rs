@@ -10,6 +10,7 @@ use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::coerce;
 use crate::dialect::{is_blank, is_name};
+use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, json};
 
@@ -35,6 +36,8 @@ pub(crate) struct GemmaBody {
     word: String,
     /// The member of the call that is being read.
     key: String,
+    /// The beginning of a member, as it is written.
+    member: String,
     /// Open containers inside the call: whether each is an object.
     objects: Vec<bool>,
     first: bool,
@@ -74,6 +77,7 @@ impl GemmaBody {
             signpost: Signpost::default(),
             word: String::new(),
             key: String::new(),
+            member: String::new(),
             objects: Vec::new(),
             first: true,
         }
@@ -95,6 +99,9 @@ impl GemmaBody {
             if self.state == State::Text && !self.signpost.in_sign() {
                 self.plain_text(&mut chunk, report);
             }
+            if self.takes_words() {
+                self.words(&mut chunk);
+            }
             let Some(c) = chunk.char() else { break Step::More };
             if c != '<' && !self.signpost.in_sign() && !matches!(self.state, State::Text | State::Ready) {
                 // Every sign begins with a bracket.
@@ -104,14 +111,13 @@ impl GemmaBody {
                     None => continue,
                 }
             }
-            let found = self.signpost.step(self.grammar.signs, c);
-            if !matches!(found, Found::Beginning(_)) {
-                chunk.pos += c.len_utf8();
-            }
+            let rest = chunk.rest();
+            let (taken, found) = self.signpost.step(self.grammar.signs, rest);
+            chunk.pos += taken;
             let step = match found {
                 Found::Nothing => None,
                 Found::Sign(sign) => self.sign(sign, &mut chunk, report),
-                Found::Char => self.passed(c.encode_utf8(&mut [0; 4]), &mut chunk, report),
+                Found::Char => self.passed(&rest[..taken], &mut chunk, report),
                 Found::Beginning(text) => self.passed(text, &mut chunk, report),
             };
             if let Some(step) = step {
@@ -125,10 +131,26 @@ impl GemmaBody {
         step
     }
 
+    /// Whether letters are part of a name, a key or a bare word, and nothing else.
+    fn takes_words(&self) -> bool {
+        let in_word = matches!(self.state, State::Name | State::Key | State::QuotedKey | State::Word);
+        in_word && !self.signpost.in_sign()
+    }
+
+    fn words(&mut self, chunk: &mut Chunk<'_>) {
+        let rest = chunk.rest();
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let run = rest.bytes().position(|byte| !letter(byte)).unwrap_or(rest.len());
+        if self.state != State::Name || self.word.len() + run <= NAME_MAX {
+            self.word.push_str(&rest[..run]);
+            chunk.pos += run;
+        }
+    }
+
     /// Takes text up to whatever may be a mark.
     fn plain_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let rest = chunk.rest();
-        let run = rest.bytes().position(|b| !PLAIN[b as usize]).unwrap_or(rest.len());
+        let run = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
         self.more_text(&rest[..run], report);
         chunk.pos += run;
     }
@@ -261,9 +283,11 @@ impl GemmaBody {
     }
 
     fn key_read(&mut self, report: &mut Report<'_, '_>) {
-        report.arguments(if self.first { "\"" } else { ", \"" });
-        crate::function_xml::escape(self.word.trim(), report);
-        report.arguments("\": ");
+        self.member.clear();
+        self.member.push_str(if self.first { "\"" } else { ", \"" });
+        strings::push_text(self.word.trim(), &mut self.member);
+        self.member.push_str("\": ");
+        report.arguments(&self.member);
         if self.objects.is_empty() {
             self.key.clear();
             self.key.push_str(self.word.trim());

@@ -170,13 +170,15 @@ impl JsonBody {
     }
 
     fn lead(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
-        match self.lead.step(&[(self.grammar.lead.unwrap_or(""), ())], c) {
-            Found::Sign(()) => self.state = State::Between,
-            Found::Beginning(_) => return None,
-            Found::Nothing | Found::Char => {}
+        let rest = chunk.rest();
+        if rest.is_empty() {
+            return Some(Step::More);
         }
-        chunk.pos += c.len_utf8();
+        let (taken, found) = self.lead.step(&[(self.grammar.lead.unwrap_or(""), ())], rest);
+        if let Found::Sign(()) = found {
+            self.state = State::Between;
+        }
+        chunk.pos += taken;
         None
     }
 
@@ -232,6 +234,12 @@ impl JsonBody {
     fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
+        if carried == 0
+            && let Some(tag) = self.grammar.close.iter().find(|tag| chunk.rest().starts_with(**tag))
+        {
+            chunk.pos += tag.len();
+            return Some(self.over(Rest::at(chunk.pos), true));
+        }
         while let Some(byte) = chunk.byte() {
             let seen = self.closer.seen();
             let whole = self.closer.step(self.grammar.close, byte);

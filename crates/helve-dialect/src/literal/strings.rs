@@ -1,6 +1,6 @@
 //! The inside of a string, in whatever quotes and escapes, written as the inside of a JSON string.
 
-use crate::Repair;
+use crate::{Repair, json, scan};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quote {
@@ -99,10 +99,7 @@ impl Text {
         let mut pos = 0;
         while pos < text.len() {
             if let State::Plain { .. } = self.state {
-                let run = text.as_bytes()[pos..]
-                    .iter()
-                    .position(|&b| !self.is_plain(b))
-                    .unwrap_or(text.len() - pos);
+                let run = self.plain_run(&text.as_bytes()[pos..]);
                 if run > 0 {
                     self.flush_high(out, changes);
                     out.push_str(&text[pos..pos + run]);
@@ -124,14 +121,19 @@ impl Text {
         Taken::All
     }
 
-    /// Bytes that go through as they are. Any byte beyond ASCII stops the run where a curly quote could close.
-    fn is_plain(&self, byte: u8) -> bool {
-        match byte {
-            b'"' | b'\'' | b'\\' | 0..0x20 => false,
-            b'{' | b'}' => !self.fields,
-            0x80.. => matches!(self.quote, Quote::Double | Quote::Single),
-            _ => true,
-        }
+    /// How many bytes go through as they are. Any beyond ASCII stops the run where a curly quote could close.
+    fn plain_run(&self, bytes: &[u8]) -> usize {
+        let fields = self.fields;
+        let curly = matches!(self.quote, Quote::CurlyDouble | Quote::CurlySingle);
+        let special = |b: u8| {
+            (b == b'"')
+                | (b == b'\'')
+                | (b == b'\\')
+                | (b < 0x20)
+                | fields & ((b == b'{') | (b == b'}'))
+                | curly & (b >= 0x80)
+        };
+        scan::find(bytes, special).unwrap_or(bytes.len())
     }
 
     fn step(&mut self, c: char, out: &mut String, changes: &mut Vec<Repair>) -> Step {
@@ -306,6 +308,19 @@ fn note(changes: &mut Vec<Repair>, change: Repair) {
     if !changes.contains(&change) {
         changes.push(change);
     }
+}
+
+/// A text, as it stands inside a JSON string.
+pub(crate) fn push_text(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = json::special(rest.as_bytes()) {
+        let (plain, special) = rest.split_at(at);
+        let (special, after) = special.split_at(1);
+        out.push_str(plain);
+        special.chars().for_each(|c| push(c, out));
+        rest = after;
+    }
+    out.push_str(rest);
 }
 
 /// One character, as it stands inside a JSON string.

@@ -41,14 +41,14 @@ impl Line {
     }
 
     /// Takes text that may hold several lines.
+    #[inline]
     pub(super) fn see_lines(&mut self, text: &str) {
-        match text.rsplit_once('\n') {
-            Some((_, last)) => {
-                *self = Self::default();
-                self.see(last.as_bytes());
-            }
-            None => self.see(text.as_bytes()),
+        let mut line = text.as_bytes();
+        if let Some(end) = memchr::memrchr(b'\n', line) {
+            *self = Self::default();
+            line = &line[end + 1..];
         }
+        self.see(line);
     }
 }
 

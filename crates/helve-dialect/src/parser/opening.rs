@@ -68,6 +68,13 @@ impl Parser {
         let Place::Opening(mut opening) = self.place else { return pos };
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
+            let open = self.leaves_open(opening, &text[at..]);
+            if open > 0 {
+                self.held.push_str(&text[at..at + open]);
+                self.ink.push_str(&text[at..at + open]);
+                at += open;
+                continue;
+            }
             self.held.push(c);
             // A blank never settles anything, and a long run of them must not be looked at again and again.
             if is_blank(c) {
@@ -85,8 +92,15 @@ impl Parser {
                     self.enter(opening, choice);
                     return at;
                 }
+                Ok(choice) if self.held.len() - opening.ahead_at <= at + c.len_utf8() - pos => {
+                    // The body reads what was looked at, which all came in this chunk.
+                    let ahead = self.held.len() - opening.ahead_at;
+                    self.held.truncate(opening.ahead_at);
+                    self.calls.steps += ahead as u64;
+                    self.enter(opening, choice);
+                    return at + c.len_utf8() - ahead;
+                }
                 Ok(choice) => {
-                    // The body reads what was looked at.
                     let ahead = self.held.split_off(opening.ahead_at);
                     self.enter(opening, choice);
                     self.advance(&ahead, out);
@@ -102,6 +116,13 @@ impl Parser {
         }
         self.place = Place::Opening(opening);
         at
+    }
+
+    /// How much of the text ahead leaves the choice open, however much of it is read.
+    fn leaves_open(&self, opening: Opening, text: &str) -> usize {
+        let Some(first) = self.live.choices(opening.mark).next() else { return 0 };
+        let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
+        first.then.leaves_open(&self.ink, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.

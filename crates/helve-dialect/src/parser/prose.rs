@@ -17,7 +17,9 @@ impl Parser {
         let mut line_from = pos;
         loop {
             if node == ROOT {
-                match bytes[at..].iter().position(|b| live.stops[*b as usize]) {
+                // The ends of lines matter only in code; elsewhere the line looks back when it is asked.
+                let stops = if self.code == Code::None { &live.stops } else { &live.line_stops };
+                match stops.find(&bytes[at..]) {
                     Some(run) => at += run,
                     None => at = bytes.len(),
                 }
@@ -30,7 +32,8 @@ impl Parser {
                 let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
                 let start = at - (markers.depth(node) - self.carried);
                 if prefix.starts_with('[') {
-                    self.line.see(&bytes[line_from..start]);
+                    self.line.see_lines(&text[line_from..start]);
+                    line_from = start;
                     self.say_before_judging(text, &mut from, start, out);
                 }
                 if prefix.starts_with('[') && self.may_stand_alone(&[b'[', second]) {
@@ -50,10 +53,17 @@ impl Parser {
             }
             node = next;
             at += 1;
-            if let Some(marker) = markers.hit(node) {
+            let mut hit = markers.hit(node);
+            if hit.is_none()
+                && let Some(marker) = markers.spelt(node, &bytes[at..])
+            {
+                at += markers.text(marker).len() - markers.depth(node);
+                hit = Some(marker);
+            }
+            if let Some(marker) = hit {
                 let mark = markers.text(marker);
                 let start = at - (mark.len() - self.carried);
-                self.line.see(&bytes[line_from..start]);
+                self.line.see_lines(&text[line_from..start]);
                 self.say_before_judging(text, &mut from, start, out);
                 if self.hears(marker) {
                     self.say(&text[from..start], out);
@@ -65,6 +75,7 @@ impl Parser {
                 self.say(&mark[..self.carried], out);
                 self.carried = 0;
                 self.line.see(mark.as_bytes());
+                line_from = at;
                 node = ROOT;
             } else if node == ROOT {
                 match byte {
@@ -78,13 +89,14 @@ impl Parser {
                         line_from = at;
                     }
                     b'`' => {
-                        self.line.see(&bytes[line_from..at - 1]);
+                        self.line.see_lines(&text[line_from..at - 1]);
                         self.say(&text[from..at - 1], out);
                         self.begin_ticks();
                         return at - 1;
                     }
                     b'{' | b'[' => {
-                        self.line.see(&bytes[line_from..at - 1]);
+                        self.line.see_lines(&text[line_from..at - 1]);
+                        line_from = at - 1;
                         self.say_before_judging(text, &mut from, at - 1, out);
                         if self.may_stand_alone(&bytes[at - 1..]) {
                             self.say(&text[from..at - 1], out);
@@ -100,7 +112,7 @@ impl Parser {
         let certain = at - (depth - self.carried);
         self.node = node;
         self.carried = depth;
-        self.line.see(&bytes[line_from..certain]);
+        self.line.see_lines(&text[line_from..certain]);
         self.say(&text[from..certain], out);
         at
     }

@@ -125,7 +125,7 @@ impl TagBody {
     fn open_member(&mut self, key: &str, then: &str, report: &mut Report<'_, '_>) {
         self.member.clear();
         self.member.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
-        key.chars().for_each(|c| strings::push(c, &mut self.member));
+        strings::push_text(key, &mut self.member);
         self.member.push_str(then);
         report.arguments(&self.member);
         self.arguments += 1;

@@ -1,0 +1,95 @@
+//! The search for the next byte that matters, over long runs of bytes that do not.
+
+use memchr::{memchr, memchr2, memchr3};
+
+/// As far as this, looking at byte after byte is quicker than beginning a search.
+const NEAR: usize = 16;
+
+/// Where the first such byte stands. Whole blocks are judged at once, which the compiler turns into a few vector
+/// instructions as long as the judgement has no branches.
+#[inline]
+pub(crate) fn find(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
+    let (near, far) = bytes.split_at(bytes.len().min(NEAR));
+    let found = near.iter().position(|byte| matters(*byte));
+    if found.is_some() || far.is_empty() {
+        return found;
+    }
+    find_far(far, matters).map(|at| at + NEAR)
+}
+
+#[inline(never)]
+fn find_far(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
+    let (blocks, _) = bytes.as_chunks::<32>();
+    let idle = |block: &&[u8; 32]| !block.iter().fold(false, |any, byte| any | matters(*byte));
+    let skipped = 32 * blocks.iter().take_while(idle).count();
+    bytes[skipped..].iter().position(|byte| matters(*byte)).map(|at| skipped + at)
+}
+
+/// A set of bytes to stop at.
+pub(crate) struct Stops {
+    table: [bool; 256],
+    bytes: Vec<u8>,
+}
+
+impl Stops {
+    pub(crate) fn new(bytes: impl IntoIterator<Item = u8>) -> Self {
+        let mut stops = Self { table: [false; 256], bytes: Vec::new() };
+        for byte in bytes {
+            if !stops.has(byte) {
+                stops.table[byte as usize] = true;
+                stops.bytes.push(byte);
+            }
+        }
+        stops
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, byte: u8) -> bool {
+        self.table[byte as usize]
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let (near, far) = bytes.split_at(bytes.len().min(NEAR));
+        let near = near.iter().position(|byte| self.has(*byte));
+        if near.is_some() || far.is_empty() {
+            return near;
+        }
+        self.find_far(far).map(|at| at + NEAR)
+    }
+
+    fn find_far(&self, bytes: &[u8]) -> Option<usize> {
+        match *self.bytes.as_slice() {
+            [] => None,
+            [a] => memchr(a, bytes),
+            [a, b] => memchr2(a, b, bytes),
+            [a, b, c] => memchr3(a, b, c, bytes),
+            [a, b, c, d] => find_far(bytes, |byte| (byte == a) | (byte == b) | (byte == c) | (byte == d)),
+            // So many stops that the runs between them are short.
+            _ => bytes.iter().position(|byte| self.has(*byte)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_stop_is_found_wherever_it_stands() {
+        for count in 0..7 {
+            let set = &b"<`[{]\n"[..count.min(6)];
+            let stops = Stops::new(set.iter().copied());
+            for at in 0..100 {
+                for stop in set {
+                    let mut text = vec![b'a'; 120];
+                    text[at] = *stop;
+                    text[110] = *stop;
+                    assert_eq!(stops.find(&text), Some(at));
+                    assert_eq!(find(&text, |byte| stops.has(byte)), Some(at));
+                }
+            }
+            assert_eq!(stops.find(&[b'a'; 99]), None);
+        }
+    }
+}
