@@ -44,6 +44,10 @@ mod tests {
                     "<|tool_call>call:search(query:<|\"|>x<|\"|>)<tool_call|>",
                     "call search {\"query\": \"x\"}",
                 ),
+                (
+                    "<|tool_call>call:f{l:[1,<|\"|>b<|\"|>,],o:{k:2,},}<tool_call|>",
+                    "call f {\"l\": [1, \"b\"], \"o\": {\"k\": 2}}",
+                ),
                 ("<|tool_call>call:search{query:<|\"|>ha", "cut search"),
                 ("The <|tool_call> token.", "say The <|tool_call> token."),
             ],

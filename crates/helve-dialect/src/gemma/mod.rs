@@ -41,6 +41,8 @@ pub(crate) struct GemmaBody {
     /// Open containers inside the call: whether each is an object.
     objects: Vec<bool>,
     first: bool,
+    /// A comma of a list that is not told yet.
+    comma: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,6 +82,7 @@ impl GemmaBody {
             member: String::new(),
             objects: Vec::new(),
             first: true,
+            comma: false,
         }
     }
 
@@ -91,6 +94,7 @@ impl GemmaBody {
         self.word.clear();
         self.objects.clear();
         self.first = true;
+        self.comma = false;
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
@@ -183,6 +187,7 @@ impl GemmaBody {
             (Sign::Quote, State::Key) => self.state = State::QuotedKey,
             (Sign::Quote, State::QuotedKey) => self.key_read(report),
             (Sign::Quote, State::Value) => {
+                self.separate(report);
                 self.word.clear();
                 self.state = State::Text;
                 if !self.grammar.decodes {
@@ -297,9 +302,17 @@ impl GemmaBody {
         self.state = if self.state == State::QuotedKey { State::Colon } else { State::Value };
     }
 
+    /// Tells the comma before an item of a list, now that there is one: models also write it behind the last.
+    fn separate(&mut self, report: &mut Report<'_, '_>) {
+        if std::mem::take(&mut self.comma) {
+            report.arguments(", ");
+        }
+    }
+
     fn value(&mut self, c: char, report: &mut Report<'_, '_>) {
         match c {
             '{' | '[' if self.objects.len() < DEPTH_MAX => {
+                self.separate(report);
                 self.objects.push(c == '{');
                 report.arguments(if c == '{' { "{" } else { "[" });
                 self.first = true;
@@ -308,6 +321,7 @@ impl GemmaBody {
             }
             ']' => self.close(c, report),
             '"' => {
+                self.separate(report);
                 self.word.clear();
                 self.word.push(c);
                 self.state = State::Quoted { escaped: false };
@@ -315,6 +329,7 @@ impl GemmaBody {
             ',' | '}' | ')' => self.state = State::Broken,
             _ if is_blank(c) => {}
             _ => {
+                self.separate(report);
                 self.word.clear();
                 self.word.push(c);
                 self.state = State::Word;
@@ -338,9 +353,7 @@ impl GemmaBody {
         match c {
             ',' => {
                 let in_list = self.objects.last() == Some(&false);
-                if in_list {
-                    report.arguments(", ");
-                }
+                self.comma = in_list;
                 self.first = in_list;
                 self.word.clear();
                 self.state = if in_list { State::Value } else { State::Key };
@@ -352,6 +365,7 @@ impl GemmaBody {
     }
 
     fn close(&mut self, c: char, report: &mut Report<'_, '_>) {
+        self.comma = false;
         self.state = match (self.objects.pop(), c) {
             (Some(true), '}') => {
                 report.arguments("}");
