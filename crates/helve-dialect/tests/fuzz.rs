@@ -1,6 +1,6 @@
 //! Hostile text, made by chance: no panic, no dependence on the pieces, no growth beyond the input.
 //!
-//! A short while in every test run; `FUZZ_SECONDS=3600 cargo test --release -p helve-dialect --test fuzz` for longer,
+//! A few thousand texts in every test run; `FUZZ_SECONDS=3600 cargo test --release -p helve-dialect --test fuzz` for longer,
 //! `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes` and tried first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -112,10 +112,14 @@ fn crashes() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/crashes")
 }
 
-fn how_long() -> Duration {
+/// So many texts in every test run, whatever the machine; for as long as `FUZZ_SECONDS` says where it says so.
+fn rounds() -> impl Iterator<Item = usize> {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
-    Duration::from_secs_f64(seconds.unwrap_or(2.0))
+    let until = seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    (0..).take_while(move |round| until.map_or(*round < ROUNDS, |until| Instant::now() < until))
 }
+
+const ROUNDS: usize = 4_000;
 
 #[test]
 fn what_failed_once_does_not_fail_again() {
@@ -132,8 +136,7 @@ fn what_failed_once_does_not_fail_again() {
 #[test]
 fn hostile_text_is_read_the_same_however_it_is_cut() {
     let mut chance = Chance::from_environment();
-    let begun = Instant::now();
-    while begun.elapsed() < how_long() {
+    for _ in rounds() {
         let text = hostile(&mut chance);
         let reading = reading(&mut chance);
         let chunk = 1 + chance.below(7);
@@ -149,8 +152,7 @@ fn hostile_text_is_read_the_same_however_it_is_cut() {
 #[test]
 fn repair_never_panics_and_gives_json() {
     let mut chance = Chance::from_environment();
-    let begun = Instant::now();
-    while begun.elapsed() < how_long() / 2 {
+    for _ in rounds() {
         let text = hostile(&mut chance);
         let from = text.find(['{', '[']).unwrap_or(0);
         if let Some(repaired) = repair(&text[from..]) {
