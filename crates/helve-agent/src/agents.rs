@@ -1,11 +1,9 @@
-//! Agents and models by name, and the tools each agent may use.
+//! Agents by name, and the tools each may use.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_model::{Model, ToolMode};
 use helve_tool::{Access, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
-use helve_types::{Mode, ModelParams, PinnedTool, ToolSpec, UserId};
+use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 /// What an agent is, as the operator wrote it down.
 #[derive(Debug, Clone)]
@@ -103,84 +101,5 @@ impl Agent {
                 agent: &self.settings.name,
                 user: &user.0,
             })
-    }
-}
-
-/// The models of this server, by name.
-#[derive(Default)]
-pub struct Models {
-    models: BTreeMap<String, Arc<dyn Model>>,
-    default: Option<String>,
-    learned: Mutex<HashMap<String, Learned>>,
-}
-
-/// What a model has shown of itself.
-#[derive(Default)]
-struct Learned {
-    /// Its server said that it cannot do native calls.
-    no_native_tools: bool,
-    /// The last dialect it wrote a call in.
-    dialect: Option<&'static str>,
-}
-
-impl Models {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The first one added is the default until another is named.
-    pub fn add(&mut self, model: Arc<dyn Model>) {
-        let name = model.name().to_owned();
-        self.default.get_or_insert_with(|| name.clone());
-        self.models.insert(name, model);
-    }
-
-    pub fn set_default(&mut self, name: impl Into<String>) {
-        self.default = Some(name.into());
-    }
-
-    pub fn default_name(&self) -> &str {
-        self.default.as_deref().unwrap_or_default()
-    }
-
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Model>> {
-        self.models.get(name)
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Model>> {
-        self.models.values()
-    }
-
-    /// How the model is asked to call tools now.
-    pub fn mode(&self, model: &dyn Model, default_profile: &str) -> Mode {
-        match model.tool_mode() {
-            ToolMode::Fixed(mode) => mode,
-            ToolMode::Auto => {
-                let prompted =
-                    self.learned().get(model.name()).is_some_and(|learned| learned.no_native_tools);
-                if prompted { Mode::Prompt(default_profile.into()) } else { Mode::Native }
-            }
-        }
-    }
-
-    /// The dialect of the last call that the model wrote into its text.
-    pub fn dialect(&self, name: &str) -> Option<&'static str> {
-        self.learned().get(name)?.dialect
-    }
-
-    pub(crate) fn learn_no_native_tools(&self, name: &str) {
-        self.learned().entry(name.to_owned()).or_default().no_native_tools = true;
-    }
-
-    pub(crate) fn learn_dialect(&self, name: &str, dialect: &'static str) {
-        self.learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
-    }
-
-    fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
-        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,6 +14,8 @@ use crate::transcript::transcript;
 /// Everything a request is made of.
 pub(crate) struct Asking<'a> {
     pub(crate) run: &'a Run,
+    /// The configured name of the model that is asked.
+    pub(crate) model: &'a str,
     pub(crate) history: &'a [Message],
     pub(crate) kit: &'a Kit,
     pub(crate) tools: Tools,
@@ -26,7 +28,7 @@ const NO_CHOICE: ToolChoice = ToolChoice::None;
 
 impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
-        let turns = transcript(self.history, self.run);
+        let turns = transcript(self.history, self.run, self.model);
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],
@@ -39,6 +41,7 @@ impl<'a> Asking<'a> {
                 tool_choice: if specs.is_empty() { &NO_CHOICE } else { &setup.tool_choice },
                 tools: specs,
                 params: self.params,
+                form: None,
                 stream: setup.stream,
             },
             Some(profile) => ModelRequest {
@@ -47,6 +50,7 @@ impl<'a> Asking<'a> {
                 tools: vec![],
                 tool_choice: &NO_CHOICE,
                 params: self.params,
+                form: None,
                 stream: setup.stream,
             },
         }
@@ -120,7 +124,7 @@ fn in_text<'a>(
 }
 
 fn said(text: Cow<'_, str>) -> Turn<'_> {
-    Turn::Assistant { text, reasoning: Cow::Borrowed(""), calls: vec![] }
+    Turn::Assistant { text, reasoning: Cow::Borrowed(""), echo: None, calls: vec![] }
 }
 
 fn results_in_text(results: &[Turn<'_>], profile: &Profile, language: Language) -> String {

@@ -8,6 +8,7 @@ use helve_dialect::{Dropped, End, Parser, Piece, Reading};
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::feed::Feed;
 use crate::run::{Flaw, Heard, HeardCall, HeardPart, Tools};
@@ -29,6 +30,7 @@ pub(crate) struct Listener<'a> {
     usage: Usage,
     stopped: Option<StopReason>,
     dialect: Option<&'static str>,
+    echo: Option<Value>,
 }
 
 /// What has been heard so far.
@@ -68,6 +70,7 @@ impl<'a> Listener<'a> {
             usage: Usage::default(),
             stopped: None,
             dialect: None,
+            echo: None,
         }
     }
 
@@ -107,6 +110,7 @@ impl<'a> Listener<'a> {
             }
             ModelEvent::CallArguments { index, text } => hearing.extend(place, From::Vendor(index), &text),
             ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::Echo(echo) => self.echo = Some(echo),
             ModelEvent::Finished(reason) => {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
@@ -126,13 +130,32 @@ impl<'a> Listener<'a> {
         if reason == StopReason::Stop && !calls.is_empty() {
             reason = StopReason::ToolCalls;
         }
-        Heard { parts, calls: distinct(calls), reason, usage: self.usage, mode }
+        Heard {
+            parts,
+            calls: distinct(calls),
+            reason,
+            usage: self.usage,
+            mode,
+            cost_nanos: None,
+            model: None,
+            echo: self.echo,
+        }
     }
 
     /// What was said before a person stopped it: words, but no calls.
     pub(crate) fn stopped(self, mode: Mode) -> Heard {
         let parts = self.parts();
-        Heard { parts, calls: vec![], reason: StopReason::Cancelled, usage: self.usage, mode }
+        Heard {
+            parts,
+            calls: vec![],
+            reason: StopReason::Cancelled,
+            usage: self.usage,
+            mode,
+            cost_nanos: None,
+            model: None,
+            // Words that broke off are not what a signature was made for.
+            echo: None,
+        }
     }
 
     fn parts(&self) -> Vec<HeardPart> {

@@ -14,6 +14,7 @@ use helve_types::{
     RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 
@@ -108,6 +109,11 @@ pub struct Heard {
     pub reason: StopReason,
     pub usage: Usage,
     pub mode: Mode,
+    pub cost_nanos: Option<u64>,
+    /// Who answered, if it was not the run's own model.
+    pub model: Option<String>,
+    /// What the vendor wants back with it.
+    pub echo: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -330,7 +336,9 @@ impl Run {
             reason: heard.reason,
             mode: heard.mode,
             usage: heard.usage,
-            cost_micros: None,
+            cost_nanos: heard.cost_nanos,
+            model: heard.model,
+            echo: heard.echo,
         });
         facts.extend(refused);
         facts

@@ -18,11 +18,12 @@ use tokio_util::task::TaskTracker;
 
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
-use crate::agents::{Agent, AgentSettings, Models};
+use crate::agents::{Agent, AgentSettings};
 use crate::command::{Command, CommandError};
 use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
+use crate::models::Models;
 
 /// How a runtime works.
 #[derive(Clone)]

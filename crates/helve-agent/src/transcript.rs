@@ -12,23 +12,24 @@ use serde_json::{Value, json};
 
 use crate::run::Run;
 
-/// The turns before the model's next message.
-pub fn transcript<'a>(history: &'a [Message], run: &'a Run) -> Vec<Turn<'a>> {
+/// The turns before the next message of the named model. What only the model that thought it may see again is left
+/// out where another one answers.
+pub fn transcript<'a>(history: &'a [Message], run: &'a Run, model: &str) -> Vec<Turn<'a>> {
     let mut turns = vec![];
     match &run.setup().input {
         RunInput::Client { messages } => client_turns(messages, &mut turns),
         RunInput::Conversation | RunInput::Call => {
             for message in history {
-                message_turns(message, &mut turns);
+                message_turns(message, model, &mut turns);
             }
             turns.push(Turn::User(Cow::Borrowed(run.text())));
         }
     }
-    message_turns(run.message(), &mut turns);
+    message_turns(run.message(), model, &mut turns);
     turns
 }
 
-fn message_turns<'a>(message: &'a Message, turns: &mut Vec<Turn<'a>>) {
+fn message_turns<'a>(message: &'a Message, model: &str, turns: &mut Vec<Turn<'a>>) {
     if message.role == Role::User {
         turns.push(Turn::User(Cow::Owned(message.text())));
         return;
@@ -41,7 +42,14 @@ fn message_turns<'a>(message: &'a Message, turns: &mut Vec<Turn<'a>>) {
         };
         let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
         let (parts, more) = rest.split_at(end);
-        step_turns(parts, turns);
+        let record = message.steps.iter().find(|record| record.step == step);
+        let author = record.map(|record| &*record.model).or(message.model.as_deref());
+        let own = if author == Some(model) {
+            Own::Yes { echo: record.and_then(|record| record.echo.as_ref()) }
+        } else {
+            Own::No
+        };
+        step_turns(parts, own, turns);
         rest = more;
     }
 }
@@ -55,8 +63,14 @@ fn step_of(part: &Part) -> Option<u32> {
     }
 }
 
+/// Whether the model that is asked now wrote a message itself.
+enum Own<'a> {
+    Yes { echo: Option<&'a Value> },
+    No,
+}
+
 /// One message of the model, and the results of its calls.
-fn step_turns<'a>(parts: &'a [Part], turns: &mut Vec<Turn<'a>>) {
+fn step_turns<'a>(parts: &'a [Part], own: Own<'a>, turns: &mut Vec<Turn<'a>>) {
     let mut text = Cow::Borrowed("");
     let mut reasoning = Cow::Borrowed("");
     let mut tools: Vec<&ToolPart> = vec![];
@@ -72,7 +86,11 @@ fn step_turns<'a>(parts: &'a [Part], turns: &mut Vec<Turn<'a>>) {
         return;
     }
     let calls = tools.iter().map(|tool| call(tool)).collect();
-    turns.push(Turn::Assistant { text, reasoning, calls });
+    let (reasoning, echo) = match own {
+        Own::Yes { echo } => (reasoning, echo),
+        Own::No => (Cow::Borrowed(""), None),
+    };
+    turns.push(Turn::Assistant { text, reasoning, echo, calls });
     turns.extend(tools.into_iter().map(result));
 }
 
@@ -175,6 +193,7 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
     Turn::Assistant {
         text: Cow::Borrowed(&message.content),
         reasoning: Cow::Borrowed(&message.reasoning),
+        echo: None,
         calls,
     }
 }

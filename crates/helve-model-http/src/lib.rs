@@ -8,6 +8,8 @@
 mod model;
 mod openai_chat;
 mod protocol;
+#[cfg(test)]
+mod scenario;
 mod transport;
 mod vendors;
 

@@ -59,8 +59,8 @@ impl HttpModelSettings {
         self.place().map(drop)
     }
 
-    /// Whose model it is and where questions go.
-    fn place(&self) -> Result<(&'static Vendor, Url), SettingsError> {
+    /// Whose model it is and where questions go: for an answer in pieces, and for a whole one.
+    fn place(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
         let spoken = self
             .protocol
             .as_deref()
@@ -74,30 +74,48 @@ impl HttpModelSettings {
             (None, None) => return Err(SettingsError::Neither),
         };
         let base = self.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
-        let url = Url::parse(&format!("{base}{}", vendor.protocol.path))
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https"))
-            .ok_or_else(|| SettingsError::BadUrl(base.into()))?;
-        Ok((vendor, url))
+        let url = |path: &str| {
+            Url::parse(&format!("{base}{}", path.replace("{model}", &segment(&self.model))))
+                .ok()
+                .filter(|url| matches!(url.scheme(), "http" | "https"))
+                .ok_or_else(|| SettingsError::BadUrl(base.into()))
+        };
+        let protocol = vendor.protocol;
+        Ok((vendor, Urls { pieces: url(protocol.path)?, whole: url(protocol.path_whole)? }))
     }
+}
+
+struct Urls {
+    pieces: Url,
+    whole: Url,
+}
+
+/// A name as one segment of a path; slashes stay, as vendors have names with them.
+fn segment(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@".contains(&byte);
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if plain(byte) { text.push(char::from(byte)) } else { text.push_str(&format!("%{byte:02X}")) }
+    }
+    text
 }
 
 pub struct HttpModel {
     settings: HttpModelSettings,
     vendor: &'static Vendor,
-    url: Url,
+    urls: Urls,
     client: Client,
 }
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
-        let (vendor, url) = settings.place()?;
-        Ok(Self { settings, vendor, url, client })
+        let (vendor, urls) = settings.place()?;
+        Ok(Self { settings, vendor, urls, client })
     }
 
     /// The address that questions are sent to.
     pub fn url(&self) -> &str {
-        self.url.as_str()
+        self.urls.pieces.as_str()
     }
 
     /// The vendor's name for the model.
@@ -140,7 +158,7 @@ impl Model for HttpModel {
         let target = Target { model: &self.settings.model, quirks: &self.vendor.quirks };
         ask(Question {
             client: &self.client,
-            url: &self.url,
+            url: if request.stream { &self.urls.pieces } else { &self.urls.whole },
             key: self.settings.key.as_ref(),
             body: (protocol.encode)(request, &target),
             stream: request.stream,

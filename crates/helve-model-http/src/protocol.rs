@@ -1,4 +1,4 @@
-//! What a wire protocol is: two functions and a path.
+//! What a wire protocol is: an address, a way to frame, and functions to write and read.
 
 use std::collections::VecDeque;
 
@@ -9,12 +9,26 @@ use crate::vendors::Quirks;
 pub struct Protocol {
     /// What configuration calls it.
     pub name: &'static str,
-    /// Where questions go, below the base address.
-    pub path: &'static str,
+    /// Where questions go, below the base address; `{model}` stands for what the vendor calls the model.
+    pub(crate) path: &'static str,
+    /// The same for an answer that is to come in one piece.
+    pub(crate) path_whole: &'static str,
+    pub(crate) key: KeyHeader,
+    /// Sent with every question.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) encode: fn(&ModelRequest<'_>, &Target<'_>) -> Vec<u8>,
     pub(crate) decoder: fn() -> Decoder,
     /// The decoder for an answer that comes in one piece.
     pub(crate) whole: fn(&str, &mut VecDeque<ModelEvent>) -> Result<(), ModelError>,
+}
+
+/// How a key is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// Alone, in a header of this name.
+    Named(&'static str),
 }
 
 /// What a body depends on besides the request.

@@ -22,7 +22,7 @@ use sse_stream::SseByteStream;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use self::redact::{redact, redacted};
-use crate::protocol::{Decoder, Protocol};
+use crate::protocol::{Decoder, KeyHeader, Protocol};
 
 const CONNECT: Duration = Duration::from_secs(3);
 /// The longest silence of a stream, before the first byte and between any two. An answer in one piece is silent
@@ -60,11 +60,18 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
     let accept = if stream { "text/event-stream" } else { "application/json" };
     let mut request =
         client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
+    for (name, value) in protocol.headers {
+        request = request.header(*name, *value);
+    }
     if let Some(key) = key {
-        match HeaderValue::try_from(format!("Bearer {}", key.expose_secret())) {
+        let (name, text) = match protocol.key {
+            KeyHeader::Bearer => (AUTHORIZATION.as_str(), format!("Bearer {}", key.expose_secret())),
+            KeyHeader::Named(name) => (name, key.expose_secret().to_owned()),
+        };
+        match HeaderValue::try_from(text) {
             Ok(mut value) => {
                 value.set_sensitive(true);
-                request = request.header(AUTHORIZATION, value);
+                request = request.header(name, value);
             }
             Err(_) => {
                 return failed(ModelErrorKind::Key, "the key has characters that no key can have".into());

@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use futures_util::Stream;
 use helve_types::{Mode, ModelParams, StopReason, ToolChoice, ToolSpec, Usage};
+use serde_json::Value;
 
 use crate::ModelError;
 
@@ -25,6 +26,11 @@ pub trait Model: Send + Sync + 'static {
     /// Parameters that hold unless the agent or the request says otherwise.
     fn params(&self) -> &ModelParams;
 
+    /// What its server can hold it to when tools are described in the prompt.
+    fn holds(&self) -> Holds {
+        Holds::Nothing
+    }
+
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream;
 }
 
@@ -44,8 +50,29 @@ pub struct ModelRequest<'a> {
     pub tools: Vec<&'a ToolSpec>,
     pub tool_choice: &'a ToolChoice,
     pub params: &'a ModelParams,
+    /// What the answer has to look like, for a server that can hold its model to it.
+    pub form: Option<Form>,
     /// Whether pieces are wanted as they come.
     pub stream: bool,
+}
+
+/// What an answer has to look like. A server is given what it understands of this, or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    /// In the notation of llama.cpp (GBNF), beginning at `root`; it may leave the choice between a call and words.
+    pub grammar: String,
+    /// A JSON Schema of a call, where words will not do; none where they will.
+    pub schema: Option<Value>,
+}
+
+/// What a server can hold its model to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    Nothing,
+    /// JSON of a schema.
+    Schema,
+    /// Anything that a grammar can say.
+    Grammar,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +80,10 @@ pub enum Turn<'a> {
     User(Cow<'a, str>),
     Assistant {
         text: Cow<'a, str>,
+        /// Empty where another model wrote it.
         reasoning: Cow<'a, str>,
+        /// What the vendor wanted back; none where another model wrote it.
+        echo: Option<&'a Value>,
         calls: Vec<TurnCall<'a>>,
     },
     /// Follows the assistant turn with the call.
@@ -89,6 +119,8 @@ pub enum ModelEvent {
         text: String,
     },
     Usage(Usage),
+    /// What the vendor wants back with this message, known only to its protocol; at most one a message.
+    Echo(Value),
     /// The answer is complete; only usage may follow.
     Finished(StopReason),
 }

@@ -160,7 +160,7 @@ fn readable(request: &ModelRequest<'_>) -> String {
     for turn in &request.turns {
         _ = match turn {
             Turn::User(said) => writeln!(text, "user: {said}"),
-            Turn::Assistant { text: said, reasoning, calls } => {
+            Turn::Assistant { text: said, reasoning, calls, .. } => {
                 if !reasoning.is_empty() {
                     _ = writeln!(text, "thinks: {reasoning}");
                 }

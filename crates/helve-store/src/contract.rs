@@ -544,7 +544,9 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
         reason: StopReason::Stop,
         mode: Mode::Native,
         usage: Usage::default(),
-        cost_micros: None,
+        cost_nanos: None,
+        model: None,
+        echo: None,
     };
     ok(mei.append(&mut run, vec![finished]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);

@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OnUnknown, OutcomeAnswer, PartId,
@@ -124,8 +125,15 @@ pub enum Fact {
         reason: StopReason,
         mode: Mode,
         usage: Usage,
+        /// What it cost, in billionths of the unit of the operator's prices; none where no price is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cost_micros: Option<u64>,
+        cost_nanos: Option<u64>,
+        /// The model that answered, where it is not the one that the run was started with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// What that model's vendor wants back with the message, word for word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        echo: Option<Value>,
     },
 
     /// Nothing can go on until somebody acts.
@@ -304,8 +312,13 @@ pub enum StopReason {
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Of the input, what was read from the vendor's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
+    /// Of the input, what was written to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Of the output, what was spent on thinking.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
 }
@@ -316,6 +329,7 @@ impl Usage {
             input_tokens: self.input_tokens.saturating_add(other.input_tokens),
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
         }
     }

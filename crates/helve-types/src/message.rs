@@ -4,10 +4,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, MessageId, OutcomeAnswer, RunId, Timestamp,
-    ToolOutput,
+    ToolOutput, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,24 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub parts: Vec<Part>,
+    /// The model's finished messages that it is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRecord>,
+}
+
+/// What is known about one message of the model besides its words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRecord {
+    pub step: u32,
+    /// The model that answered, by its configured name.
+    pub model: String,
+    pub usage: Usage,
+    /// In billionths of the unit of the operator's prices; none where no price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nanos: Option<u64>,
+    /// What the model's vendor wants back with the message, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,12 +103,13 @@ pub enum ToolState {
 impl Message {
     pub fn user(id: MessageId, at: Timestamp, text: impl Into<String>) -> Self {
         let parts = vec![Part::Text { step: 0, text: text.into() }];
-        Self { id, role: Role::User, at, run: None, model: None, parts }
+        Self { id, role: Role::User, at, run: None, model: None, parts, steps: vec![] }
     }
 
     /// The assistant's message of a run, before anything is known of it.
     pub fn reply(id: MessageId, at: Timestamp, run: RunId, model: impl Into<String>) -> Self {
-        Self { id, role: Role::Assistant, at, run: Some(run), model: Some(model.into()), parts: vec![] }
+        let model = Some(model.into());
+        Self { id, role: Role::Assistant, at, run: Some(run), model, parts: vec![], steps: vec![] }
     }
 
     /// All its answer text, without reasoning and tools.
@@ -188,9 +208,18 @@ impl Message {
                 });
             }
             Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
+            Fact::StepFinished { step, usage, cost_nanos, model, echo, .. } => {
+                let model = model.as_ref().or(self.model.as_ref());
+                self.steps.push(StepRecord {
+                    step: *step,
+                    model: model.cloned().unwrap_or_default(),
+                    usage: *usage,
+                    cost_nanos: *cost_nanos,
+                    echo: echo.clone(),
+                });
+            }
             Fact::RunStarted(_)
             | Fact::StepRestarted { .. }
-            | Fact::StepFinished { .. }
             | Fact::ToolLate { .. }
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use helve_agent::{Models, Runtime, RuntimeSettings};
+use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App};
@@ -176,12 +176,12 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
     let mut over_http = vec![];
     for model in &config.models {
         match &model.source {
-            Source::Demo => models.add(Arc::new(DemoModel::new())),
+            Source::Demo => models.add(Arc::new(DemoModel::new()), ModelOptions::default()),
             Source::Http(settings) => {
                 let made = HttpModel::new((**settings).clone(), client.clone());
                 let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);
                 over_http.push(made.clone());
-                models.add(made);
+                models.add(made, model.options.clone());
             }
         }
     }

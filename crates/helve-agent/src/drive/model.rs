@@ -98,6 +98,7 @@ impl Driver {
         let params = self.run.setup().params.clone().over(model.params());
         let asking = Asking {
             run: &self.run,
+            model: model.name(),
             history: &self.history,
             kit: &self.kit,
             tools,

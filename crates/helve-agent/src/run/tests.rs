@@ -59,7 +59,9 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         reason: if calls > 0 { StopReason::ToolCalls } else { StopReason::Stop },
         mode: Mode::Native,
         usage: Usage::default(),
-        cost_micros: None,
+        cost_nanos: None,
+        model: None,
+        echo: None,
     };
     requested.chain([finished]).collect()
 }

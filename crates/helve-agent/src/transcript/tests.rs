@@ -97,7 +97,9 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
             reason: StopReason::ToolCalls,
             mode: Mode::Native,
             usage: Usage::default(),
-            cost_micros: None,
+            cost_nanos: None,
+            model: None,
+            echo: None,
         });
         for (index, fate) in (0..).zip(&planned.calls) {
             let call = CallId::new(RUN, step, index);
@@ -160,13 +162,13 @@ proptest! {
         let facts = log(&steps, reuse_ids);
         for end in 1..=facts.len() {
             let run = replay(&facts[..end]);
-            if let Err(fault) = check_valid(&transcript(&[], &run)) {
+            if let Err(fault) = check_valid(&transcript(&[], &run, "m")) {
                 prop_assert!(false, "after {end} facts: {fault}");
             }
             // A run that was cut off there is the past of the next one.
             let history = [run.message().clone()];
             let next = replay(&facts[..1]);
-            if let Err(fault) = check_valid(&transcript(&history, &next)) {
+            if let Err(fault) = check_valid(&transcript(&history, &next, "m")) {
                 prop_assert!(false, "as history after {end} facts: {fault}");
             }
         }
@@ -178,7 +180,7 @@ fn broken_arguments_are_not_sent_back() {
     let steps =
         [Planned { text: String::new(), reasoning: false, calls: vec![Fate::Refused, Fate::Refused] }];
     let run = replay(&log(&steps, true));
-    let turns = transcript(&[], &run);
+    let turns = transcript(&[], &run, "m");
     let Some(Turn::Assistant { calls, .. }) = turns.get(1) else { panic!("{turns:?}") };
     assert_eq!(calls[1].arguments, "{}");
 }
@@ -195,4 +197,18 @@ fn a_disguised_result_after_no_call_stays_what_the_user_said() {
     let mut turns = vec![];
     client_turns(std::slice::from_ref(&message), &mut turns);
     assert_eq!(turns, [Turn::User(Cow::Borrowed(&*message.content))]);
+}
+
+#[test]
+fn what_a_model_thought_is_shown_to_that_model_alone() {
+    let steps = [Planned { text: "done".into(), reasoning: true, calls: vec![] }];
+    let mut run = replay(&log(&steps, false)).message().clone();
+    run.steps[0].echo = Some(serde_json::json!({"signature": "s"}));
+    let next = replay(&log(&[], false)[..1]);
+    let history = [run];
+    for (model, own) in [("m", true), ("other", false)] {
+        let turns = transcript(&history, &next, model);
+        let Some(Turn::Assistant { reasoning, echo, .. }) = turns.first() else { panic!("{turns:?}") };
+        assert_eq!((!reasoning.is_empty(), echo.is_some()), (own, own), "{model}");
+    }
 }

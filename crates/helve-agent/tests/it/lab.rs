@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use expect_test::Expect;
 use futures_util::StreamExt;
 use helve_agent::{
-    AgentSettings, Follower, Frame, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started,
+    AgentSettings, Follower, Frame, ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest,
+    Started,
 };
 use helve_model::{Model, Reply, ScriptedModel, ToolMode};
 use helve_store::{ApprovalFilter, MemoryStore, Scope, Store};
@@ -106,7 +107,7 @@ impl Lab {
         settings: RuntimeSettings,
     ) -> Self {
         let mut models = Models::new();
-        models.add(model.clone() as Arc<dyn Model>);
+        models.add(model.clone() as Arc<dyn Model>, ModelOptions::default());
         let runtime = Runtime::new(store.clone(), world.clone(), models, registry.clone(), settings.clone());
         Self { store, model, runtime, runs, world, registry, settings }
     }

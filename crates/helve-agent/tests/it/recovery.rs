@@ -51,7 +51,9 @@ fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
             reason: helve_types::StopReason::ToolCalls,
             mode: helve_types::Mode::Native,
             usage: helve_types::Usage::default(),
-            cost_micros: None,
+            cost_nanos: None,
+            model: None,
+            echo: None,
         },
     ]
 }

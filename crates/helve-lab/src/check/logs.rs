@@ -75,7 +75,7 @@ fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, Stri
     let mut machine = Machine::new(id, run.setup.clone(), started.reply, first.body.at);
     for event in &run.log {
         machine.apply(event.body.at, &event.body.fact);
-        if let Err(what) = valid(&transcript(history, &machine)) {
+        if let Err(what) = valid(&transcript(history, &machine, &run.setup.model)) {
             return Some((event.seq, what));
         }
     }
@@ -171,7 +171,7 @@ mod tests {
     fn a_history_with_unpaired_calls_is_not_valid() {
         let user = || Turn::User("go".into());
         let call = |id| TurnCall { id: Cow::Borrowed(id), tool: "look".into(), arguments: "{}".into() };
-        let says = |calls| Turn::Assistant { text: "".into(), reasoning: "".into(), calls };
+        let says = |calls| Turn::Assistant { text: "".into(), reasoning: "".into(), echo: None, calls };
         let result = |id| Turn::Result {
             id: Cow::Borrowed(id),
             tool: "look".into(),

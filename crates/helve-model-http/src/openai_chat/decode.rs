@@ -183,11 +183,13 @@ fn stop_reason(word: &str) -> StopReason {
 
 fn usage(usage: &wire::Usage) -> ModelEvent {
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    let written = usage.prompt_tokens_details.as_ref().and_then(|details| details.cache_write_tokens);
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
     ModelEvent::Usage(Usage {
         input_tokens: usage.prompt_tokens.unwrap_or(0),
         output_tokens: usage.completion_tokens.unwrap_or(0),
         cached_tokens: cached.or(usage.prompt_cache_hit_tokens).unwrap_or(0),
+        cache_write_tokens: written.unwrap_or(0),
         reasoning_tokens: reasoning.unwrap_or(0),
     })
 }

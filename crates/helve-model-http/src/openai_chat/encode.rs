@@ -42,7 +42,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
     match turn {
         Turn::User(text) => wire::Message::User { content: text },
-        Turn::Assistant { text, reasoning, calls } => wire::Message::Assistant {
+        Turn::Assistant { text, reasoning, calls, .. } => wire::Message::Assistant {
             content: (!text.is_empty() || calls.is_empty()).then_some(&**text),
             reasoning_content: (quirks.echo_reasoning && !reasoning.is_empty()).then_some(&**reasoning),
             tool_calls: calls.iter().map(call).collect(),
@@ -112,6 +112,7 @@ mod tests {
                 Turn::Assistant {
                     text: "".into(),
                     reasoning: "a tool knows".into(),
+                    echo: None,
                     calls: vec![TurnCall {
                         id: "call_1".into(),
                         tool: "time".into(),
@@ -128,6 +129,7 @@ mod tests {
             tools: vec![&tool],
             tool_choice: &ToolChoice::Named("time".into()),
             params: &params,
+            form: None,
             stream: true,
         };
         let thinking = Quirks { max_tokens: "max_completion_tokens", echo_reasoning: true };
@@ -204,6 +206,7 @@ mod tests {
             tools: vec![],
             tool_choice: &ToolChoice::Required,
             params: &params,
+            form: None,
             stream: false,
         };
         check(

@@ -10,11 +10,14 @@ mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::Protocol;
+use crate::protocol::{KeyHeader, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "openai_chat",
     path: "/chat/completions",
+    path_whole: "/chat/completions",
+    key: KeyHeader::Bearer,
+    headers: &[],
     encode: encode::encode,
     decoder: decode::decoder,
     whole: decode::whole,

@@ -192,6 +192,8 @@ pub(super) struct Usage {
 pub(super) struct PromptDetails {
     #[serde(default)]
     pub(super) cached_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) cache_write_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -64,6 +64,7 @@ async fn asked(base_url: String, stream: bool) -> (String, Option<ModelError>) {
         tools: vec![],
         tool_choice: &ToolChoice::None,
         params: &params,
+        form: None,
         stream,
     };
     let mut events = model.ask(&request);

@@ -100,7 +100,7 @@ fn read_turns<'a>(turns: &'a [Turn<'_>]) -> Vec<Turn<'a>> {
                 }
                 read.pop();
                 let answered = pair(&calls, results);
-                read.push(Turn::Assistant { text: "".into(), reasoning: "".into(), calls });
+                read.push(Turn::Assistant { text: "".into(), reasoning: "".into(), echo: None, calls });
                 read.extend(answered);
             }
             _ => {

@@ -23,6 +23,7 @@ async fn said(turns: Vec<Turn<'_>>) -> String {
         tools: tools.iter().collect(),
         tool_choice: &ToolChoice::Auto,
         params: &params,
+        form: None,
         stream: true,
     };
     let mut text = String::new();
@@ -36,7 +37,7 @@ async fn said(turns: Vec<Turn<'_>>) -> String {
             ModelEvent::CallStarted { tool, .. } => ("calls: ", tool + " "),
             ModelEvent::CallArguments { text, .. } => ("calls: ", text),
             ModelEvent::Finished(reason) => ("ends: ", format!("{reason:?}")),
-            ModelEvent::Usage(_) => continue,
+            ModelEvent::Usage(_) | ModelEvent::Echo(_) => continue,
         };
         if kind != next || begins_call {
             text.push_str(if text.is_empty() { "" } else { "\n" });
@@ -84,6 +85,7 @@ async fn the_answer_is_made_of_the_results() {
         Turn::Assistant {
             text: "".into(),
             reasoning: "".into(),
+            echo: None,
             calls: vec![TurnCall {
                 id: "c1".into(),
                 tool: "calculator".into(),
@@ -123,6 +125,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
         tools: vec![],
         tool_choice: &ToolChoice::None,
         params: &params,
+        form: None,
         stream: true,
     };
     let mut text = String::new();
@@ -132,7 +135,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
             ModelEvent::Text(piece) => text.push_str(&piece),
             ModelEvent::CallStarted { .. } | ModelEvent::CallArguments { .. } => panic!("a native call"),
             ModelEvent::Finished(reason) => assert_eq!(reason, StopReason::Stop),
-            ModelEvent::Reasoning(_) | ModelEvent::Usage(_) => {}
+            ModelEvent::Reasoning(_) | ModelEvent::Usage(_) | ModelEvent::Echo(_) => {}
         }
     }
     text
@@ -143,7 +146,7 @@ fn user(text: &str) -> Turn<'_> {
 }
 
 fn wrote(text: &str) -> Turn<'_> {
-    Turn::Assistant { text: text.into(), reasoning: "".into(), calls: vec![] }
+    Turn::Assistant { text: text.into(), reasoning: "".into(), echo: None, calls: vec![] }
 }
 
 const JSON_STRICT: &str = r#"Be brief.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AgentSettings, Models, Runtime, RuntimeSettings};
+use helve_agent::{AgentSettings, ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
@@ -124,11 +124,12 @@ impl House {
             registry.register(Arc::new(Echo(spec)), guards(), &world).unwrap();
         }
         let mut models = Models::new();
-        models.add(if plan.pace.is_zero() {
+        let speaker = if plan.pace.is_zero() {
             model.clone() as Arc<dyn Model>
         } else {
             Arc::new(Paced { script: model.clone(), pace: plan.pace })
-        });
+        };
+        models.add(speaker, ModelOptions::default());
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };

@@ -1,6 +1,7 @@
 //! Which models there are: those in the file, those whose keys are in the environment, and always `demo`.
 
 use anyhow::anyhow;
+use helve_agent::ModelOptions;
 use helve_model::ToolMode;
 use helve_model_http::{HttpModelSettings, vendor};
 use helve_types::ModelParams;
@@ -30,6 +31,7 @@ pub(super) struct ModelTable {
 pub struct ModelSettings {
     pub name: String,
     pub source: Source,
+    pub options: ModelOptions,
 }
 
 #[derive(Debug, Clone)]
@@ -109,7 +111,11 @@ pub(super) fn models(
             models.extend(from_environment(known, environment)?);
         }
     }
-    models.push(ModelSettings { name: "demo".into(), source: Source::Demo });
+    models.push(ModelSettings {
+        name: "demo".into(),
+        source: Source::Demo,
+        options: ModelOptions::default(),
+    });
     Ok(models)
 }
 
@@ -149,7 +155,7 @@ fn from_table(
         params: table.params,
     };
     settings.check().map_err(|error| (error.key(), error.to_string()))?;
-    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)) })
+    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options: ModelOptions::default() })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
@@ -175,7 +181,11 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     // Only the address can be wrong here.
     let variable = known.url_env.unwrap_or_default();
     settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
-    Ok(Some(ModelSettings { name: known.name.into(), source: Source::Http(Box::new(settings)) }))
+    Ok(Some(ModelSettings {
+        name: known.name.into(),
+        source: Source::Http(Box::new(settings)),
+        options: ModelOptions::default(),
+    }))
 }
 
 /// `OLLAMA_API_URL` names the server or its chat route; its OpenAI-style door is at `/v1`.

@@ -113,8 +113,19 @@ export type EventBody = (
     }
   | {
       attempt: number;
-      cost_micros?: number | null;
+      /**
+       * What it cost, in billionths of the unit of the operator's prices; none where no price is known.
+       */
+      cost_nanos?: number | null;
+      /**
+       * What that model's vendor wants back with the message, word for word.
+       */
+      echo?: unknown;
       mode: Mode;
+      /**
+       * The model that answered, where it is not the one that the run was started with.
+       */
+      model?: string | null;
       reason: StopReason;
       step: number;
       type: 'step.finished';
@@ -409,9 +420,19 @@ export interface Question {
   tool: string;
 }
 export interface Usage {
+  /**
+   * Of the input, what was written to it.
+   */
+  cache_write_tokens?: number;
+  /**
+   * Of the input, what was read from the vendor's cache.
+   */
   cached_tokens?: number;
   input_tokens: number;
   output_tokens: number;
+  /**
+   * Of the output, what was spent on thinking.
+   */
   reasoning_tokens?: number;
 }
 export interface Cancelled {
@@ -427,6 +448,10 @@ export interface Message {
   parts: Part[];
   role: Role;
   run?: RunId | null;
+  /**
+   * The model's finished messages that it is made of.
+   */
+  steps?: StepRecord[];
 }
 export interface ToolPart {
   call: CallId;
@@ -443,4 +468,23 @@ export interface ToolPart {
   state: ToolState;
   step: number;
   tool: string;
+}
+/**
+ * What is known about one message of the model besides its words.
+ */
+export interface StepRecord {
+  /**
+   * In billionths of the unit of the operator's prices; none where no price is known.
+   */
+  cost_nanos?: number | null;
+  /**
+   * What the model's vendor wants back with the message, word for word.
+   */
+  echo?: unknown;
+  /**
+   * The model that answered, by its configured name.
+   */
+  model: string;
+  step: number;
+  usage: Usage;
 }

@@ -3,43 +3,11 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-
-fn words(events: &VecDeque<ModelEvent>) -> String {
-    let mut text = String::new();
-    for event in events {
-        text.push_str(&match event {
-            ModelEvent::Reasoning(piece) => format!("reasoning {piece:?}\n"),
-            ModelEvent::Text(piece) => format!("text {piece:?}\n"),
-            ModelEvent::CallStarted { index, id, tool } => {
-                format!("call {index} {} {tool}\n", id.as_deref().unwrap_or("-"))
-            }
-            ModelEvent::CallArguments { index, text } => format!("arguments {index} {text}\n"),
-            ModelEvent::Usage(usage) => format!(
-                "usage {} {} cached {} reasoning {}\n",
-                usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens
-            ),
-            ModelEvent::Finished(reason) => format!("finished {reason:?}\n"),
-        });
-    }
-    text
-}
+use crate::scenario::{read, words};
 
 /// Each line is the data of a frame.
 fn check(frames: &str, expected: Expect) {
-    let mut decode = decoder();
-    let mut events = VecDeque::new();
-    let mut failed = None;
-    for frame in frames.lines().map(str::trim).filter(|line| !line.is_empty()).map(Some).chain([None]) {
-        if let Err(error) = decode(frame, &mut events) {
-            failed = Some(error);
-            break;
-        }
-    }
-    let mut text = words(&events);
-    if let Some(error) = failed {
-        text.push_str(&format!("{:?}: {error}\n", error.kind));
-    }
-    expected.assert_eq(&text);
+    expected.assert_eq(&read(decoder(), frames));
 }
 
 #[test]
