@@ -7,6 +7,7 @@
 
 mod model;
 mod openai_chat;
+mod patience;
 mod protocol;
 #[cfg(test)]
 mod scenario;
@@ -14,6 +15,7 @@ mod transport;
 mod vendors;
 
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
+pub use patience::Patience;
 pub use protocol::Protocol;
-pub use transport::client;
+pub use transport::{client, client_with};
 pub use vendors::{VENDORS, Vendor, protocol, vendor};

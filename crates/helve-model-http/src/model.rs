@@ -5,6 +5,7 @@ use helve_types::ModelParams;
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
+use crate::patience::Patience;
 use crate::protocol::Target;
 use crate::transport::{Question, ask};
 use crate::vendors::{Vendor, any_vendor_of, protocol, vendor};
@@ -105,12 +106,18 @@ pub struct HttpModel {
     vendor: &'static Vendor,
     urls: Urls,
     client: Client,
+    patience: Patience,
 }
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
         let (vendor, urls) = settings.place()?;
-        Ok(Self { settings, vendor, urls, client })
+        Ok(Self { settings, vendor, urls, client, patience: Patience::default() })
+    }
+
+    /// Waits for answers as long as this; how long for a connection is the client's business.
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// The address that questions are sent to.
@@ -163,6 +170,7 @@ impl Model for HttpModel {
             body: (protocol.encode)(request, &target),
             stream: request.stream,
             protocol,
+            patience: self.patience,
         })
     }
 }

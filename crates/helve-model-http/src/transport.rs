@@ -22,22 +22,21 @@ use sse_stream::SseByteStream;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use self::redact::{redact, redacted};
+use crate::patience::Patience;
 use crate::protocol::{Decoder, KeyHeader, Protocol};
 
-const CONNECT: Duration = Duration::from_secs(3);
-/// The longest silence of a stream, before the first byte and between any two. An answer in one piece is silent
-/// until it is complete.
-const SILENCE: Duration = Duration::from_secs(30);
-/// The longest that any answer may take.
-const TOTAL: Duration = Duration::from_secs(600);
 /// Whatever is longer is not an answer.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
 /// The client for all models of a process.
 pub fn client() -> Result<Client, reqwest::Error> {
+    client_with(&Patience::default())
+}
+
+pub fn client_with(patience: &Patience) -> Result<Client, reqwest::Error> {
     Client::builder()
-        .connect_timeout(CONNECT)
+        .connect_timeout(patience.connect)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())
@@ -52,11 +51,12 @@ pub(crate) struct Question<'a> {
     pub(crate) body: Vec<u8>,
     pub(crate) stream: bool,
     pub(crate) protocol: &'static Protocol,
+    pub(crate) patience: Patience,
 }
 
 /// Sends the question when the stream is first polled.
 pub(crate) fn ask(question: Question<'_>) -> ModelStream {
-    let Question { client, url, key, body, stream, protocol } = question;
+    let Question { client, url, key, body, stream, protocol, patience } = question;
     let accept = if stream { "text/event-stream" } else { "application/json" };
     let mut request =
         client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
@@ -81,14 +81,15 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
     let (url, key) = (url.clone(), key.cloned());
     let hidden = key.clone();
     if stream {
-        let response = Box::pin(send(request, url, key, SILENCE));
-        let answer = Answer { state: State::Asking(response), protocol, deadline: Instant::now() + TOTAL };
+        let response = Box::pin(send(request, url, key, patience.silence));
+        let deadline = Instant::now() + patience.total;
+        let answer = Answer { state: State::Asking(response), protocol, patience, deadline };
         return without_key(answer, hidden);
     }
     let whole = async move {
         let late = late(&url);
-        let answer = async { whole(send(request, url, key, TOTAL).await, protocol).await };
-        timeout(TOTAL, answer).await.unwrap_or_else(|_| vec![Err(late)])
+        let answer = async { whole(send(request, url, key, patience.total).await, protocol).await };
+        timeout(patience.total, answer).await.unwrap_or_else(|_| vec![Err(late)])
     };
     without_key(stream::once(whole).flat_map(stream::iter), hidden)
 }
@@ -118,7 +119,7 @@ async fn send(
     }
     let code = response.status().as_u16();
     let retry_after = status::retry_after(response.headers());
-    let body = timeout(SILENCE, bounded_body(response, ERROR_BYTES_MAX)).await;
+    let body = timeout(patience, bounded_body(response, ERROR_BYTES_MAX)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     Err(status::refusal(code, retry_after, &redact(&body, key.as_ref())))
 }
@@ -198,6 +199,7 @@ type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadError>> + Send>>;
 struct Answer {
     state: State,
     protocol: &'static Protocol,
+    patience: Patience,
     deadline: Instant,
 }
 
@@ -216,7 +218,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(response: Response, protocol: &Protocol, deadline: Instant) -> Self {
+    fn new(response: Response, protocol: &Protocol, patience: Patience, deadline: Instant) -> Self {
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| ReadError(root_cause(&error)))?;
@@ -224,7 +226,8 @@ impl Reading {
             Ok(chunk)
         });
         // A last frame without its empty line would be lost.
-        let bytes = Patient::new(bytes, deadline).chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
+        let bytes =
+            Patient::new(bytes, patience, deadline).chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
         Self {
             frames: SseByteStream::new(Box::pin(bytes)),
             decoder: (protocol.decoder)(),
@@ -269,7 +272,7 @@ impl Stream for Answer {
             match &mut self.state {
                 State::Asking(response) => match ready!(response.as_mut().poll(cx)) {
                     Ok(response) => {
-                        let reading = Reading::new(response, self.protocol, self.deadline);
+                        let reading = Reading::new(response, self.protocol, self.patience, self.deadline);
                         self.state = State::Reading(Box::new(reading));
                     }
                     Err(error) => {
@@ -293,6 +296,7 @@ impl Stream for Answer {
 /// Bytes that may come late, but not too late.
 struct Patient<S> {
     bytes: S,
+    patience: Patience,
     deadline: Instant,
     timer: Pin<Box<Sleep>>,
     /// Whether the timer runs for the piece that is awaited now.
@@ -300,8 +304,8 @@ struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    fn new(bytes: S, deadline: Instant) -> Self {
-        Self { bytes, deadline, timer: Box::pin(sleep_until(deadline)), waiting: false }
+    fn new(bytes: S, patience: Patience, deadline: Instant) -> Self {
+        Self { bytes, patience, deadline, timer: Box::pin(sleep_until(deadline)), waiting: false }
     }
 }
 
@@ -314,15 +318,15 @@ impl<S: Stream<Item = Result<Bytes, ReadError>> + Unpin> Stream for Patient<S> {
             return Poll::Ready(item);
         }
         if !self.waiting {
-            let until = self.deadline.min(Instant::now() + SILENCE);
+            let until = self.deadline.min(Instant::now() + self.patience.silence);
             self.timer.as_mut().reset(until);
             self.waiting = true;
         }
         ready!(self.timer.as_mut().poll(cx));
         let why = if Instant::now() < self.deadline {
-            format!("nothing came for {} seconds", SILENCE.as_secs())
+            format!("nothing came for {} seconds", self.patience.silence.as_secs_f64())
         } else {
-            format!("it took longer than {} minutes", TOTAL.as_secs() / 60)
+            format!("it took longer than {} minutes", self.patience.total.as_secs_f64() / 60.0)
         };
         Poll::Ready(Some(Err(ReadError(why))))
     }
