@@ -86,7 +86,6 @@ fn head(status: u16, content_type: &str, more: &str) -> Bytes {
 fn instead(ask: &Ask<'_>) -> Option<Answer> {
     let raw = |bytes: Bytes| vec![Piece::Raw(bytes)];
     Some(match ask.fault? {
-        Fault::Slam => Answer::new(vec![], End::Reset),
         Fault::Mute => Answer::new(vec![], End::Hush),
         Fault::HalfHead => {
             Answer::new(raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\ncontent-ty")), End::Hush)
@@ -199,6 +198,9 @@ fn play(
         return (pieces, End::Keep);
     }
     pieces.extend(finish.into_iter().map(Piece::Chunk));
+    if fault == Some(Fault::Late) {
+        return (pieces, End::Reset);
+    }
     pieces.extend(done.filter(|_| fault != Some(Fault::NoDone)).map(Piece::Chunk));
     (pieces, End::Keep)
 }

@@ -14,9 +14,9 @@ use super::said::{Said, Text, WORDS, word};
 use super::script::Finish;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
-    name: "anthropic_messages",
-    base: "/v1",
-    path: "/messages",
+    name: "anthropic",
+    base: "",
+    path: "/v1/messages",
     framing: Framing::NamedEvents,
     route: |path| (path == "/v1/messages").then(Route::default),
     read,

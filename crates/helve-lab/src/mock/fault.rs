@@ -45,6 +45,7 @@ pub enum Fault {
     Early,
     Open,
     NoDone,
+    Late,
 }
 
 /// A fault as it is written in a script.
@@ -114,6 +115,7 @@ pub const FAULTS: &[Word] = &[
     plain("early", Fault::Early, "the end comes before the last piece of the last call's arguments"),
     plain("open", Fault::Open, "the stream ends without saying why the model stopped"),
     plain("nodone", Fault::NoDone, "the stream ends without the protocol's word for the end"),
+    plain("late", Fault::Late, "the connection is reset where that word would come"),
 ];
 
 fn status(code: usize) -> Fault {

@@ -16,8 +16,8 @@ use super::script::Finish;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "gemini",
-    base: "/v1beta",
-    path: "/models/mock:streamGenerateContent?alt=sse",
+    base: "",
+    path: "/v1beta/models/mock:streamGenerateContent?alt=sse",
     framing: Framing::Events,
     route,
     read,

@@ -12,7 +12,7 @@ mod date;
 mod fault;
 mod gemini;
 mod line;
-mod ollama_chat;
+mod ollama;
 mod openai_chat;
 mod protocol;
 mod said;
@@ -172,7 +172,8 @@ impl Shared {
         let own = in_query.or_else(|| Script::find(model, &asked.user)).map(Script::parse).transpose()?;
         let script = own.as_ref().unwrap_or(&self.default);
         let fault = script.fault.filter(|_| script.round.is_none_or(|round| round == asked.round));
-        let fault = fault.filter(|_| self.strikes(script, &question.body));
+        // A connection that was to be slammed would not stand.
+        let fault = fault.filter(|fault| *fault != Fault::Slam && self.strikes(script, &question.body));
         if !script.delay.is_zero() {
             tokio::time::sleep(script.delay).await;
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::asked::Asked;
 use super::said::Said;
-use super::{anthropic_messages, gemini, ollama_chat, openai_chat};
+use super::{anthropic_messages, gemini, ollama, openai_chat};
 
 pub struct Protocol {
     /// As Helve's configuration calls it.
@@ -29,7 +29,7 @@ pub struct Protocol {
 }
 
 pub const PROTOCOLS: &[&Protocol] =
-    &[&openai_chat::PROTOCOL, &ollama_chat::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
+    &[&openai_chat::PROTOCOL, &ollama::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
 
 /// What the address alone says about a question.
 #[derive(Debug, Default, PartialEq, Eq)]

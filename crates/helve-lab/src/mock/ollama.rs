@@ -12,7 +12,7 @@ use super::said::{Call, Said, Text, WORDS, word};
 use super::script::Finish;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
-    name: "ollama_chat",
+    name: "ollama",
     base: "",
     path: "/api/chat",
     framing: Framing::Lines,
