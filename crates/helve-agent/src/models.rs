@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, ToolMode};
 use helve_types::{Mode, ModelParams};
+use tokio::time::Instant;
+
+use crate::retry::Health;
 
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +38,7 @@ struct Learned {
     no_native_tools: bool,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
+    health: Health,
 }
 
 impl Models {
@@ -88,6 +92,22 @@ impl Models {
     /// The dialect of the last call that the model wrote into its text.
     pub fn dialect(&self, name: &str) -> Option<&'static str> {
         self.learned().get(name)?.dialect
+    }
+
+    /// Those that may answer a step of this model's, in the order in which they are asked: itself, then its fallbacks,
+    /// and last whichever of them are to be left alone for a while.
+    pub(crate) fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
+        let Some(own) = self.models.get(name) else { return vec![] };
+        let fallbacks = own.options.fallbacks.iter().filter_map(|name| self.get(name));
+        let mut route: Vec<_> = std::iter::once(&own.model).chain(fallbacks).cloned().collect();
+        // Stable: the order of the configuration holds within both groups.
+        route.sort_by_cached_key(|model| self.health(model.name(), |health| health.rests(now)));
+        route
+    }
+
+    /// Looks at how a model has fared, or notes how it did.
+    pub(crate) fn health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
+        look(&mut self.learned().entry(name.to_owned()).or_default().health)
     }
 
     pub(crate) fn learn_no_native_tools(&self, name: &str) {

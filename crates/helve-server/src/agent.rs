@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
-use crate::sse::{DONE, OUT_OF_STEPS, Render, data_of};
+use crate::sse::{DONE, OUT_OF_STEPS, Render, WITHOUT_CALL, data_of};
 use crate::start::{self, Names, parse_conversation};
 
 const AGENT_HEADER: &str = "x-agent-id";
@@ -195,6 +195,9 @@ impl PieceRender {
             }
             Fact::RunFinished { ending: Ending::StepLimit } => {
                 self.send(json!({"ending": Ending::StepLimit, "message": OUT_OF_STEPS}), out);
+            }
+            Fact::RunFinished { ending: Ending::WithoutCall } => {
+                self.send(json!({"ending": Ending::WithoutCall, "message": WITHOUT_CALL}), out);
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),

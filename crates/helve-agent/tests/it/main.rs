@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod choice;
 mod fixtures;
 mod lab;
 mod people;
 mod recovery;
+mod resilience;
 mod transcripts;
