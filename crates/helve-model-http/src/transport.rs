@@ -249,7 +249,11 @@ impl Reading {
                     Some(data) => (self.decoder)(Some(&data), &mut self.events),
                     None => continue,
                 },
-                Some(Err(error)) => Err(broke_off(&root_cause(&error))),
+                Some(Err(error)) => {
+                    self.ended = true;
+                    // An answer that was complete stays so, whatever happens to its stream afterwards.
+                    (self.decoder)(None, &mut self.events).map_err(|_| broke_off(&root_cause(&error)))
+                }
                 None => {
                     self.ended = true;
                     (self.decoder)(None, &mut self.events)

@@ -104,7 +104,7 @@ pub(super) fn all(pieces: Vec<Piece>, fault: Option<Fault>) -> Vec<Piece> {
             let mut said = 0;
             let slowly = |piece| match piece {
                 // The beginning comes as it should, so that something of it is heard.
-                Piece::Chunk(bytes) if said >= 2 => Piece::Drip(bytes, pause),
+                Piece::Chunk(bytes) if said >= 4 => Piece::Drip(bytes, pause),
                 piece => {
                     said += usize::from(matches!(piece, Piece::Chunk(_)));
                     piece

@@ -19,7 +19,7 @@ pub(super) fn decoder() -> Decoder {
 }
 
 pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-    let mut state = State::default();
+    let mut state = State { whole: true, ..State::default() };
     state.take(&parse(body)?, events)?;
     state.end(events)
 }
@@ -36,6 +36,8 @@ fn parse(data: &str) -> Result<wire::Chunk<'_>, ModelError> {
 
 #[derive(Default)]
 struct State {
+    /// Nothing comes in pieces: every call is one of its own, even if two have the same id.
+    whole: bool,
     calls: Vec<Call>,
     finish: Option<StopReason>,
     ended: bool,
@@ -125,6 +127,7 @@ impl State {
     fn place(&mut self, wire_index: Option<u32>, id: Option<&str>, name: Option<&str>) -> usize {
         let same_id = |call: &Call| id.is_none() || call.id.is_none() || call.id.as_deref() == id;
         let known = match wire_index {
+            _ if self.whole => None,
             Some(_) => self.calls.iter().rposition(|call| call.wire_index == wire_index && same_id(call)),
             None => {
                 let last = self.calls.len().checked_sub(1);
