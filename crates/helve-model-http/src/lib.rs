@@ -5,7 +5,9 @@
 //! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
 //! nothing.
 
+mod complaint;
 mod model;
+mod ollama;
 mod openai_chat;
 mod patience;
 mod protocol;
@@ -17,5 +19,5 @@ mod vendors;
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use patience::Patience;
 pub use protocol::Protocol;
-pub use transport::{client, client_with};
+pub use transport::{Listing, client, client_with};
 pub use vendors::{VENDORS, Vendor, protocol, vendor};
