@@ -78,6 +78,7 @@ const TOO_LONG: &[&str] = &[
     "prompt is too long",
     "input is too long",
     "token count exceeds",
+    "exceeds the maximum number of tokens",
     "range of input length",
 ];
 
@@ -97,6 +98,9 @@ const BUSY: &[&str] = &[
     "timeout",
     "try again later",
 ];
+
+/// Gemini says it with the status of a wrong question.
+const KEY_NOT_VALID: &[&str] = &["api key not valid", "api key expired"];
 
 const KEY: &[&str] =
     &["invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "permission_denied"];
@@ -128,6 +132,7 @@ fn trouble(status: Option<u16>, words: &str) -> Trouble {
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
     match status {
         Some(401) => Trouble::Key,
+        Some(400) if says(KEY_NOT_VALID) => Trouble::Key,
         _ if says(NO_TOOLS) => Trouble::NoTools,
         Some(402) => Trouble::Money,
         // Some vendors say with the status of a busy server that the account is empty: waiting would not help.

@@ -5,7 +5,9 @@
 //! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
 //! nothing.
 
+mod anthropic_messages;
 mod complaint;
+mod gemini;
 mod model;
 mod ollama;
 mod openai_chat;
@@ -13,6 +15,7 @@ mod patience;
 mod protocol;
 #[cfg(test)]
 mod scenario;
+mod schema;
 mod transport;
 mod vendors;
 

@@ -6,7 +6,7 @@ mod quirks;
 
 pub(crate) use self::quirks::{CallIds, Choices, FormField, PLAIN, Quirks, Returned, Takes};
 use crate::protocol::Protocol;
-use crate::{ollama, openai_chat};
+use crate::{anthropic_messages, gemini, ollama, openai_chat};
 
 pub struct Vendor {
     pub name: &'static str,
@@ -148,6 +148,20 @@ pub const VENDORS: &[Vendor] = &[
         },
     },
     Vendor {
+        name: "anthropic",
+        base_url: "https://api.anthropic.com",
+        key_env: Some("ANTHROPIC_API_KEY"),
+        protocol: &anthropic_messages::PROTOCOL,
+        quirks: PLAIN,
+    },
+    Vendor {
+        name: "gemini",
+        base_url: "https://generativelanguage.googleapis.com",
+        key_env: Some("GEMINI_API_KEY"),
+        protocol: &gemini::PROTOCOL,
+        quirks: PLAIN,
+    },
+    Vendor {
         name: "ollama",
         base_url: "http://127.0.0.1:11434",
         key_env: None,
@@ -199,6 +213,22 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks { choices: Choices::WORDS, form: FormField::ResponseFormat, ..PLAIN },
     },
+    // Servers at their own address that speak one of the protocols: llama.cpp, vLLM, Ollama and gateways speak
+    // Anthropic's, too.
+    Vendor {
+        name: "anthropic_compatible",
+        base_url: "http://127.0.0.1:8080",
+        key_env: None,
+        protocol: &anthropic_messages::PROTOCOL,
+        quirks: PLAIN,
+    },
+    Vendor {
+        name: "gemini_compatible",
+        base_url: "http://127.0.0.1:8080",
+        key_env: None,
+        protocol: &gemini::PROTOCOL,
+        quirks: PLAIN,
+    },
     // Everything else that speaks the protocol at its own address.
     Vendor {
         name: "openai_compatible",
@@ -209,11 +239,12 @@ pub const VENDORS: &[Vendor] = &[
     },
 ];
 
-pub(crate) const PROTOCOLS: &[&Protocol] = &[&openai_chat::PROTOCOL, &ollama::PROTOCOL];
-
 pub fn vendor(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
 }
+
+pub(crate) const PROTOCOLS: &[&Protocol] =
+    &[&openai_chat::PROTOCOL, &ollama::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
 
 /// A protocol by the name that configuration uses for it.
 pub fn protocol(name: &str) -> Option<&'static Protocol> {
@@ -245,6 +276,14 @@ mod tests {
     fn keys_go_only_where_nobody_can_read_them_on_the_way() {
         for vendor in VENDORS.iter().filter(|vendor| vendor.key_env.is_some()) {
             assert!(vendor.base_url.starts_with("https://"), "{}", vendor.name);
+        }
+    }
+
+    #[test]
+    fn every_protocol_has_a_row_for_any_server_that_speaks_it() {
+        for protocol in PROTOCOLS {
+            let row = any_vendor_of(protocol);
+            assert_eq!((row.protocol.name, row.key_env), (protocol.name, None), "{}", row.name);
         }
     }
 }

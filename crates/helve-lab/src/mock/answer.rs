@@ -99,7 +99,9 @@ fn instead(ask: &Ask<'_>) -> Option<Answer> {
             let retry_after = match &ask.script.retry_after {
                 None => String::new(),
                 Some(RetryAfter::Word(word)) => format!("retry-after: {word}\r\n"),
-                Some(RetryAfter::Date(seconds)) => format!("retry-after: {}\r\n", date::http(*seconds)),
+                Some(RetryAfter::Date(seconds)) => {
+                    format!("date: {}\r\nretry-after: {}\r\n", date::http(0), date::http(*seconds))
+                }
             };
             let body = (ask.protocol.error)(code, "the mock was told to refuse");
             Answer::json(code, &retry_after, &body.to_string())

@@ -28,7 +28,7 @@ fn protocol(name: &str) -> &'static Protocol {
 fn trials(table: &[Row], stream: bool) -> Vec<(Trial, Verdict)> {
     let mut trials = vec![];
     for row in table {
-        for name in row.on.iter().filter(|name| helve_model_http::protocol(name).is_some()) {
+        for name in row.on {
             for always in [false, true] {
                 let trial = Trial {
                     protocol: protocol(name),
@@ -84,7 +84,7 @@ async fn every_fault_of_a_whole_answer_has_the_end_that_the_table_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_takes_no_connection_is_tried_three_times() {
     let mut trials = vec![];
-    for protocol in PROTOCOLS.iter().filter(|p| helve_model_http::protocol(p.name).is_some()) {
+    for protocol in PROTOCOLS {
         for (server, connections) in [(Server::Absent, 0), (Server::Deaf, 0), (Server::Tls, 3)] {
             let trial = Trial { protocol, server, script: String::new(), hasty: true, stream: true };
             let expected =
@@ -100,7 +100,7 @@ async fn a_server_that_takes_no_connection_is_tried_three_times() {
 async fn a_reset_at_any_byte_leaves_no_trace_in_the_answer() {
     let _turn = TURN.lock().await;
     helve::assemble::install_tls();
-    for protocol in PROTOCOLS.iter().filter(|p| helve_model_http::protocol(p.name).is_some()) {
+    for protocol in PROTOCOLS {
         for round in [0, 1] {
             let cuts = (0..3_600).step_by(23).map(|bytes| Trial {
                 protocol,

@@ -9,10 +9,13 @@ use serde_json::{Map, Value};
 
 use super::wire;
 use crate::protocol::Target;
+use crate::schema;
 use crate::vendors::{Quirks, Returned};
 
 /// What only Helve writes.
-const OWN: &[&str] = &["model", "messages", "tools", "stream"];
+const OWN: &[&str] = &["model", "messages", "tools", "stream", STRICT];
+/// The operator wants the server to hold the model to the schemas of tools.
+const STRICT: &str = "strict_tools";
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let quirks = target.quirks;
@@ -123,6 +126,10 @@ fn tools<'a>(
     quirks: &Quirks,
 ) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
     let takes = |choice: &ToolChoice| quirks.choices.take(choice, &request.params.extra);
+    let declaration: fn(&ToolSpec) -> wire::Tool<'_> = match request.params.extra.get(STRICT) {
+        Some(Value::Bool(true)) => strict_declaration,
+        _ => declaration,
+    };
     let all = || request.tools.iter().map(|tool| declaration(tool)).collect();
     let word = |word| Some(wire::ToolChoice::Word(word));
     if request.tools.is_empty() {
@@ -151,8 +158,23 @@ fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
         kind: "function",
         function: wire::Declaration {
             name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.parameters,
+            description: Cow::Borrowed(&tool.description),
+            parameters: Cow::Borrowed(&tool.parameters),
+            strict: None,
+        },
+    }
+}
+
+/// The server holds the model to the schema, where it can be said in a way that it can hold to.
+fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+    let Some(adapted) = schema::for_strict_openai(&tool.parameters) else { return declaration(tool) };
+    wire::Tool {
+        kind: "function",
+        function: wire::Declaration {
+            name: &tool.name,
+            description: schema::with_notes(&tool.description, &adapted.notes),
+            parameters: Cow::Owned(adapted.schema),
+            strict: Some(true),
         },
     }
 }

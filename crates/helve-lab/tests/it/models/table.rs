@@ -42,11 +42,11 @@ const fn hasty(fault: &'static str, on: &'static [&'static str], class: Class) -
     Row { fault, on, class, hasty: true }
 }
 
-const EVERY: &[&str] = &["openai_chat"];
+const EVERY: &[&str] = &["openai_chat", "ollama", "anthropic", "gemini"];
 /// Those with server-sent events.
-const EVENTS: &[&str] = &["openai_chat"];
+const EVENTS: &[&str] = &["openai_chat", "anthropic", "gemini"];
 /// Those that send arguments in pieces.
-const PIECES: &[&str] = &["openai_chat"];
+const PIECES: &[&str] = &["openai_chat", "anthropic"];
 
 const AWAY: &str = "model_unavailable";
 const BROKE: &str = "model_broke_off";

@@ -300,3 +300,31 @@ fn calls_of_other_models_get_ids_that_the_vendor_takes() {
     assert_eq!(id.len(), 9);
     assert_eq!(body["messages"][1]["tool_call_id"], id);
 }
+
+#[test]
+fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
+    let place = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]});
+    let place = ToolSpec::new("weather", "Tells the weather.", place, Effect::Read);
+    let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let map = ToolSpec::new("labels", "Sets labels.", map, Effect::Read);
+    let extra = serde_json::Map::from_iter([("strict_tools".to_owned(), json!(true))]);
+    let params = ModelParams { extra, ..Default::default() };
+    let request = ModelRequest {
+        system: "".into(),
+        turns: vec![],
+        tools: vec![&place, &map],
+        tool_choice: &ToolChoice::Auto,
+        params: &params,
+        form: None,
+        stream: false,
+    };
+    let body = encode(&request, &Target { model: "m", quirks: &PLAIN });
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let [place, map] = [0, 1].map(|at| &body["tools"][at]["function"]);
+    assert_eq!(place["strict"], true);
+    assert_eq!(place["parameters"]["required"], json!(["city", "days"]));
+    assert_eq!(place["parameters"]["properties"]["days"]["type"], json!(["integer", "null"]));
+    // Keys that nobody knows beforehand cannot be held to.
+    assert_eq!((map.get("strict"), &map["parameters"]["type"]), (None, &json!("object")));
+    assert_eq!(body.get("strict_tools"), None, "it is not the vendor's word");
+}
