@@ -18,6 +18,8 @@ pub(crate) struct Calls {
     waiting: Option<Vec<Waiting>>,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
+    /// The dialects of calls that were meant, well or badly written.
+    spoken: Vec<&'static str>,
     /// The dialect of the first call that counted.
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
@@ -85,6 +87,7 @@ impl Calls {
 
     pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.speaking);
+        self.spoke();
         out(Piece::CallFinished { index, call });
     }
 
@@ -117,9 +120,23 @@ impl Calls {
         text: &str,
         out: &mut Out<'_>,
     ) {
-        self.lost |= why != Dropped::Quoted;
+        if why != Dropped::Quoted {
+            self.lost = true;
+            self.spoke();
+        }
         let text = if why == Dropped::Quoted { "" } else { text };
         out(Piece::CallDropped { index, name, why, text });
+    }
+
+    fn spoke(&mut self) {
+        if !self.has_spoken(self.speaking) {
+            self.spoken.push(self.speaking);
+        }
+    }
+
+    /// Whether a call was meant that is written in this dialect.
+    pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
+        self.spoken.contains(&dialect)
     }
 
     fn number(&mut self) -> u32 {

@@ -16,6 +16,8 @@ pub(super) const ELEMENTS: &[(&str, Element)] =
 
 pub(super) const BARE: Then = Then::Name(&["><parameter", "></function"]);
 
+const STRAYS: &[&str] = &["</parameter>", "</function>", "</tool_call>"];
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "qwen3_coder",
     openers: &[
@@ -27,6 +29,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },
     ],
     silent: &["<|im_end|>", "<|endoftext|>"],
+    strays: STRAYS,
     ..Dialect::PLAIN
 };
 

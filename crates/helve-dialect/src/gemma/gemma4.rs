@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
     silent: &["<turn|>", "<tool_call|>"],
+    strays: &["<|\"|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
 

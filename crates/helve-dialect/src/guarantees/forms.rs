@@ -4,7 +4,7 @@
 use super::*;
 
 /// A call of `get_weather` with one text, as a dialect writes it; `¤` stands for the text.
-const FORMS: &[(&str, &str)] = &[
+pub(super) const FORMS: &[(&str, &str)] = &[
     ("hermes", r#"<tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</tool_call>"#),
     (
         "longcat",
@@ -92,7 +92,7 @@ const FORMS: &[(&str, &str)] = &[
 ];
 
 /// Calls in channels; a head is markup wherever it stands.
-const CHANNELS: &[(&str, &str)] = &[
+pub(super) const CHANNELS: &[(&str, &str)] = &[
     (
         "harmony",
         r#"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "¤"}<|call|>"#,
@@ -111,7 +111,7 @@ const CHANNELS: &[(&str, &str)] = &[
     ),
 ];
 
-fn readings(name: &str) -> [Reading; 2] {
+pub(super) fn readings(name: &str) -> [Reading; 2] {
     let given = dialect(name).unwrap_or_else(|| panic!("no dialect `{name}`"));
     [Reading::of(given, tools()), Reading::any(tools())]
 }

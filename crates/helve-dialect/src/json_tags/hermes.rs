@@ -31,6 +31,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
     openers: OPENERS,
     given: Given { reasoning: others::SCRATCH_MARKS, ..Given::NOTHING },
+    strays: &["</tool_call>"],
     ..Dialect::PLAIN
 };
 
