@@ -196,8 +196,9 @@ impl TagBody {
 
     fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match self.state {
+            // A line break at its end may frame the value, as in any text.
             State::Value => {
-                self.value.data(raw, report);
+                self.value.text(raw, report);
                 return None;
             }
             // No name holds a bracket.

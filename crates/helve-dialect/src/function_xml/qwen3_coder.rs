@@ -50,6 +50,10 @@ mod tests {
                 ),
                 ("<tool_call><function=time></function></tool_call> ok", "call time {} | say  ok"),
                 (
+                    "<tool_call>\n<function=search>\n<parameter=query>\nif a < b:\n    c <- d\n\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "if a < b:\n    c <- d\n"}"#,
+                ),
+                (
                     "<tool_call>\n<function=time>\n</function>\n<function=time>\n</function>\n</tool_call>",
                     "call time {} | call time {}",
                 ),

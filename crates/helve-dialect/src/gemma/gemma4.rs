@@ -40,6 +40,10 @@ mod tests {
                     "<|tool_call>call:search{query:42,limit:42}<tool_call|><|tool_call>:time{}",
                     "call search {\"query\": \"42\", \"limit\": 42} | call time {}",
                 ),
+                (
+                    "<|tool_call>call:search{query:null,limit:null}<tool_call|>",
+                    "call search {\"query\": \"null\", \"limit\": null}",
+                ),
                 ("<|channel>thought\nplan<|tool_call>call:time{}<tool_call|>", "think plan | call time {}"),
                 (
                     "<|tool_call>call:search(query:<|\"|>x<|\"|>)<tool_call|>",
