@@ -6,7 +6,8 @@
 use std::mem;
 use std::ops::Range;
 
-use crate::{Dropped, ParsedCall, Piece, Repair, Tools};
+use crate::repair::{self, Closing};
+use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
 
 /// Where pieces go.
 pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
@@ -174,6 +175,15 @@ impl Report<'_, '_> {
 
     pub(crate) fn named(&self) -> Option<&str> {
         Some(self.calls.draft.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Broken JSON with exactly one reading, given what the tool's schema says.
+    pub(crate) fn repair(&self, text: &str, closing: Closing) -> Option<Repaired> {
+        let is_text = |parameter: &str| match self.named() {
+            Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
+            None => self.tools.is_text_to_all(parameter),
+        };
+        repair::read(text, closing, &is_text)
     }
 
     pub(crate) fn id(&mut self, id: String) {

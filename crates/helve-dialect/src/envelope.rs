@@ -8,10 +8,10 @@ mod fields;
 
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
-use crate::repair;
+use crate::repair::Closing;
 use crate::unescape::Unescape;
 use fields::Field;
-pub(crate) use fields::may_begin_with;
+pub(crate) use fields::{holds_arguments, may_begin_with};
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -462,7 +462,9 @@ pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) {
     }
     if text.trim().is_empty() {
         report.arguments_are(String::new(), Vec::new());
-    } else if let Some(repaired) = repair::repair(text).filter(|r| json::is_object(&r.text)) {
+    } else if let Some(repaired) =
+        report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
+    {
         report.arguments_are(repaired.text, repaired.changes);
     } else {
         let text = crate::coerce::quoted(text);

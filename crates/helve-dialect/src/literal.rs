@@ -31,6 +31,8 @@ pub(crate) struct Literal {
     comma: bool,
     /// Python joins strings that stand side by side; elsewhere a comma was forgotten.
     joins: bool,
+    /// The last value was a string: what follows one without a comma may belong into it.
+    after_text: bool,
     changes: Vec<Repair>,
 }
 
@@ -40,6 +42,11 @@ enum State {
     Blank {
         after: bool,
     },
+    /// A comment, before a value or after one.
+    Comment {
+        after: bool,
+        part: Part,
+    },
     Word,
     Number,
     Text(Text),
@@ -47,6 +54,15 @@ enum State {
     Ended(What),
     After,
     Over,
+}
+
+/// How much of a comment was read: up to the end of its line, or to a star and a slash.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Slash,
+    Line,
+    Block,
+    Star,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -91,6 +107,7 @@ impl Literal {
             token: String::new(),
             comma: false,
             joins,
+            after_text: false,
             changes: Vec::new(),
         }
     }
@@ -181,6 +198,7 @@ impl Literal {
                 }
                 _ => Step::Bad,
             },
+            State::Comment { after, part } => self.in_comment(c, after, part),
             State::Word => self.word(c, out),
             State::Number => match c {
                 '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
@@ -210,6 +228,9 @@ impl Literal {
             self.note(Repair::Escapes);
             self.state = State::Blank { after: false };
             return Step::Next;
+        }
+        if matches!(c, '/' | '#') && !self.joins {
+            return self.comment(c, false);
         }
         if self.comma {
             self.comma = false;
@@ -298,12 +319,15 @@ impl Literal {
         }
         let named =
             matches!(self.frames.last(), Some(Frame { members: Members::Unknown | Members::Key, .. }));
-        let is_key = narrow == ':' && named;
+        let is_key = named && (narrow == ':' || narrow == '=' && !self.joins);
         if !self.write(what, is_key, out) {
             return Step::Bad;
         }
         if is_key {
             out.push_str(": ");
+            if narrow == '=' {
+                self.note(Repair::Colons);
+            }
             if let Some(frame) = self.frames.last_mut() {
                 frame.members = Members::Value;
             }
@@ -316,6 +340,7 @@ impl Literal {
             }
             self.settle_set(out);
         }
+        self.after_text = what == What::Text;
         self.state = State::After;
         Step::Again
     }
@@ -395,8 +420,42 @@ impl Literal {
                 self.state = State::Blank { after: true };
                 Step::Next
             }
+            '/' | '#' if !self.joins => self.comment(c, true),
+            // Only a member can follow, and its name needs its colon.
+            '"' if frame.members == Members::Value && !self.joins && !self.after_text => {
+                frame.members = Members::Key;
+                self.note(Repair::Commas);
+                self.comma = true;
+                self.state = State::Value;
+                Step::Again
+            }
             _ => Step::Bad,
         }
+    }
+
+    /// A comment begins, before a value or after one.
+    fn comment(&mut self, c: char, after: bool) -> Step {
+        self.note(Repair::Comments);
+        let part = if c == '#' { Part::Line } else { Part::Slash };
+        self.state = State::Comment { after, part };
+        Step::Next
+    }
+
+    fn in_comment(&mut self, c: char, after: bool, part: Part) -> Step {
+        let part = match (part, c) {
+            (Part::Slash, '/') => Part::Line,
+            (Part::Slash, '*') => Part::Block,
+            (Part::Slash, _) => return Step::Bad,
+            (Part::Line, '\n') | (Part::Star, '/') => {
+                self.state = if after { State::After } else { State::Value };
+                return Step::Next;
+            }
+            (Part::Line, _) => Part::Line,
+            (Part::Block | Part::Star, '*') => Part::Star,
+            (Part::Block | Part::Star, _) => Part::Block,
+        };
+        self.state = State::Comment { after, part };
+        Step::Next
     }
 
     fn close(&mut self, out: &mut String) -> Step {
@@ -408,6 +467,7 @@ impl Literal {
             return Step::Bad;
         };
         out.push(if frame.members == Members::Items { ']' } else { '}' });
+        self.after_text = false;
         self.state = if self.frames.is_empty() { State::Over } else { State::After };
         Step::Next
     }

@@ -189,7 +189,7 @@ impl Parser {
         match self.trial {
             Some(Trial::Alone { .. } | Trial::Fence { .. }) => self.reject(out),
             Some(Trial::Inline(_) | Trial::Reasoning) => self.held.push_str(mark),
-            None => {}
+            None => self.speech.stray_mark(),
         }
     }
 

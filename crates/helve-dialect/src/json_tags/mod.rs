@@ -33,7 +33,7 @@ use crate::envelope::{Envelope, Flow, Rules};
 use crate::json::PLAIN;
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
-use crate::repair::{self, Closing};
+use crate::repair::Closing;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End};
 
@@ -409,7 +409,7 @@ impl JsonBody {
         report.calls.steps += raw.len() as u64;
         let repaired = match self.state {
             State::Refused => None,
-            _ => repair::read(raw, closing),
+            _ => report.repair(raw, closing),
         };
         let whole = repaired.is_some_and(|repaired| {
             let mut envelope = Envelope::new(self.grammar.rules(self.standing));
