@@ -11,6 +11,8 @@ use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasonin
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[
+    &json_tags::json_fenced::DIALECT,
+    &json_tags::json_bare::DIALECT,
     &json_tags::hermes::DIALECT,
     &json_tags::jamba::DIALECT,
     &json_tags::nemotron_deci::DIALECT,
@@ -54,8 +56,6 @@ static DIALECTS: &[&Dialect] = &[
     &channels::kimi_k3::DIALECT,
     &channels::inkling::DIALECT,
     &channels::functionary_v32::DIALECT,
-    &json_tags::json_bare::DIALECT,
-    &json_tags::json_fenced::DIALECT,
     &pythonic::tool_code::DIALECT,
     &pythonic::olmo3::DIALECT,
     &pythonic::lfm2::DIALECT,
@@ -263,6 +263,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_marks_is_nobodys() {
+        let call = r#"{"name": "f", "arguments": {}}"#;
+        let found = |text: &str| {
+            let tools = crate::Tools::new([("f".to_owned(), serde_json::json!({}))]);
+            crate::read(text, crate::Reading::any(tools), None).dialect
+        };
+        assert_eq!(found(call), Some("json_bare"));
+        assert_eq!(found(&format!("[{call}]")), Some("json_bare"));
+        assert_eq!(found(&format!("```json\n{call}\n```")), Some("json_fenced"));
     }
 
     #[test]
