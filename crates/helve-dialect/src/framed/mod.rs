@@ -440,7 +440,7 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
-            State::Between if end == End::Normal => Ending::NotACall,
+            State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
     }

@@ -471,9 +471,15 @@ impl TagBody {
         }
         match self.state {
             State::Between if self.calls > 0 => Ending::Done,
-            State::Between if end == End::Normal => Ending::NotACall,
+            State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+
+    /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.
+    fn is_prose(&self) -> bool {
+        let ordinary = self.grammar.namespaces.is_empty() && !self.grammar.suffixed;
+        self.in_mark && ordinary && self.beginning.trim_start_matches("<function name=").contains(' ')
     }
 }
 

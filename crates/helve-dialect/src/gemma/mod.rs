@@ -391,7 +391,7 @@ impl GemmaBody {
                 report.finish();
                 Ending::Done
             }
-            State::Name if end == End::Normal => Ending::NotACall,
+            State::Name if end == End::Normal && self.word.trim().contains(' ') => Ending::NotACall,
             _ => Ending::Cut,
         }
     }

@@ -203,3 +203,28 @@ fn a_call_ends_reasoning_that_the_prompt_has_opened() {
         }
     }
 }
+
+#[test]
+fn a_call_that_is_cut_behind_its_mark_is_no_text() {
+    for (name, form) in FORMS.iter().chain(CHANNELS) {
+        let call = form.replace('¤', "Rome");
+        let channel = CHANNELS.iter().any(|(channel, _)| channel == name);
+        let prose = if channel { "" } else { "So. " };
+        for before in [prose.to_owned(), format!("{prose}{call}")] {
+            for (at, _) in call.char_indices().skip(1) {
+                let text = format!("{before}{}", &call[..at]);
+                for reading in readings(name) {
+                    let outcome = run(&cut(&text, &[3]), reading, End::Normal);
+                    // What is not yet a mark is text.
+                    let said = outcome.content() + &outcome.reasoning();
+                    let said = said.trim_start_matches("So.").trim();
+                    assert!(call.contains(said), "{name}: {text:?} {outcome:?}");
+                    let begun = said.len() >= 2 && outcome.calls.len() <= before.matches(&call).count();
+                    let live = crate::registry::Live::of(dialect(name));
+                    let marks = live.markers.texts().iter().filter(|mark| said.contains(*mark)).count();
+                    assert!(!begun || marks == 0, "{name}: {text:?} {outcome:?}");
+                }
+            }
+        }
+    }
+}

@@ -358,11 +358,17 @@ impl PythonBody {
                 Ending::Done
             }
             State::Between | State::Comment | State::Closing if self.calls > 0 => Ending::Done,
-            // A word behind the tag is prose about the tag, unless the stream was cut there.
+            // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
             _ if self.standing == Standing::Marked && (started || end == End::Cut) => Ending::Cut,
+            State::Name if self.standing == Standing::Marked && !self.is_apart(report) => Ending::Cut,
             _ if started && !report.tools.is_unknown() => Ending::Cut,
             _ => Ending::NotACall,
         }
+    }
+
+    /// Whether a blank stands before the name that is being read.
+    fn is_apart(&self, report: &Report<'_, '_>) -> bool {
+        report.held.strip_suffix(&self.token).is_some_and(|before| before.ends_with(' '))
     }
 
     fn collect(&mut self, c: char) -> Next {
