@@ -43,6 +43,7 @@ const SECTION: Then = Then::Words(&[
     "<｜tool_call_begin",
     "<｜toolcall",
     "<|tool_call_begin|>",
+    "<｜tool▁calls▁end｜>",
 ]);
 
 pub(super) const OPENERS: &[Opener] = &[

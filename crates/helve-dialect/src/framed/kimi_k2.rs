@@ -119,6 +119,7 @@ mod tests {
                     r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{'query': 'a'}<|tool_call_end|>"#,
                     r#"call search#functions.search:0 {"query": "a"} (Quotes)"#,
                 ),
+                ("So.<|tool_calls_section_begin|> <|tool_calls_section_end|>", "say So."),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],
         );

@@ -278,6 +278,8 @@ impl FramedBody {
                 self.id.clear();
                 self.state = State::Head;
             }
+            // An empty section is markup too.
+            (State::Between, Sign::Close) => return Some(Step::Done(Rest::at(chunk.pos))),
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
             (_, Sign::Beyond(back)) => {
                 chunk.keep(report);
