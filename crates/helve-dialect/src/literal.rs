@@ -4,10 +4,13 @@
 //! notes every liberty it meets, so that repair can say what was changed. What has two readings is refused.
 //! `strings` knows how the inside of a string is written, `number` how numbers are.
 
+mod comments;
 mod number;
 pub(crate) mod strings;
+mod tokens;
 
 use crate::Repair;
+use comments::Part;
 pub(crate) use strings::Quote;
 use strings::Text;
 
@@ -54,15 +57,6 @@ enum State {
     Ended(What),
     After,
     Over,
-}
-
-/// How much of a comment was read: up to the end of its line, or to a star and a slash.
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    Slash,
-    Line,
-    Block,
-    Star,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -282,20 +276,6 @@ impl Literal {
         Step::Next
     }
 
-    fn word(&mut self, c: char, out: &mut String) -> Step {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.collect(c),
-            '"' | '\'' if strings::is_prefix(&self.token) => match Quote::opening(c) {
-                Some(quote) => {
-                    let prefix = std::mem::take(&mut self.token);
-                    self.text(quote, &prefix, out)
-                }
-                None => Step::Bad,
-            },
-            _ => self.ended(What::Token),
-        }
-    }
-
     fn collect(&mut self, c: char) -> Step {
         self.token.push(c);
         Step::Next
@@ -303,45 +283,6 @@ impl Literal {
 
     fn ended(&mut self, what: What) -> Step {
         self.state = State::Ended(what);
-        Step::Again
-    }
-
-    /// A string or token has ended: a colon makes it a name, anything else a value.
-    fn follow(&mut self, c: char, what: What, out: &mut String) -> Step {
-        let narrow = self.narrow(c);
-        if narrow.is_whitespace() {
-            return Step::Next;
-        }
-        if what == What::Text && self.joins && matches!(narrow, '"' | '\'') {
-            let quote = if narrow == '"' { Quote::Double } else { Quote::Single };
-            self.state = State::Text(Text::new(quote, ""));
-            return Step::Next;
-        }
-        let named =
-            matches!(self.frames.last(), Some(Frame { members: Members::Unknown | Members::Key, .. }));
-        let is_key = named && (narrow == ':' || narrow == '=' && !self.joins);
-        if !self.write(what, is_key, out) {
-            return Step::Bad;
-        }
-        if is_key {
-            out.push_str(": ");
-            if narrow == '=' {
-                self.note(Repair::Colons);
-            }
-            if let Some(frame) = self.frames.last_mut() {
-                frame.members = Members::Value;
-            }
-            self.state = State::Value;
-            return Step::Next;
-        }
-        if named {
-            if self.frames.last().is_some_and(|f| f.members == Members::Key) {
-                return Step::Bad;
-            }
-            self.settle_set(out);
-        }
-        self.after_text = what == What::Text;
-        self.state = State::After;
         Step::Again
     }
 
@@ -354,45 +295,6 @@ impl Literal {
             frame.members = Members::Items;
             self.note(Repair::Sequences);
         }
-    }
-
-    fn write(&mut self, what: What, is_key: bool, out: &mut String) -> bool {
-        if what == What::Text {
-            out.push('"');
-            return true;
-        }
-        let token = std::mem::take(&mut self.token);
-        let is_number = !token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if is_key {
-            self.note(Repair::Quotes);
-            out.push('"');
-            out.push_str(&token);
-            out.push('"');
-            return true;
-        }
-        if is_number {
-            if number::is_json(&token) {
-                out.push_str(&token);
-                return true;
-            }
-            let Some(text) = number::json(&token) else {
-                return false;
-            };
-            self.note(Repair::Numbers);
-            out.push_str(&text);
-            return true;
-        }
-        let word = match token.as_str() {
-            "true" | "True" => "true",
-            "false" | "False" => "false",
-            "null" | "None" => "null",
-            _ => return false,
-        };
-        if word != token {
-            self.note(Repair::Words);
-        }
-        out.push_str(word);
-        true
     }
 
     fn after(&mut self, c: char, out: &mut String) -> Step {
@@ -431,31 +333,6 @@ impl Literal {
             }
             _ => Step::Bad,
         }
-    }
-
-    /// A comment begins, before a value or after one.
-    fn comment(&mut self, c: char, after: bool) -> Step {
-        self.note(Repair::Comments);
-        let part = if c == '#' { Part::Line } else { Part::Slash };
-        self.state = State::Comment { after, part };
-        Step::Next
-    }
-
-    fn in_comment(&mut self, c: char, after: bool, part: Part) -> Step {
-        let part = match (part, c) {
-            (Part::Slash, '/') => Part::Line,
-            (Part::Slash, '*') => Part::Block,
-            (Part::Slash, _) => return Step::Bad,
-            (Part::Line, '\n') | (Part::Star, '/') => {
-                self.state = if after { State::After } else { State::Value };
-                return Step::Next;
-            }
-            (Part::Line, _) => Part::Line,
-            (Part::Block | Part::Star, '*') => Part::Star,
-            (Part::Block | Part::Star, _) => Part::Block,
-        };
-        self.state = State::Comment { after, part };
-        Step::Next
     }
 
     fn close(&mut self, out: &mut String) -> Step {
