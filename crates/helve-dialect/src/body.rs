@@ -128,7 +128,7 @@ impl Body {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
             Self::Tags(body) => body.finish(end, report),
-            Self::Nested(body) => body.finish(end),
+            Self::Nested(body) => body.finish(),
             Self::Framed(body) => body.finish(end, report),
             Self::Gemma(body) => body.finish(end, report),
             Self::Channel(body) => body.finish(),

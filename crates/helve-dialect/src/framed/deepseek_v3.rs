@@ -43,6 +43,7 @@ const SECTION: Then = Then::Words(&[
     "<｜tool_call_begin",
     "<｜toolcall",
     "<|tool_call_begin|>",
+    "<｜tool▁calls▁end｜>",
 ]);
 
 pub(super) const OPENERS: &[Opener] = &[
@@ -56,8 +57,11 @@ pub(super) const OPENERS: &[Opener] = &[
 
 pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
 
+pub(super) const STRAYS: &[&str] =
+    &["<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"];
+
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 const SEPARATORS: &[&str] =
     &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool_sep|>"];

@@ -278,6 +278,8 @@ impl FramedBody {
                 self.id.clear();
                 self.state = State::Head;
             }
+            // An empty section is markup too.
+            (State::Between, Sign::Close) => return Some(Step::Done(Rest::at(chunk.pos))),
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
             (_, Sign::Beyond(back)) => {
                 chunk.keep(report);
@@ -440,7 +442,7 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
-            State::Between if end == End::Normal => Ending::NotACall,
+            State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
     }

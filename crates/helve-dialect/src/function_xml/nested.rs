@@ -11,7 +11,7 @@ use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, End, coerce};
+use crate::{Dropped, coerce};
 
 pub(crate) struct NestedGrammar {
     /// The token before every tag.
@@ -202,12 +202,8 @@ impl NestedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
-    pub(crate) fn finish(&self, end: End) -> Ending {
-        match self.in_call || self.calls == 0 && end == End::Cut {
-            true => Ending::Cut,
-            false if self.calls > 0 => Ending::Done,
-            false => Ending::NotACall,
-        }
+    pub(crate) fn finish(&self) -> Ending {
+        if self.in_call || self.calls == 0 { Ending::Cut } else { Ending::Done }
     }
 }
 
