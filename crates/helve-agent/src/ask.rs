@@ -57,15 +57,11 @@ impl<'a> Asking<'a> {
     }
 
     /// How the answer is to be read: in whatever dialect it is written. A model that was told one may answer in
-    /// another, and a server may leave a native call in the text. Only what begins with ordinary words has to be
-    /// expected to be noticed.
+    /// another, and a server may leave a native call in the text.
     pub(crate) fn reading(&self) -> Reading {
-        match (self.tools, self.profile.map(Profile::dialect)) {
-            (Tools::Withheld, _) => Reading::any(helve_dialect::Tools::new([])),
-            (Tools::Offered, Some(dialect)) if !dialect.is_found() => {
-                Reading::of(dialect, self.kit.words.clone())
-            }
-            (Tools::Offered, _) => Reading::any(self.kit.words.clone()),
+        match self.tools {
+            Tools::Withheld => Reading::any(helve_dialect::Tools::new([])),
+            Tools::Offered => Reading::expecting(self.profile.map(Profile::dialect), self.kit.words.clone()),
         }
     }
 
@@ -80,6 +76,17 @@ fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], langu
     }
     let introduction = profile.introduction(specs, language);
     if system.is_empty() { introduction } else { format!("{system}\n\n{introduction}") }
+}
+
+/// A question with the tools described in the prompt, outside of any run: the system prompt and the turns.
+pub(crate) fn described<'a>(
+    profile: &Profile,
+    specs: &[&ToolSpec],
+    question: &'a str,
+) -> (String, Vec<Turn<'a>>) {
+    let language = helve_dialect::language_of(question);
+    let turns = in_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, language);
+    (system_with_tools("", profile, specs, language), turns)
 }
 
 /// The same conversation with calls and results as text, after a few worked examples.
