@@ -13,6 +13,8 @@ pub struct ModelOptions {
     pub fallbacks: Vec<String>,
     /// Which model it is and where: a profile of another one is of no use.
     pub subject: String,
+    /// It is asked what it can do before its first question, unless that is known.
+    pub probe: bool,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
 }
@@ -37,6 +39,8 @@ struct Learned {
     no_native_tools: bool,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
+    /// Somebody has begun to find out what it can do.
+    met: bool,
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
 }
@@ -91,6 +95,17 @@ impl Models {
     /// What the model was found to do, if it was asked and is still the same.
     pub fn profile(&self, name: &str) -> Option<Arc<ModelProfile>> {
         self.learned().get(name)?.profile.clone()
+    }
+
+    /// Whether the model is to be probed now; true only once for each.
+    pub(crate) fn is_stranger(&self, model: &dyn Model) -> bool {
+        let wanted = self.options(model.name()).is_some_and(|options| options.probe);
+        if !wanted || model.tool_mode() != ToolMode::Auto {
+            return false;
+        }
+        let mut learned = self.learned();
+        let learned = learned.entry(model.name().to_owned()).or_default();
+        learned.profile.is_none() && !std::mem::replace(&mut learned.met, true)
     }
 
     /// Takes in what a model was found to do; what is said of another one is passed over.
