@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{CallView, Language, Profile, Reading, ResultView, TurnRole};
-use helve_model::{ModelRequest, Turn};
+use helve_model::{ModelRequest, Needs, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
@@ -20,6 +20,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) kit: &'a Kit,
     pub(crate) tools: Tools,
     pub(crate) params: &'a ModelParams,
+    pub(crate) needs: Needs,
     /// The profile of prompt mode; none in native mode.
     pub(crate) profile: Option<&'a Profile>,
 }
@@ -42,6 +43,7 @@ impl<'a> Asking<'a> {
                 tools: specs,
                 params: self.params,
                 form: None,
+                needs: self.needs,
                 stream: setup.stream,
             },
             Some(profile) => ModelRequest {
@@ -51,6 +53,7 @@ impl<'a> Asking<'a> {
                 tool_choice: &NO_CHOICE,
                 params: self.params,
                 form: None,
+                needs: self.needs,
                 stream: setup.stream,
             },
         }

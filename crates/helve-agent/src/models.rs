@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use helve_model::{Model, ToolMode};
+use helve_model::{Model, Needs, ToolMode};
 use helve_types::{Mode, ModelParams, ModelProfile};
 
 /// What the operator says about a model, besides how it is reached.
@@ -95,6 +95,14 @@ impl Models {
     /// What the model was found to do, if it was asked and is still the same.
     pub fn profile(&self, name: &str) -> Option<Arc<ModelProfile>> {
         self.learned().get(name)?.profile.clone()
+    }
+
+    /// What the model's server was found to need.
+    pub(crate) fn needs(&self, name: &str) -> Needs {
+        self.profile(name).map_or_else(Needs::default, |profile| Needs {
+            reasoning_back: profile.wants_reasoning_back.is_yes(),
+            plain_schemas: profile.rich_schemas.is_no(),
+        })
     }
 
     /// Whether the model is to be probed now; true only once for each.

@@ -107,6 +107,7 @@ impl Driver {
             kit: &self.kit,
             tools,
             params: &params,
+            needs: shared.models.needs(model.name()),
             profile,
         };
         let feed = self.feed.clone();

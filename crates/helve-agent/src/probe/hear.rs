@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Turn};
+use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Needs, Turn};
 use helve_types::{ModelParams, StopReason, ToolChoice, ToolSpec, Usage};
 use serde_json::Value;
 
@@ -57,7 +57,16 @@ pub(super) async fn hear(
     tool_choice: &ToolChoice,
     params: &ModelParams,
 ) -> Reply {
-    let request = ModelRequest { system, turns, tools, tool_choice, params, form: None, stream: true };
+    let request = ModelRequest {
+        system,
+        turns,
+        tools,
+        tool_choice,
+        params,
+        form: None,
+        needs: Needs::default(),
+        stream: true,
+    };
     let mut tries = 0;
     loop {
         tries += 1;
