@@ -11,6 +11,9 @@ use crate::listen::{Broken, Listener};
 use crate::retry::{self, Next, Tried};
 use crate::run::{Heard, Tools};
 
+/// How long a question waits until it is known what its model can do.
+const PROBE_PATIENCE: Duration = Duration::from_secs(20);
+
 /// How one try at asking ended.
 enum Try {
     Heard(Heard),
@@ -31,6 +34,7 @@ impl Driver {
             let message = format!("the model `{name}` is not configured any more");
             return self.fail("unknown_model", message).await;
         };
+        self.get_to_know(&*model).await?;
         let mut mode = self.mode(&*model);
         let mut attempt = attempt;
         let mut tried = Tried::default();
@@ -103,6 +107,7 @@ impl Driver {
             kit: &self.kit,
             tools,
             params: &params,
+            needs: shared.models.needs(model.name()),
             profile,
         };
         let feed = self.feed.clone();
@@ -135,13 +140,31 @@ impl Driver {
         })
     }
 
+    /// A model that nobody knows is probed before its first question, if that does not take too long: otherwise the
+    /// question goes first, and the next one profits.
+    async fn get_to_know(&mut self, model: &dyn Model) -> Result<(), DriveError> {
+        if self.run.setup().mode.is_some() || !self.shared.models.is_stranger(model) {
+            return Ok(());
+        }
+        let probe = self.shared.probe_in_background(model.name());
+        let known = async {
+            _ = tokio::time::timeout(PROBE_PATIENCE, probe).await;
+        };
+        self.unless_stopped(known).await
+    }
+
     /// Waits before the next try, but not for longer than anybody wants.
     async fn pause(&mut self, pause: Duration) -> Result<(), DriveError> {
         let pause = pause.mul_f64(0.5 + self.shared.world.chance() / 2.0);
-        let until = tokio::time::Instant::now() + pause;
+        self.unless_stopped(tokio::time::sleep(pause)).await
+    }
+
+    /// Waits, while people may speak; if one of them stops the run, no longer.
+    async fn unless_stopped(&mut self, wait: impl Future<Output = ()>) -> Result<(), DriveError> {
+        let mut wait = std::pin::pin!(wait);
         loop {
             tokio::select! {
-                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = &mut wait => return Ok(()),
                 Some(command) = self.commands.recv() => {
                     self.obey(command).await?;
                     if self.cancelled_by.is_some() {

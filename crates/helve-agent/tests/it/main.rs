@@ -5,5 +5,6 @@
 mod fixtures;
 mod lab;
 mod people;
+mod probing;
 mod recovery;
 mod transcripts;

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::wire;
 use crate::protocol::Target;
-use crate::vendors::Quirks;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
     if !request.system.is_empty() {
         messages.push(wire::Message::System { content: &request.system });
     }
-    messages.extend(request.turns.iter().map(|turn| message(turn, target.quirks)));
+    let back = target.quirks.echo_reasoning || request.needs.reasoning_back;
+    messages.extend(request.turns.iter().map(|turn| message(turn, back)));
 
     let params = request.params;
     let mut extra = params.extra.clone();
@@ -39,12 +39,13 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
-fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
+/// `back` says whether the reasoning goes back with the message.
+fn message<'a>(turn: &'a Turn<'_>, back: bool) -> wire::Message<'a> {
     match turn {
         Turn::User(text) => wire::Message::User { content: text },
         Turn::Assistant { text, reasoning, calls, .. } => wire::Message::Assistant {
             content: (!text.is_empty() || calls.is_empty()).then_some(&**text),
-            reasoning_content: (quirks.echo_reasoning && !reasoning.is_empty()).then_some(&**reasoning),
+            reasoning_content: (back && !reasoning.is_empty()).then_some(&**reasoning),
             tool_calls: calls.iter().map(call).collect(),
         },
         Turn::Result { id, text, .. } => wire::Message::Tool { tool_call_id: id, content: text },
@@ -88,10 +89,12 @@ fn tool_choice<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolChoice<'a>
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use helve_model::Needs;
     use helve_types::{Effect, ModelParams};
     use serde_json::json;
 
     use super::*;
+    use crate::vendors::Quirks;
 
     fn check(request: &ModelRequest<'_>, quirks: Quirks, expected: Expect) {
         let body = encode(request, &Target { model: "m", quirks: &quirks });
@@ -130,6 +133,7 @@ mod tests {
             tool_choice: &ToolChoice::Named("time".into()),
             params: &params,
             form: None,
+            needs: Needs::default(),
             stream: true,
         };
         let thinking = Quirks { max_tokens: "max_completion_tokens", echo_reasoning: true };
@@ -207,6 +211,7 @@ mod tests {
             tool_choice: &ToolChoice::Required,
             params: &params,
             form: None,
+            needs: Needs::default(),
             stream: false,
         };
         check(

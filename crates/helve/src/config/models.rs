@@ -22,6 +22,8 @@ pub(super) struct ModelTable {
     api_key_env: Option<String>,
     /// `auto`, `native`, `prompt` or `prompt:<profile>`.
     tools: Option<String>,
+    /// Whether it is asked what it can do before its first question.
+    probe: Option<bool>,
     #[serde(default)]
     params: ModelParams,
 }
@@ -32,6 +34,8 @@ pub struct ModelSettings {
     pub name: String,
     pub source: Source,
     pub options: ModelOptions,
+    /// Whether it is asked what it can do before its first question; if nothing is said, where that costs nothing.
+    pub probe: Option<bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -115,6 +119,7 @@ pub(super) fn models(
         name: "demo".into(),
         source: Source::Demo,
         options: ModelOptions::default(),
+        probe: None,
     });
     Ok(models)
 }
@@ -155,7 +160,12 @@ fn from_table(
         params: table.params,
     };
     settings.check().map_err(|error| (error.key(), error.to_string()))?;
-    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options: ModelOptions::default() })
+    Ok(ModelSettings {
+        name,
+        source: Source::Http(Box::new(settings)),
+        options: ModelOptions::default(),
+        probe: table.probe,
+    })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
@@ -185,6 +195,7 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
         name: known.name.into(),
         source: Source::Http(Box::new(settings)),
         options: ModelOptions::default(),
+        probe: None,
     }))
 }
 
