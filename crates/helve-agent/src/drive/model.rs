@@ -160,7 +160,7 @@ impl Driver {
         let (now, chance) = (Instant::now(), self.shared.world.chance());
         let Broken { error, shown } = broken;
         self.shared.models.health(model.name(), |health| {
-            let next = retry::next(&Setback {
+            let setback = Setback {
                 error,
                 shown: *shown,
                 tries: quest.tries,
@@ -171,7 +171,9 @@ impl Driver {
                 time_left: quest.time_left(),
                 usual: health.usual(),
                 chance,
-            });
+            };
+            let next = retry::next(&setback);
+            tracing::debug!(run = %self.run.id(), model = model.name(), ?setback, ?next, "what is done about it");
             if let Next::Again(_) = next {
                 health.budget.spend();
             }
