@@ -1,5 +1,7 @@
 //! From a run to a request: what the model is told, in the way it calls tools.
 
+mod demand;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -23,23 +25,38 @@ pub(crate) struct Asking<'a> {
     pub(crate) needs: Needs,
     /// The profile of prompt mode; none in native mode.
     pub(crate) profile: Option<&'a Profile>,
+    /// What it is to do about tools in this step.
+    pub(crate) choice: &'a ToolChoice,
+    /// Whether its server can be told so.
+    pub(crate) takes_choice: bool,
+    /// What it has just said in place of a call that was required.
+    pub(crate) words: Option<&'a str>,
 }
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
 
 impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
-        let turns = transcript(self.history, self.run, self.model);
+        let mut turns = transcript(self.history, self.run, self.model);
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],
             Tools::Offered => self.kit.toolbox.specs().map(|spec| &**spec).collect(),
         };
+        let demand = self.demand(&specs);
+        self.remind(&specs, &mut turns);
         match self.profile {
             None => ModelRequest {
-                system: Cow::Borrowed(&setup.system),
+                system: match demand {
+                    None => Cow::Borrowed(&setup.system),
+                    Some(demand) => Cow::Owned(joined(&setup.system, &demand)),
+                },
                 turns,
-                tool_choice: if specs.is_empty() { &NO_CHOICE } else { &setup.tool_choice },
+                tool_choice: match self.choice {
+                    _ if specs.is_empty() => &NO_CHOICE,
+                    choice if self.takes_choice => choice,
+                    _ => &ToolChoice::Auto,
+                },
                 tools: specs,
                 params: self.params,
                 form: None,
@@ -47,7 +64,10 @@ impl<'a> Asking<'a> {
                 stream: setup.stream,
             },
             Some(profile) => ModelRequest {
-                system: Cow::Owned(system_with_tools(&setup.system, profile, &specs, self.language())),
+                system: {
+                    let system = system_with_tools(&setup.system, profile, &specs, self.language());
+                    Cow::Owned(demand.iter().fold(system, |system, demand| joined(&system, demand)))
+                },
                 turns: in_text(turns, profile, &specs, self.language()),
                 tools: vec![],
                 tool_choice: &NO_CHOICE,
@@ -68,6 +88,23 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// That a call is required, where words are the way to say it.
+    fn demand(&self, specs: &[&ToolSpec]) -> Option<String> {
+        let in_words = self.profile.is_some() || !self.takes_choice || self.words.is_some();
+        (in_words && !specs.is_empty()).then(|| demand::sentence(self.choice, self.language())).flatten()
+    }
+
+    /// Shows the model its own words, and that they are no call.
+    fn remind(&self, specs: &[&ToolSpec], turns: &mut Vec<Turn<'a>>) {
+        // A turn without words would be refused, and two turns of one side by some.
+        if let Some(words) = self.words.filter(|words| !words.trim().is_empty() && !specs.is_empty())
+            && let Some(reminder) = demand::reminder(self.choice, self.language())
+        {
+            turns.push(said(Cow::Borrowed(words)));
+            turns.push(Turn::User(Cow::Owned(reminder)));
+        }
+    }
+
     fn language(&self) -> Language {
         helve_dialect::language_of(self.run.text())
     }
@@ -78,7 +115,11 @@ fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], langu
         return system.to_owned();
     }
     let introduction = profile.introduction(specs, language);
-    if system.is_empty() { introduction } else { format!("{system}\n\n{introduction}") }
+    joined(system, &introduction)
+}
+
+fn joined(system: &str, more: &str) -> String {
+    if system.is_empty() { more.to_owned() } else { format!("{system}\n\n{more}") }
 }
 
 /// A question with the tools described in the prompt, outside of any run: the system prompt and the turns.

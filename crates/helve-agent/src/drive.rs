@@ -11,7 +11,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
-use helve_model::Model;
 use helve_store::{Entry, RunJournal, StoreError};
 use helve_tool::{Fault, Pipeline};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
@@ -62,8 +61,6 @@ pub(crate) struct Driver {
     pub(crate) feed: Arc<Feed>,
     pub(crate) kit: Arc<Kit>,
     pub(crate) pipeline: Arc<Pipeline>,
-    /// None where the configuration no longer has the model.
-    pub(crate) model: Option<Arc<dyn Model>>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
     /// Stops the model and the tools.
     pub(crate) cancel: CancellationToken,
@@ -91,7 +88,6 @@ impl Driver {
         Self {
             shared: shared.clone(),
             feed: shared.feed(run.id()),
-            model: shared.models.get(&run.setup().model).cloned(),
             run,
             user,
             conversation,

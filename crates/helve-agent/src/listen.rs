@@ -85,18 +85,19 @@ impl<'a> Listener<'a> {
         while let Some(event) = stream.next().await {
             match event {
                 Ok(event) => self.take(event),
-                Err(error) => return Err(self.broken(error)),
+                Err(error) => return self.cut_off(error),
             }
         }
-        if self.stopped.is_none() {
-            let message = "the model's answer broke off before its end";
-            return Err(self.broken(ModelError::new(ModelErrorKind::Broken, message)));
-        }
-        Ok(())
+        let message = "the model's answer broke off before its end";
+        self.cut_off(ModelError::new(ModelErrorKind::Broken, message))
     }
 
-    fn broken(&self, error: ModelError) -> Broken {
-        Broken { error, shown: self.hearing.parts > 0 }
+    /// Nothing more will come. A message that was complete stays so, whatever happened to its stream afterwards.
+    pub(crate) fn cut_off(&self, error: ModelError) -> Result<(), Broken> {
+        if self.stopped.is_some() {
+            return Ok(());
+        }
+        Err(Broken { error, shown: self.hearing.parts > 0 })
     }
 
     fn take(&mut self, event: ModelEvent) {

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Mode, ModelParams, ModelProfile};
+use helve_types::{Mode, ModelParams, ModelProfile, ToolChoice};
+use tokio::time::Instant;
+
+use crate::retry::Health;
 
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +46,7 @@ struct Learned {
     met: bool,
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
+    health: Health,
 }
 
 impl Models {
@@ -105,6 +109,13 @@ impl Models {
         })
     }
 
+    /// Whether a choice of tools is worth sending: the vendor knows it, and the model was not found to ignore it.
+    pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice) -> bool {
+        let is_must = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
+        let ignores = || self.profile(model.name()).is_some_and(|profile| profile.required.is_no());
+        model.takes(choice) && !(is_must && ignores())
+    }
+
     /// Whether the model is to be probed now; true only once for each.
     pub(crate) fn is_stranger(&self, model: &dyn Model) -> bool {
         let wanted = self.options(model.name()).is_some_and(|options| options.probe);
@@ -126,6 +137,22 @@ impl Models {
     /// The dialect of the last call that the model wrote into its text.
     pub fn dialect(&self, name: &str) -> Option<&'static str> {
         self.learned().get(name)?.dialect
+    }
+
+    /// Those that may answer a step of this model's, in the order in which they are asked: itself, then its fallbacks,
+    /// and last whichever of them are to be left alone for a while.
+    pub(crate) fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
+        let Some(own) = self.models.get(name) else { return vec![] };
+        let fallbacks = own.options.fallbacks.iter().filter_map(|name| self.get(name));
+        let mut route: Vec<_> = std::iter::once(&own.model).chain(fallbacks).cloned().collect();
+        // Stable: the order of the configuration holds within both groups.
+        route.sort_by_cached_key(|model| self.health(model.name(), |health| health.rests(now)));
+        route
+    }
+
+    /// Looks at how a model has fared, or notes how it did.
+    pub(crate) fn health<R>(&self, name: &str, look: impl FnOnce(&mut Health) -> R) -> R {
+        look(&mut self.learned().entry(name.to_owned()).or_default().health)
     }
 
     pub(crate) fn learn_no_native_tools(&self, name: &str) {

@@ -1,101 +1,102 @@
-//! What to do when a model gives no complete answer: a pure table.
+//! What to do when a model gives no complete answer: a pure table, and what it knows about each model.
+//!
+//! `next` decides; `health` remembers how a model has fared in this process, `budget` how many second tries it may
+//! still get, and `tally` what one step has tried so far. Nothing here asks, waits or writes.
+
+mod budget;
+mod health;
+mod tally;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
-use helve_model::{ModelError, ModelErrorKind, ToolMode};
-use helve_types::Mode;
+use helve_model::{ModelError, ModelErrorKind};
 
-/// How often a model is asked for one step while nothing of it was shown.
+pub(crate) use self::health::Health;
+pub(crate) use self::tally::Tally;
+
+/// How often a model is asked for one step.
 const TRIES_MAX: u32 = 3;
-/// How often a message that readers have seen the beginning of is begun anew.
-const RESTARTS_MAX: u32 = 1;
+/// How often what readers have seen may be made void: once to ask the same model again, once to ask another.
+const RESTARTS_ON_SAME: u32 = 1;
+const RESTARTS_MAX: u32 = 2;
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 /// A longer pause than this, if the server asks for one, is not waited for.
 const ASKED_PAUSE_MAX: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Ask again; readers saw nothing.
+    /// Ask the same model again after a pause. What was shown, if anything, is void.
     Again(Duration),
-    /// Ask again, and tell readers that what they saw is void.
-    Restart(Duration),
-    /// Ask again with the tools described in the prompt.
+    /// Ask it again at once, with the tools described in the prompt.
     InPrompt,
+    /// Ask the next model. What was shown, if anything, is void.
+    Fallback,
     GiveUp,
 }
 
-/// What has been tried so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tried {
+/// An answer that did not come, and everything that matters for what to do about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setback<'a> {
+    pub(crate) error: &'a ModelError,
+    /// Whether readers have seen anything of it.
+    pub(crate) shown: bool,
+    /// How often this model was asked for the step, this time included.
     pub(crate) tries: u32,
+    /// How often readers of this step have been told that what they saw is void.
     pub(crate) restarts: u32,
+    /// Whether its calls were native and need not be.
+    pub(crate) may_prompt: bool,
+    /// Whether the model's budget has a second try left.
+    pub(crate) in_budget: bool,
+    /// Whether another model is left to ask.
+    pub(crate) has_fallback: bool,
+    /// What is left of the step's time.
+    pub(crate) time_left: Duration,
+    /// How long a complete answer of this model usually takes, if it has given any.
+    pub(crate) usual: Option<Duration>,
+    /// In `0.0..1.0`: where in its range the pause falls.
+    pub(crate) chance: f64,
 }
 
-pub(crate) fn next(error: &ModelError, shown: bool, tried: Tried, asked: &ToolMode, used: &Mode) -> Next {
-    match error.kind {
-        ModelErrorKind::NoTools if *asked == ToolMode::Auto && *used == Mode::Native => Next::InPrompt,
-        ModelErrorKind::Unavailable | ModelErrorKind::Broken if !shown && tried.tries < TRIES_MAX => {
-            pause(error, tried).map_or(Next::GiveUp, Next::Again)
-        }
-        ModelErrorKind::Unavailable | ModelErrorKind::Broken if shown && tried.restarts < RESTARTS_MAX => {
-            pause(error, tried).map_or(Next::GiveUp, Next::Restart)
-        }
-        _ => Next::GiveUp,
+pub(crate) fn next(setback: &Setback<'_>) -> Next {
+    let fallback = if setback.has_fallback && (!setback.shown || setback.restarts < RESTARTS_MAX) {
+        Next::Fallback
+    } else {
+        Next::GiveUp
+    };
+    match setback.error.kind {
+        ModelErrorKind::NoTools if setback.may_prompt => Next::InPrompt,
+        ModelErrorKind::Unavailable | ModelErrorKind::Broken => again(setback).map_or(fallback, Next::Again),
+        // Asking again will not help; another model has another key.
+        ModelErrorKind::Key => fallback,
+        // Whatever is wrong is wrong with the question.
+        ModelErrorKind::NoTools | ModelErrorKind::TooLong | ModelErrorKind::Refused => Next::GiveUp,
     }
 }
 
-fn pause(error: &ModelError, tried: Tried) -> Option<Duration> {
-    match error.retry_after {
-        Some(asked) if asked > ASKED_PAUSE_MAX => None,
-        Some(asked) => Some(asked),
+/// The pause after which the same model is asked again, if it is.
+fn again(setback: &Setback<'_>) -> Option<Duration> {
+    let may = setback.tries < TRIES_MAX
+        && (!setback.shown || setback.restarts < RESTARTS_ON_SAME)
+        && setback.in_budget;
+    let pause = pause(setback).filter(|_| may)?;
+    is_time(setback.time_left.saturating_sub(pause), setback.usual).then_some(pause)
+}
+
+/// Whether an answer can be expected in the time that is left.
+pub(crate) fn is_time(left: Duration, usual: Option<Duration>) -> bool {
+    !left.is_zero() && usual.is_none_or(|usual| left >= usual)
+}
+
+fn pause(setback: &Setback<'_>) -> Option<Duration> {
+    match setback.error.retry_after {
+        Some(asked) => (asked <= ASKED_PAUSE_MAX).then_some(asked),
         None => {
-            Some((PAUSE_FIRST * 2u32.saturating_pow(tried.tries.saturating_sub(1).min(8))).min(PAUSE_MAX))
+            let doubled = PAUSE_FIRST * 2u32.saturating_pow(setback.tries.saturating_sub(1).min(8));
+            Some(doubled.min(PAUSE_MAX).mul_f64(setback.chance))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(kind: ModelErrorKind, shown: bool, tries: u32, restarts: u32, expected: Next) {
-        let error = ModelError::new(kind, "x");
-        let next = next(&error, shown, Tried { tries, restarts }, &ToolMode::Auto, &Mode::Native);
-        assert_eq!(next, expected, "{kind:?} shown {shown} tries {tries} restarts {restarts}");
-    }
-
-    #[test]
-    fn what_was_not_shown_is_asked_for_again_and_what_was_is_begun_anew_once() {
-        use ModelErrorKind::{Broken, Key, NoTools, Refused, TooLong, Unavailable};
-        let ms = Duration::from_millis;
-        check(Unavailable, false, 1, 0, Next::Again(ms(250)));
-        check(Unavailable, false, 2, 0, Next::Again(ms(500)));
-        check(Unavailable, false, 3, 0, Next::GiveUp);
-        check(Broken, false, 1, 0, Next::Again(ms(250)));
-        check(Broken, true, 1, 0, Next::Restart(ms(250)));
-        check(Broken, true, 2, 1, Next::GiveUp);
-        check(NoTools, false, 1, 0, Next::InPrompt);
-        for kind in [Key, Refused, TooLong] {
-            check(kind, false, 1, 0, Next::GiveUp);
-        }
-    }
-
-    #[test]
-    fn a_server_that_asks_for_a_pause_gets_it_within_reason() {
-        let asked = |seconds| {
-            let retry_after = Some(Duration::from_secs(seconds));
-            let error = ModelError { retry_after, ..ModelError::new(ModelErrorKind::Unavailable, "busy") };
-            next(&error, false, Tried { tries: 1, restarts: 0 }, &ToolMode::Auto, &Mode::Native)
-        };
-        assert_eq!(asked(5), Next::Again(Duration::from_secs(5)));
-        assert_eq!(asked(600), Next::GiveUp);
-    }
-
-    #[test]
-    fn a_model_that_is_set_to_native_calls_is_not_moved() {
-        let error = ModelError::new(ModelErrorKind::NoTools, "x");
-        let set = ToolMode::Fixed(Mode::Native);
-        assert_eq!(next(&error, false, Tried::default(), &set, &Mode::Native), Next::GiveUp);
     }
 }

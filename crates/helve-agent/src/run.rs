@@ -5,6 +5,7 @@
 //! asks a model, runs a tool or looks at a clock. `drive` gives it hands.
 
 mod call;
+mod choice;
 #[cfg(test)]
 mod tests;
 
@@ -285,8 +286,11 @@ impl Run {
             || (self.step > 0 && self.calls.is_empty())
             || asked_enough
         {
-            let ending = if asked_enough { Ending::StepLimit } else { Ending::Answered };
-            return Step::Finish(ending);
+            return Step::Finish(match (asked_enough, self.owes_call()) {
+                (true, _) => Ending::StepLimit,
+                (false, true) => Ending::WithoutCall,
+                (false, false) => Ending::Answered,
+            });
         }
         let wanted = self.setup.tool_choice != ToolChoice::None && self.step < self.setup.max_steps;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };

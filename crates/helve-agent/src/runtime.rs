@@ -40,6 +40,8 @@ pub struct RuntimeSettings {
     /// More runs than this at a time are refused.
     pub runs_max: usize,
     pub parallel_calls_max: usize,
+    /// How long a step may take to get its answer, with all that is tried for it.
+    pub step_time_max: Duration,
 }
 
 impl Default for RuntimeSettings {
@@ -51,6 +53,7 @@ impl Default for RuntimeSettings {
             default_profile: "json_strict".into(),
             runs_max: 1_000,
             parallel_calls_max: 4,
+            step_time_max: Duration::from_secs(600),
         }
     }
 }

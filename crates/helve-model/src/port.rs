@@ -31,6 +31,11 @@ pub trait Model: Send + Sync + 'static {
         Holds::Nothing
     }
 
+    /// Whether its server can be told this choice where tools are offered natively.
+    fn takes(&self, _choice: &ToolChoice) -> bool {
+        true
+    }
+
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream;
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::{StreamExt, stream};
-use helve_types::{Mode, ModelParams, StopReason, Usage};
+use helve_types::{Mode, ModelParams, StopReason, ToolChoice, Usage};
 
 use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
@@ -87,6 +87,7 @@ pub struct ScriptedModel {
     name: String,
     mode: ToolMode,
     params: ModelParams,
+    only_auto: bool,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<String>>,
 }
@@ -97,6 +98,7 @@ impl ScriptedModel {
             name: "scripted".into(),
             mode: ToolMode::Fixed(Mode::Native),
             params: ModelParams::default(),
+            only_auto: false,
             replies: Mutex::new(replies.into_iter().collect()),
             asked: Mutex::default(),
         }
@@ -111,6 +113,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn in_mode(mut self, mode: ToolMode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// Its server knows no other tool choice than `auto`.
+    #[must_use]
+    pub fn only_auto(mut self) -> Self {
+        self.only_auto = true;
         self
     }
 
@@ -136,6 +145,10 @@ impl Model for ScriptedModel {
 
     fn params(&self) -> &ModelParams {
         &self.params
+    }
+
+    fn takes(&self, choice: &ToolChoice) -> bool {
+        !self.only_auto || *choice == ToolChoice::Auto
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
@@ -179,6 +192,12 @@ fn readable(request: &ModelRequest<'_>) -> String {
     if !request.tools.is_empty() {
         let names: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         _ = writeln!(text, "tools: {}", names.join(" "));
+        _ = match request.tool_choice {
+            ToolChoice::Auto => Ok(()),
+            ToolChoice::None => writeln!(text, "choice: none"),
+            ToolChoice::Required => writeln!(text, "choice: required"),
+            ToolChoice::Named(name) => writeln!(text, "choice: {name}"),
+        };
     }
     text
 }

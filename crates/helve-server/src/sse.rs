@@ -178,6 +178,9 @@ pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 pub(crate) const OUT_OF_STEPS: &str =
     "the agent has used all of its steps; the last answer was given without tools and may be incomplete";
 
+/// Told where a call was required and none came.
+pub(crate) const WITHOUT_CALL: &str = "a tool call was required, but the model answered in words";
+
 #[cfg(test)]
 mod tests {
     use futures_util::stream;

@@ -347,6 +347,8 @@ pub enum Ending {
     StepLimit,
     /// The client owns the history and has to run the requested tools.
     ClientTools,
+    /// A call was required, and the model answered in words, also when it was asked once more.
+    WithoutCall,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,25 +1,49 @@
-//! Asking the model for one message, as often as it takes.
+//! Asking for one message: the run's own model, as often as it takes, and then those that stand in for it.
+//!
+//! `retry` decides what to do after each failure; here it is done, told to readers who saw something, and logged.
 
+mod try_once;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use helve_model::{Model, ModelError, ModelErrorKind, ToolMode};
-use helve_types::{Fact, Mode, RunState};
+use helve_model::{Model, ModelErrorKind, ToolMode};
+use helve_types::{Fact, Mode, RunState, StopReason, ToolChoice, Usage};
+use tokio::time::Instant;
 
+use self::try_once::Try;
 use super::{DriveError, Driver};
-use crate::ask::{Asking, profile_of};
-use crate::listen::{Broken, Listener};
-use crate::retry::{self, Next, Tried};
-use crate::run::{Heard, Tools};
+use crate::listen::Broken;
+use crate::retry::{self, Next, Setback, Tally};
+use crate::run::{Heard, HeardPart, Tools};
 
 /// How long a question waits until it is known what its model can do.
 const PROBE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How one try at asking ended.
-enum Try {
-    Heard(Heard),
-    /// A person stopped it; this is what had been said.
-    Stopped(Heard),
-    Broken(Broken),
+/// One step while its answer is being asked for.
+struct Quest {
+    step: u32,
+    attempt: u32,
+    tools: Tools,
+    /// When the step's time is over.
+    until: Instant,
+    /// Who is asked when the model that is asked now is given up.
+    others: Vec<Arc<dyn Model>>,
+    /// How often the model that is asked now was asked.
+    tries: u32,
+    /// How often readers were told that what they saw is void because it broke off.
+    restarts: u32,
+    tally: Tally,
+    /// What a model said in place of a call that was required; it is asked once more.
+    words: Option<String>,
+    /// What was spent on an answer that was not taken.
+    spent: Usage,
+}
+
+impl Quest {
+    fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
 }
 
 impl Driver {
@@ -29,44 +53,83 @@ impl Driver {
         attempt: u32,
         tools: Tools,
     ) -> Result<(), DriveError> {
-        let Some(model) = self.model.clone() else {
+        let now = Instant::now();
+        let mut route = self.shared.models.route(&self.run.setup().model, now);
+        if route.is_empty() {
             let name = &self.run.setup().model;
             let message = format!("the model `{name}` is not configured any more");
             return self.fail("unknown_model", message).await;
-        };
-        self.get_to_know(&*model).await?;
-        let mut mode = self.mode(&*model);
-        let mut attempt = attempt;
-        let mut tried = Tried::default();
+        }
+        let model = route.remove(0);
+        if self.stands_in(&*model).is_some() {
+            let (run, own) = (self.run.id(), &self.run.setup().model);
+            tracing::info!(%run, model = %own, instead = model.name(), "the model failed lately and is left alone");
+        }
+        let until = now + self.shared.settings.step_time_max;
+        self.pursue(
+            model,
+            Quest {
+                step,
+                attempt,
+                tools,
+                until,
+                others: route,
+                tries: 0,
+                restarts: 0,
+                tally: Tally::default(),
+                words: None,
+                spent: Usage::default(),
+            },
+        )
+        .await
+    }
+
+    /// Asks until there is an answer or nothing is left to try.
+    async fn pursue(&mut self, mut model: Arc<dyn Model>, mut quest: Quest) -> Result<(), DriveError> {
         loop {
-            tried.tries += 1;
-            let broken = match self.try_once(&*model, &mode, step, attempt, tools).await? {
-                Try::Heard(heard) | Try::Stopped(heard) => {
-                    self.shared.world.fate.at("model.heard");
-                    // Durable together with whatever is committed next, and before it.
-                    self.journal.note(self.run.heard(heard));
-                    self.shared.world.fate.at("model.noted");
-                    return Ok(());
+            self.get_to_know(&*model).await?;
+            self.begin_try(&*model, &mut quest);
+            let began = Instant::now();
+            let mode = self.mode(&*model);
+            let broken = match self.try_once(&*model, &mode, &quest).await? {
+                Try::Heard(heard) => {
+                    self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
+                    if !self.wants_call_instead(&heard, &quest) {
+                        return self.take(heard, &*model, &quest);
+                    }
+                    self.insist(heard, &*model, &mut quest).await?;
+                    continue;
                 }
+                Try::Stopped(heard) => return self.take(heard, &*model, &quest),
                 Try::Broken(broken) => broken,
             };
+            let other = self.next_other(&quest);
+            let next = self.decide(&*model, &mode, &quest, &broken, other);
             let Broken { error, shown } = broken;
-            tracing::warn!(run = %self.run.id(), model = model.name(), %error, shown, "the model gave no answer");
-            match retry::next(&error, shown, tried, &self.asked_mode(&*model), &mode) {
-                Next::InPrompt => {
-                    self.shared.models.learn_no_native_tools(model.name());
-                    mode = self.mode(&*model);
-                    tried.tries = 0;
+            let (run, name) = (self.run.id(), model.name());
+            tracing::warn!(%run, model = name, tries = quest.tries, shown, %error, ?next, "the model gave no answer");
+            match (next, other) {
+                (Next::InPrompt, _) => {
+                    self.shared.models.learn_no_native_tools(name);
+                    quest.tries = 0;
                 }
-                Next::Again(pause) => self.pause(pause).await?,
-                Next::Restart(pause) => {
-                    tried.restarts += 1;
-                    attempt += 1;
-                    let because = error.message.clone();
-                    self.journal.commit(Fact::StepRestarted { step, attempt, because }).await?;
+                (Next::Again(pause), _) => {
+                    if shown {
+                        self.void(&mut quest, error.message).await?;
+                    }
                     self.pause(pause).await?;
                 }
-                Next::GiveUp => return self.fail(error.code(), error.message).await,
+                (Next::Fallback, Some(other)) => {
+                    model = quest.others.drain(..=other).next_back().unwrap_or(model);
+                    quest.tries = 0;
+                    if shown {
+                        let because = format!("{}; `{}` is asked instead", error.message, model.name());
+                        self.void(&mut quest, because).await?;
+                    }
+                }
+                (Next::Fallback, None) | (Next::GiveUp, _) => {
+                    return self.fail(error.code(), quest.tally.told(&error.message)).await;
+                }
             }
             if self.cancelled_by.is_some() {
                 return Ok(());
@@ -74,76 +137,124 @@ impl Driver {
         }
     }
 
-    /// How the model is to call tools, as the request says or else the configuration.
+    fn begin_try(&self, model: &dyn Model, quest: &mut Quest) {
+        if quest.tries == 0 {
+            self.shared.models.health(model.name(), |health| health.budget.asked(Instant::now()));
+        }
+        quest.tries += 1;
+        quest.tally.count(model.name());
+    }
+
+    /// The first of the others whose answer can be expected in time.
+    fn next_other(&self, quest: &Quest) -> Option<usize> {
+        let left = quest.time_left();
+        let usual = |model: &dyn Model| self.shared.models.health(model.name(), |health| health.usual());
+        quest.others.iter().position(|other| retry::is_time(left, usual(&**other)))
+    }
+
+    /// What to do about a failure; what that means for the model's health is noted at once.
+    fn decide(
+        &self,
+        model: &dyn Model,
+        mode: &Mode,
+        quest: &Quest,
+        broken: &Broken,
+        other: Option<usize>,
+    ) -> Next {
+        let (now, chance) = (Instant::now(), self.shared.world.chance());
+        let Broken { error, shown } = broken;
+        self.shared.models.health(model.name(), |health| {
+            let setback = Setback {
+                error,
+                shown: *shown,
+                tries: quest.tries,
+                restarts: quest.restarts,
+                may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
+                in_budget: health.budget.has_one(now),
+                has_fallback: other.is_some(),
+                time_left: quest.time_left(),
+                usual: health.usual(),
+                chance,
+            };
+            let next = retry::next(&setback);
+            tracing::debug!(run = %self.run.id(), model = model.name(), ?setback, ?next, "what is done about it");
+            if let Next::Again(_) = next {
+                health.budget.spend();
+            }
+            if let ModelErrorKind::Unavailable | ModelErrorKind::Broken | ModelErrorKind::Key = error.kind {
+                if let Some(pause) = error.retry_after {
+                    health.asked_for_pause(now, pause);
+                }
+                if let Next::Fallback | Next::GiveUp = next {
+                    health.given_up(now);
+                }
+            }
+            next
+        })
+    }
+
+    /// Tells readers that what they saw of the step does not count.
+    async fn void(&mut self, quest: &mut Quest, because: String) -> Result<(), DriveError> {
+        quest.restarts += 1;
+        quest.attempt += 1;
+        let (step, attempt) = (quest.step, quest.attempt);
+        Ok(self.journal.commit(Fact::StepRestarted { step, attempt, because }).await?)
+    }
+
+    /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.
+    fn wants_call_instead(&self, heard: &Heard, quest: &Quest) -> bool {
+        let required = matches!(self.run.choice(), ToolChoice::Required | ToolChoice::Named(_));
+        let could_call = quest.tools == Tools::Offered && self.kit.toolbox.specs().next().is_some();
+        let chose_words = matches!(heard.reason, StopReason::Stop | StopReason::Other);
+        required && could_call && chose_words && heard.calls.is_empty() && quest.words.is_none()
+    }
+
+    /// Asks once more, with the answer as a bad example.
+    async fn insist(&mut self, heard: Heard, model: &dyn Model, quest: &mut Quest) -> Result<(), DriveError> {
+        let (run, model) = (self.run.id(), model.name());
+        tracing::warn!(%run, model, "the model answered in words though a call was required; it is asked once more");
+        quest.words = Some(words_of(&heard));
+        quest.spent = quest.spent.plus(heard.usage);
+        quest.tries = 0;
+        quest.attempt += 1;
+        let because = "a tool call was required and the model answered in words".into();
+        let restarted = Fact::StepRestarted { step: quest.step, attempt: quest.attempt, because };
+        Ok(self.journal.commit(restarted).await?)
+    }
+
+    /// Durable together with whatever is committed next, and before it.
+    fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
+        self.shared.world.fate.at("model.heard");
+        heard.model = self.stands_in(model);
+        heard.usage = heard.usage.plus(quest.spent);
+        self.journal.note(self.run.heard(heard));
+        self.shared.world.fate.at("model.noted");
+        Ok(())
+    }
+
+    /// The model's name, where it is not the run's own.
+    fn stands_in(&self, model: &dyn Model) -> Option<String> {
+        (model.name() != self.run.setup().model).then(|| model.name().to_owned())
+    }
+
+    /// How a request wants the run's own model to call tools. One that stands in for it calls in its own way.
+    fn wanted_mode(&self, model: &dyn Model) -> Option<Mode> {
+        self.run.setup().mode.clone().filter(|_| self.stands_in(model).is_none())
+    }
+
     fn asked_mode(&self, model: &dyn Model) -> ToolMode {
-        self.run.setup().mode.clone().map_or_else(|| model.tool_mode(), ToolMode::Fixed)
+        self.wanted_mode(model).map_or_else(|| model.tool_mode(), ToolMode::Fixed)
     }
 
     fn mode(&self, model: &dyn Model) -> Mode {
-        let wanted = self.run.setup().mode.clone();
-        wanted.unwrap_or_else(|| self.shared.models.mode(model, &self.shared.settings.default_profile))
-    }
-
-    async fn try_once(
-        &mut self,
-        model: &dyn Model,
-        mode: &Mode,
-        step: u32,
-        attempt: u32,
-        tools: Tools,
-    ) -> Result<Try, DriveError> {
-        let shared = self.shared.clone();
-        let profile = profile_of(mode, &shared.settings.profiles);
-        if let (Mode::Prompt(name), None) = (mode, profile) {
-            let message = format!("there is no prompt profile `{name}`");
-            let error = ModelError::new(ModelErrorKind::Refused, message);
-            return Ok(Try::Broken(Broken { error, shown: false }));
-        }
-        let params = self.run.setup().params.clone().over(model.params());
-        let asking = Asking {
-            run: &self.run,
-            model: model.name(),
-            history: &self.history,
-            kit: &self.kit,
-            tools,
-            params: &params,
-            needs: shared.models.needs(model.name()),
-            profile,
-        };
-        let feed = self.feed.clone();
-        let mut listener = Listener::new(&feed, step, attempt, asking.reading());
-        let stream = model.ask(&asking.request());
-        let ended = {
-            let mut hearing = std::pin::pin!(listener.hear(stream));
-            loop {
-                tokio::select! {
-                    // The stream first: tokens are the common case.
-                    biased;
-                    ended = &mut hearing => break Some(ended),
-                    Some(command) = self.commands.recv() => {
-                        self.obey(command).await?;
-                        if self.cancelled_by.is_some() {
-                            break None;
-                        }
-                    }
-                    () = shared.halt.cancelled() => return Err(DriveError::Halted),
-                }
-            }
-        };
-        if let Some(dialect) = listener.dialect() {
-            shared.models.learn_dialect(model.name(), dialect);
-        }
-        Ok(match ended {
-            None => Try::Stopped(listener.stopped(mode.clone())),
-            Some(Ok(())) => Try::Heard(listener.heard(mode.clone(), tools)),
-            Some(Err(broken)) => Try::Broken(broken),
-        })
+        let default = &self.shared.settings.default_profile;
+        self.wanted_mode(model).unwrap_or_else(|| self.shared.models.mode(model, default))
     }
 
     /// A model that nobody knows is probed before its first question, if that does not take too long: otherwise the
     /// question goes first, and the next one profits.
     async fn get_to_know(&mut self, model: &dyn Model) -> Result<(), DriveError> {
-        if self.run.setup().mode.is_some() || !self.shared.models.is_stranger(model) {
+        if self.wanted_mode(model).is_some() || !self.shared.models.is_stranger(model) {
             return Ok(());
         }
         let probe = self.shared.probe_in_background(model.name());
@@ -155,7 +266,6 @@ impl Driver {
 
     /// Waits before the next try, but not for longer than anybody wants.
     async fn pause(&mut self, pause: Duration) -> Result<(), DriveError> {
-        let pause = pause.mul_f64(0.5 + self.shared.world.chance() / 2.0);
         self.unless_stopped(tokio::time::sleep(pause)).await
     }
 
@@ -180,4 +290,13 @@ impl Driver {
         let failed = Fact::RunFailed { code: code.into(), message };
         self.end(vec![failed], RunState::Failed).await.map(drop)
     }
+}
+
+/// What a message says, without its reasoning.
+fn words_of(heard: &Heard) -> String {
+    let words = heard.parts.iter().filter_map(|part| match part {
+        HeardPart::Text { text, .. } => Some(text.as_str()),
+        HeardPart::Reasoning { .. } => None,
+    });
+    words.collect::<Vec<_>>().join("\n\n")
 }

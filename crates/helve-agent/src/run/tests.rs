@@ -144,6 +144,25 @@ fn a_new_run_asks_the_model() {
 }
 
 #[test]
+fn a_required_call_is_owed_until_it_is_made() {
+    let choosing = |tool_choice| RunSetup { tool_choice, ..setup(10) };
+    let owed = |tool_choice, facts: Vec<Fact>| {
+        let log: Vec<Fact> = std::iter::once(started()).chain(facts).collect();
+        let log = log.iter().map(|fact| (Timestamp(0), fact));
+        Run::replay(RUN, choosing(tool_choice), log).unwrap().choice().clone()
+    };
+    let named = |name: &str| ToolChoice::Named(name.into());
+    assert_eq!(owed(ToolChoice::Required, vec![]), ToolChoice::Required);
+    assert_eq!(owed(ToolChoice::Required, said(1, 1)), ToolChoice::Auto);
+    assert_eq!(owed(named("t"), said(1, 1)), ToolChoice::Auto);
+    assert_eq!(owed(named("other"), said(1, 1)), named("other"));
+    assert_eq!(owed(ToolChoice::None, said(1, 1)), ToolChoice::None);
+    check_with(choosing(ToolChoice::Required), said(1, 0), expect!["Finish(WithoutCall)"]);
+    let called = said(1, 1).into_iter().chain([done(id(1, 0))]).chain(said(2, 0));
+    check_with(choosing(ToolChoice::Required), called, expect!["Finish(Answered)"]);
+}
+
+#[test]
 fn an_answer_without_calls_is_the_end() {
     check(said(1, 0), expect!["Finish(Answered)"]);
 }

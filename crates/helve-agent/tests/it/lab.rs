@@ -58,7 +58,9 @@ impl Tool for LabTool {
 
 pub(crate) struct Lab {
     pub(crate) store: Arc<MemoryStore>,
+    /// The first of the models.
     pub(crate) model: Arc<ScriptedModel>,
+    models: Vec<(Arc<ScriptedModel>, ModelOptions)>,
     pub(crate) runtime: Runtime,
     pub(crate) runs: Arc<AtomicU32>,
     pub(crate) world: World,
@@ -76,6 +78,14 @@ impl Lab {
     }
 
     pub(crate) fn with_model(model: ScriptedModel, settings: RuntimeSettings) -> Self {
+        Self::with_models(vec![(Arc::new(model), ModelOptions::default())], settings)
+    }
+
+    /// The first is the default.
+    pub(crate) fn with_models(
+        models: Vec<(Arc<ScriptedModel>, ModelOptions)>,
+        settings: RuntimeSettings,
+    ) -> Self {
         let world = World::still();
         let runs = Arc::new(AtomicU32::new(0));
         let registry = Arc::new(Registry::new());
@@ -95,28 +105,31 @@ impl Lab {
             let tool = LabTool { spec, runs: runs.clone() };
             registry.register(Arc::new(tool), Guards { attempts: 1, ..Guards::default() }, &world).unwrap();
         }
-        Self::assemble(Arc::new(MemoryStore::new()), Arc::new(model), world, registry, runs, settings)
+        Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)
     }
 
     fn assemble(
         store: Arc<MemoryStore>,
-        model: Arc<ScriptedModel>,
+        scripted: Vec<(Arc<ScriptedModel>, ModelOptions)>,
         world: World,
         registry: Arc<Registry>,
         runs: Arc<AtomicU32>,
         settings: RuntimeSettings,
     ) -> Self {
         let mut models = Models::new();
-        models.add(model.clone() as Arc<dyn Model>, ModelOptions::default());
+        for (model, options) in &scripted {
+            models.add(model.clone() as Arc<dyn Model>, options.clone());
+        }
         let runtime = Runtime::new(store.clone(), world.clone(), models, registry.clone(), settings.clone());
-        Self { store, model, runtime, runs, world, registry, settings }
+        let model = scripted[0].0.clone();
+        Self { store, model, models: scripted, runtime, runs, world, registry, settings }
     }
 
     /// The same server after a stop: nothing is left but the store.
     pub(crate) fn restarted(&self) -> Self {
         Self::assemble(
             self.store.clone(),
-            self.model.clone(),
+            self.models.clone(),
             self.world.clone(),
             self.registry.clone(),
             self.runs.clone(),
@@ -197,7 +210,10 @@ fn words(fact: &Fact) -> String {
         Fact::ToolUnknown { because, .. } => because.clone(),
         Fact::ApprovalAsked(question) => format!("{} {}", question.tool, question.arguments),
         Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
-        Fact::StepFinished { reason, mode, .. } => format!("{reason:?} {mode}"),
+        Fact::StepFinished { reason, mode, model, .. } => match model {
+            Some(model) => format!("{reason:?} {mode} by {model}"),
+            None => format!("{reason:?} {mode}"),
+        },
         Fact::RunWaiting { state } => state.as_str().into(),
         Fact::RunResumed { resume } => format!("resume {resume}"),
         Fact::RunFinished { ending } => format!("{ending:?}"),

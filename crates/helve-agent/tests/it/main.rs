@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod choice;
 mod fixtures;
 mod lab;
 mod people;
 mod probing;
 mod recovery;
+mod resilience;
 mod transcripts;

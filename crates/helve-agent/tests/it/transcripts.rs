@@ -260,7 +260,7 @@ async fn a_model_that_cannot_be_reached_is_asked_again_and_then_given_up() {
         started.run,
         expect![[r#"
             1 run.started hello
-            2 run.failed model_unavailable: connection refused
+            2 run.failed model_unavailable: connection refused (model `scripted`; tried 3 times)
         "#]],
     )
     .await;

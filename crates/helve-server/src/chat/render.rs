@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 use crate::so_far::SoFar;
-use crate::sse::{DONE, OUT_OF_STEPS, Render, data_of};
+use crate::sse::{DONE, OUT_OF_STEPS, Render, WITHOUT_CALL, data_of};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -101,6 +101,7 @@ impl ChatRender {
         match ending {
             Ending::Answered => {}
             Ending::StepLimit => self.send(json!({"ending": ending, "message": OUT_OF_STEPS}), out),
+            Ending::WithoutCall => self.send(json!({"ending": ending, "message": WITHOUT_CALL}), out),
             Ending::ClientTools => {
                 self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
             }

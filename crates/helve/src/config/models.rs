@@ -26,6 +26,9 @@ pub(super) struct ModelTable {
     probe: Option<bool>,
     #[serde(default)]
     params: ModelParams,
+    /// The models that answer when this one cannot, in this order.
+    #[serde(default)]
+    fallbacks: Vec<String>,
 }
 
 /// A model and where it comes from.
@@ -121,7 +124,30 @@ pub(super) fn models(
         options: ModelOptions::default(),
         probe: None,
     });
+    check_fallbacks(&models, places)?;
     Ok(models)
+}
+
+/// Each list is the whole of it: fallbacks of fallbacks are not asked, so two models may stand in for each other, and
+/// the only way to be asked in a circle is to be on a list twice or on one's own.
+fn check_fallbacks(models: &[ModelSettings], places: &Places) -> anyhow::Result<()> {
+    for model in models {
+        let fallbacks = &model.options.fallbacks;
+        for (number, name) in fallbacks.iter().enumerate() {
+            let what = if *name == model.name {
+                format!("`{name}` cannot stand in for itself")
+            } else if fallbacks[..number].contains(name) {
+                format!("`{name}` is named twice")
+            } else if !models.iter().any(|other| other.name == *name) {
+                let known: Vec<_> = models.iter().map(|model| format!("`{}`", model.name)).collect();
+                format!("there is no model `{name}`; the models are: {}", known.join(", "))
+            } else {
+                continue;
+            };
+            return Err(places.wrong(&["models", &model.name, "fallbacks"], what));
+        }
+    }
+    Ok(())
 }
 
 /// The first that has what it needs; an Ollama cannot be counted on to run.
@@ -160,12 +186,8 @@ fn from_table(
         params: table.params,
     };
     settings.check().map_err(|error| (error.key(), error.to_string()))?;
-    Ok(ModelSettings {
-        name,
-        source: Source::Http(Box::new(settings)),
-        options: ModelOptions::default(),
-        probe: table.probe,
-    })
+    let options = ModelOptions { fallbacks: table.fallbacks, ..ModelOptions::default() };
+    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options, probe: table.probe })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {

@@ -67,6 +67,18 @@ fn a_wrong_variable_names_itself() {
     assert!(format!("{error:#}").starts_with("the environment variable HELVE_SERVER__LISEN: unknown field"));
 }
 
+#[test]
+fn models_may_stand_in_for_each_other() {
+    let model = |name: &str, fallback: &str| {
+        format!(
+            "[[models]]\nname = \"{name}\"\nvendor = \"ark\"\nmodel = \"x\"\nfallbacks = [\"{fallback}\"]\n"
+        )
+    };
+    let config = parse(&(model("a", "b") + &model("b", "a")), &Environment::of([])).unwrap();
+    let fallbacks: Vec<_> = config.models.iter().map(|model| model.options.fallbacks.join(" ")).collect();
+    assert_eq!(fallbacks[..3], ["b", "a", ""]);
+}
+
 /// Each is a file that is wrong in one place, and how the complaint begins.
 #[test]
 fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
@@ -88,6 +100,18 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
         (
             format!("{model}vendor = \"ark\"\nbase_url = \"ftp://x\""),
             "line 5 at `base_url`: `ftp://x` is no address",
+        ),
+        (
+            format!("{model}vendor = \"ark\"\nfallbacks = [\"demo\", \"gpt\"]"),
+            "line 5 at `fallbacks`: there is no model `gpt`; the models are: `m`",
+        ),
+        (
+            format!("{model}vendor = \"ark\"\nfallbacks = [\"m\"]"),
+            "line 5 at `fallbacks`: `m` cannot stand in for itself",
+        ),
+        (
+            format!("{model}vendor = \"ark\"\nfallbacks = [\"demo\", \"demo\"]"),
+            "line 5 at `fallbacks`: `demo` is named twice",
         ),
         (model.into(), "line 1 at `models`: either `vendor` or `protocol` is needed"),
         (format!("\n{agent}model = \"gpt\"\n"), "line 4 at `model`: there is no model `gpt`"),

@@ -278,7 +278,7 @@ export type StopReason = ('stop' | 'tool_calls' | 'length' | 'content_filter' | 
 export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
-export type Ending = 'answered' | 'step_limit' | 'client_tools';
+export type Ending = 'answered' | 'step_limit' | 'client_tools' | 'without_call';
 export type Live =
   | {
       attempt: number;

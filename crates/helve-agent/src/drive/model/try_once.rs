@@ -1,0 +1,93 @@
+//! One try at one model, while people may still speak.
+
+use helve_model::{Model, ModelError, ModelErrorKind};
+use helve_types::Mode;
+
+use super::Quest;
+use crate::ask::{Asking, profile_of};
+use crate::drive::{DriveError, Driver};
+use crate::listen::{Broken, Listener};
+use crate::run::Heard;
+
+/// How one try at asking ended.
+pub(super) enum Try {
+    Heard(Heard),
+    /// A person stopped it; this is what had been said.
+    Stopped(Heard),
+    Broken(Broken),
+}
+
+impl Driver {
+    pub(super) async fn try_once(
+        &mut self,
+        model: &dyn Model,
+        mode: &Mode,
+        quest: &Quest,
+    ) -> Result<Try, DriveError> {
+        let shared = self.shared.clone();
+        let profile = profile_of(mode, &shared.settings.profiles);
+        if let (Mode::Prompt(name), None) = (mode, profile) {
+            let message = format!("there is no prompt profile `{name}`");
+            let error = ModelError::new(ModelErrorKind::Refused, message);
+            return Ok(Try::Broken(Broken { error, shown: false }));
+        }
+        let params = self.run.setup().params.clone().over(model.params());
+        let choice = self.run.choice();
+        let asking = Asking {
+            run: &self.run,
+            model: model.name(),
+            history: &self.history,
+            kit: &self.kit,
+            tools: quest.tools,
+            params: &params,
+            needs: shared.models.needs(model.name()),
+            profile,
+            choice,
+            takes_choice: shared.models.takes(model, choice),
+            words: quest.words.as_deref(),
+        };
+        let feed = self.feed.clone();
+        let mut listener = Listener::new(&feed, quest.step, quest.attempt, asking.reading());
+        let stream = model.ask(&asking.request());
+        let ended = {
+            let mut hearing = std::pin::pin!(listener.hear(stream));
+            loop {
+                tokio::select! {
+                    // The stream first: tokens are the common case.
+                    biased;
+                    ended = &mut hearing => break Ended::Itself(ended),
+                    Some(command) = self.commands.recv() => {
+                        self.obey(command).await?;
+                        if self.cancelled_by.is_some() {
+                            break Ended::ByPerson;
+                        }
+                    }
+                    () = shared.halt.cancelled() => return Err(DriveError::Halted),
+                    () = tokio::time::sleep_until(quest.until) => break Ended::ByTime,
+                }
+            }
+        };
+        if let Some(dialect) = listener.dialect() {
+            shared.models.learn_dialect(model.name(), dialect);
+        }
+        let heard = match ended {
+            Ended::ByPerson => return Ok(Try::Stopped(listener.stopped(mode.clone()))),
+            Ended::Itself(heard) => heard,
+            Ended::ByTime => {
+                let message = format!("the model `{}` did not answer in the time of the step", model.name());
+                listener.cut_off(ModelError::new(ModelErrorKind::Unavailable, message))
+            }
+        };
+        Ok(match heard {
+            Ok(()) => Try::Heard(listener.heard(mode.clone(), quest.tools)),
+            Err(broken) => Try::Broken(broken),
+        })
+    }
+}
+
+/// What ended the hearing.
+enum Ended {
+    Itself(Result<(), Broken>),
+    ByPerson,
+    ByTime,
+}
