@@ -5,11 +5,14 @@
 //! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
 //! nothing.
 
+mod anthropic_messages;
+mod gemini;
 mod model;
 mod openai_chat;
 mod protocol;
 #[cfg(test)]
 mod scenario;
+mod schema;
 mod transport;
 mod vendors;
 

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use crate::protocol::Target;
 use crate::transport::{Question, ask};
-use crate::vendors::{Vendor, any_vendor_of, protocol, vendor};
+use crate::vendors::{PROTOCOLS, VENDORS, Vendor, any_vendor_of, protocol, vendor};
 
 /// What the operator's configuration says about a model.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub enum SettingsError {
     #[error("there is no vendor `{name}`; known are: {known}")]
     UnknownVendor { name: String, known: String },
 
-    #[error("there is no protocol `{0}`; known is: openai_chat")]
-    UnknownProtocol(String),
+    #[error("there is no protocol `{name}`; known are: {known}")]
+    UnknownProtocol { name: String, known: String },
 
     #[error("`{0}` is no address; it must begin with http:// or https:// and a host")]
     BadUrl(String),
@@ -47,7 +47,7 @@ impl SettingsError {
     pub fn key(&self) -> &'static str {
         match self {
             Self::UnknownVendor { .. } | Self::Neither => "vendor",
-            Self::UnknownProtocol(_) => "protocol",
+            Self::UnknownProtocol { .. } => "protocol",
             Self::BadUrl(_) => "base_url",
         }
     }
@@ -61,14 +61,16 @@ impl HttpModelSettings {
 
     /// Whose model it is and where questions go: for an answer in pieces, and for a whole one.
     fn place(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
-        let spoken = self
-            .protocol
-            .as_deref()
-            .map(|name| protocol(name).ok_or_else(|| SettingsError::UnknownProtocol(name.to_owned())));
+        let spoken = self.protocol.as_deref().map(|name| {
+            protocol(name).ok_or_else(|| SettingsError::UnknownProtocol {
+                name: name.to_owned(),
+                known: list(PROTOCOLS.iter().map(|protocol| protocol.name)),
+            })
+        });
         let vendor = match (&self.vendor, spoken.transpose()?) {
             (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
                 name: name.clone(),
-                known: crate::VENDORS.iter().map(|vendor| vendor.name).collect::<Vec<_>>().join(", "),
+                known: list(VENDORS.iter().map(|vendor| vendor.name)),
             })?,
             (None, Some(protocol)) => any_vendor_of(protocol),
             (None, None) => return Err(SettingsError::Neither),
@@ -83,6 +85,10 @@ impl HttpModelSettings {
         let protocol = vendor.protocol;
         Ok((vendor, Urls { pieces: url(protocol.path)?, whole: url(protocol.path_whole)? }))
     }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
 struct Urls {
@@ -166,3 +172,6 @@ impl Model for HttpModel {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,24 @@
 //! How every protocol is tried: recorded frames in, events out, in words.
 //!
-//! Each protocol has the same scenarios in its `fixtures/`, named alike: `streams-text`, `reasons-then-calls`,
-//! `calls-two-tools-at-once`, `cut-by-length`, `reports-overload`, `fails-in-band`, `whole-answer`.
+//! Each protocol has the same scenarios in its `fixtures/`, named alike; those of a stream have a frame on each line.
 
 use std::collections::VecDeque;
+use std::path::Path;
 
 use helve_model::ModelEvent;
 
 use crate::protocol::Decoder;
+use crate::vendors::PROTOCOLS;
+
+const SCENARIOS: &[&str] = &[
+    "streams-text",
+    "reasons-then-calls",
+    "calls-two-tools-at-once",
+    "cut-by-length",
+    "reports-overload",
+    "fails-in-band",
+    "whole-answer",
+];
 
 /// What a decoder makes of frames, one on each line.
 pub(crate) fn read(mut decode: Decoder, frames: &str) -> String {
@@ -45,4 +56,36 @@ pub(crate) fn words(events: &VecDeque<ModelEvent>) -> String {
         });
     }
     text
+}
+
+#[test]
+fn every_protocol_is_a_folder_of_the_same_files_with_the_same_scenarios() {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries =
+            folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folders: Vec<_> =
+        names(&source).into_iter().filter(|name| source.join(name).join("wire.rs").exists()).collect();
+    assert_eq!(folders.len(), PROTOCOLS.len(), "{folders:?}");
+    for folder in folders {
+        let mut files = names(&source.join(&folder));
+        // Tests that have outgrown their file.
+        files.retain(|name| !["decode", "encode"].contains(&name.as_str()));
+        assert_eq!(files, ["decode.rs", "encode.rs", "fixtures", "mod.rs", "wire.rs"], "{folder}");
+        let fixtures = names(&source.join(&folder).join("fixtures"));
+        for scenario in SCENARIOS {
+            let found = fixtures.iter().any(|name| name.split('.').next() == Some(scenario));
+            assert!(found, "{folder} has no fixture {scenario}: {fixtures:?}");
+        }
+        assert_eq!(fixtures.len(), SCENARIOS.len(), "{folder}: {fixtures:?}");
+        let tests = source.join(&folder).join("decode").join("tests.rs");
+        let tests = std::fs::read_to_string(tests).unwrap();
+        for name in fixtures {
+            assert!(tests.contains(&format!("../fixtures/{name}")), "{folder}: no test reads {name}");
+        }
+    }
 }

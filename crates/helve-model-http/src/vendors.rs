@@ -1,7 +1,7 @@
 //! The vendors: most are one row. Differences are data, never `if vendor == …`.
 
-use crate::openai_chat;
 use crate::protocol::Protocol;
+use crate::{anthropic_messages, gemini, openai_chat};
 
 pub struct Vendor {
     pub name: &'static str,
@@ -45,12 +45,42 @@ pub const VENDORS: &[Vendor] = &[
         protocol: &openai_chat::PROTOCOL,
         quirks: Quirks { echo_reasoning: true, ..PLAIN },
     },
+    Vendor {
+        name: "anthropic",
+        base_url: "https://api.anthropic.com",
+        key_env: Some("ANTHROPIC_API_KEY"),
+        protocol: &anthropic_messages::PROTOCOL,
+        quirks: PLAIN,
+    },
+    Vendor {
+        name: "gemini",
+        base_url: "https://generativelanguage.googleapis.com",
+        key_env: Some("GEMINI_API_KEY"),
+        protocol: &gemini::PROTOCOL,
+        quirks: PLAIN,
+    },
     // Through its OpenAI-style door, until its own protocol has a folder here.
     Vendor {
         name: "ollama",
         base_url: "http://127.0.0.1:11434/v1",
         key_env: None,
         protocol: &openai_chat::PROTOCOL,
+        quirks: PLAIN,
+    },
+    // Servers at their own address that speak one of the protocols: llama.cpp, vLLM, Ollama and gateways speak
+    // Anthropic's, too.
+    Vendor {
+        name: "anthropic_compatible",
+        base_url: "http://127.0.0.1:8080",
+        key_env: None,
+        protocol: &anthropic_messages::PROTOCOL,
+        quirks: PLAIN,
+    },
+    Vendor {
+        name: "gemini_compatible",
+        base_url: "http://127.0.0.1:8080",
+        key_env: None,
+        protocol: &gemini::PROTOCOL,
         quirks: PLAIN,
     },
     // llama.cpp, vLLM, SGLang, LM Studio and everything else that speaks the protocol at its own address.
@@ -67,9 +97,12 @@ pub fn vendor(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
 }
 
+pub(crate) const PROTOCOLS: &[&Protocol] =
+    &[&openai_chat::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
+
 /// A protocol by the name that configuration uses for it.
 pub fn protocol(name: &str) -> Option<&'static Protocol> {
-    [&openai_chat::PROTOCOL].into_iter().find(|protocol| protocol.name == name)
+    PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
 }
 
 /// The vendor whose row stands for "any server that speaks this protocol".
@@ -90,5 +123,13 @@ mod tests {
             assert!(protocol(vendor.protocol.name).is_some());
         }
         assert_eq!(any_vendor_of(&openai_chat::PROTOCOL).name, "openai_compatible");
+    }
+
+    #[test]
+    fn every_protocol_has_a_row_for_any_server_that_speaks_it() {
+        for protocol in PROTOCOLS {
+            let row = any_vendor_of(protocol);
+            assert_eq!((row.protocol.name, row.key_env), (protocol.name, None), "{}", row.name);
+        }
     }
 }

@@ -133,7 +133,7 @@ async fn a_server_that_refuses_tools_is_asked_in_the_prompt() {
             reasons: ? (not asked)
             wants reasoning back: ? (not asked)
             rich schemas: ? (not asked)
-            rejects [], prompt Some("json_strict"), dialect Some("granite"), 2 questions
+            rejects [], prompt Some("json_strict"), dialect Some("json_bare"), 2 questions
         "#]],
     )
     .await;

@@ -1,11 +1,14 @@
 //! From a request to a body.
 
+use std::borrow::Cow;
+
 use helve_model::{ModelRequest, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
 use serde_json::Value;
 
 use super::wire;
 use crate::protocol::Target;
+use crate::schema;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
@@ -20,10 +23,15 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     if let Some(max_tokens) = params.max_tokens {
         extra.insert(target.quirks.max_tokens.to_owned(), Value::from(max_tokens));
     }
+    let declared: fn(&ToolSpec) -> wire::Tool<'_> = match extra.remove("strict_tools") {
+        Some(Value::Bool(true)) => strict_declaration,
+        _ if request.needs.plain_schemas => plain_declaration,
+        _ => declaration,
+    };
     let body = wire::Body {
         model: target.model,
         messages,
-        tools: request.tools.iter().map(|tool| declaration(tool)).collect(),
+        tools: request.tools.iter().map(|tool| declared(tool)).collect(),
         tool_choice: tool_choice(request),
         temperature: params.temperature,
         top_p: params.top_p,
@@ -65,8 +73,37 @@ fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
         kind: "function",
         function: wire::Declaration {
             name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.parameters,
+            description: Cow::Borrowed(&tool.description),
+            parameters: Cow::Borrowed(&tool.parameters),
+            strict: None,
+        },
+    }
+}
+
+/// The server holds the model to the schema, where it can be said in a way that it can hold to.
+fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+    let Some(adapted) = schema::for_strict_openai(&tool.parameters) else { return declaration(tool) };
+    wire::Tool {
+        kind: "function",
+        function: wire::Declaration {
+            name: &tool.name,
+            description: schema::with_notes(&tool.description, &adapted.notes),
+            parameters: Cow::Owned(adapted.schema),
+            strict: Some(true),
+        },
+    }
+}
+
+/// For a server that refuses rich schemas: the plainest there is, and the rest in words.
+fn plain_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+    let adapted = schema::for_gemini(&tool.parameters);
+    wire::Tool {
+        kind: "function",
+        function: wire::Declaration {
+            name: &tool.name,
+            description: schema::with_notes(&tool.description, &adapted.notes),
+            parameters: Cow::Owned(adapted.schema),
+            strict: None,
         },
     }
 }
@@ -229,5 +266,34 @@ mod tests {
                   "stream": false
                 }"#]],
         );
+    }
+
+    #[test]
+    fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
+        let place = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]});
+        let place = ToolSpec::new("weather", "Tells the weather.", place, Effect::Read);
+        let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        let map = ToolSpec::new("labels", "Sets labels.", map, Effect::Read);
+        let extra = serde_json::Map::from_iter([("strict_tools".to_owned(), json!(true))]);
+        let params = ModelParams { extra, ..Default::default() };
+        let request = ModelRequest {
+            system: "".into(),
+            turns: vec![],
+            tools: vec![&place, &map],
+            tool_choice: &ToolChoice::Auto,
+            params: &params,
+            form: None,
+            needs: helve_model::Needs::default(),
+            stream: false,
+        };
+        let body = encode(&request, &Target { model: "m", quirks: &PLAIN });
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let [place, map] = [0, 1].map(|at| &body["tools"][at]["function"]);
+        assert_eq!(place["strict"], true);
+        assert_eq!(place["parameters"]["required"], json!(["city", "days"]));
+        assert_eq!(place["parameters"]["properties"]["days"]["type"], json!(["integer", "null"]));
+        // Keys that nobody knows beforehand cannot be held to.
+        assert_eq!((map.get("strict"), &map["parameters"]["type"]), (None, &json!("object")));
+        assert_eq!(body.get("strict_tools"), None, "it is not the vendor's word");
     }
 }

@@ -15,20 +15,30 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
+/// How vendors say that a conversation is too long.
+const TOO_LONG: &[&str] = &[
+    "context_length",
+    "context length",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+];
+
 pub(super) fn refusal(status: u16, retry_after: Option<Duration>, body: &str) -> ModelError {
     let said = message(body);
     let lower = said.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
     let kind = match status {
         401 | 403 => ModelErrorKind::Key,
+        // Gemini's way.
+        400 if says(&["api key not valid", "api key expired"]) => ModelErrorKind::Key,
         408 | 425 | 429 | 500..=599 => ModelErrorKind::Unavailable,
         _ if says(&["does not support tools", "tool use is not supported", "tools are not supported"]) => {
             ModelErrorKind::NoTools
         }
         413 => ModelErrorKind::TooLong,
-        _ if says(&["context_length", "context length", "context window", "too many tokens"]) => {
-            ModelErrorKind::TooLong
-        }
+        _ if says(TOO_LONG) => ModelErrorKind::TooLong,
         _ => ModelErrorKind::Refused,
     };
     let message = match kind {
@@ -70,6 +80,15 @@ mod tests {
             (400, r#"{"error": "gemma:2b does not support tools"}"#.into(), ModelErrorKind::NoTools),
             (400, openai("maximum context length is 8192 tokens"), ModelErrorKind::TooLong),
             (404, openai("The model `x` does not exist"), ModelErrorKind::Refused),
+            (400, openai("prompt is too long: 210000 tokens > 200000 maximum"), ModelErrorKind::TooLong),
+            (
+                400,
+                openai(
+                    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+                ),
+                ModelErrorKind::TooLong,
+            ),
+            (400, openai("API key not valid. Please pass a valid API key."), ModelErrorKind::Key),
         ];
         for (status, body, kind) in cases {
             assert_eq!(refusal(status, None, &body).kind, kind, "{status} {body}");

@@ -85,6 +85,22 @@ const KNOWN: &[Known] = &[
         always: false,
     },
     Known {
+        name: "anthropic",
+        vendor: "anthropic",
+        model_env: "ANTHROPIC_MODEL",
+        model: "claude-sonnet-4-5",
+        url_env: Some("ANTHROPIC_BASE_URL"),
+        always: false,
+    },
+    Known {
+        name: "gemini",
+        vendor: "gemini",
+        model_env: "GEMINI_MODEL",
+        model: "gemini-2.5-flash",
+        url_env: Some("GOOGLE_GEMINI_BASE_URL"),
+        always: false,
+    },
+    Known {
         name: "local",
         vendor: "ollama",
         model_env: "OLLAMA_MODEL",

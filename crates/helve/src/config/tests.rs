@@ -38,6 +38,29 @@ fn a_key_in_the_environment_is_found_and_used() {
 }
 
 #[test]
+fn anthropic_and_gemini_are_there_with_their_keys() {
+    let environment = Environment::of([
+        ("ANTHROPIC_API_KEY", "k"),
+        ("ANTHROPIC_BASE_URL", "http://gateway:8080/"),
+        ("GEMINI_API_KEY", "k"),
+        ("GEMINI_MODEL", "gemini-3-pro-preview"),
+    ]);
+    let config = parse("", &environment).unwrap();
+    assert_eq!(config.default_model, "anthropic");
+    let url = |name: &str| {
+        let model = config.models.iter().find(|model| model.name == name).unwrap();
+        let Source::Http(settings) = &model.source else { panic!("not over HTTP") };
+        HttpModel::new((**settings).clone(), helve_model_http::client().unwrap()).unwrap().url().to_owned()
+    };
+    _ = rustls::crypto::ring::default_provider().install_default();
+    assert_eq!(url("anthropic"), "http://gateway:8080/v1/messages");
+    assert_eq!(
+        url("gemini"),
+        "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
+    );
+}
+
+#[test]
 fn the_environment_wins_over_the_file() {
     let text = "[server]\nlisten = \"127.0.0.1:1000\"\nlog = \"warn\"\n";
     let environment = Environment::of([("HELVE_SERVER__LISTEN", "127.0.0.1:2000"), ("HELVE_DATA", "/tmp/d")]);

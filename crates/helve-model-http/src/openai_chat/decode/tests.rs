@@ -110,18 +110,14 @@ fn an_empty_name_and_id_repeated_in_each_piece_change_nothing() {
 }
 
 #[test]
-fn a_call_cut_by_length_keeps_its_reason() {
+fn cut_by_length() {
     check(
-        r#"
-        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"lon"}}]}}]}
-        {"choices":[{"delta":{},"finish_reason":"length"}]}
-        [DONE]
-        "#,
+        include_str!("../fixtures/cut-by-length.jsonl"),
         expect![[r#"
-            call 0 a f
-            arguments 0 {"x": "lon
-            finished Length
-        "#]],
+        call 0 call_a save_note
+        arguments 0 {"text": "lon
+        finished Length
+    "#]],
     );
 }
 
@@ -137,18 +133,29 @@ fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
 }
 
 #[test]
-fn reports_overload_and_other_errors_inside_the_stream() {
+fn reports_overload() {
     check(
-        r#"{"error":{"message":"The engine is overloaded","type":"server_error"}}"#,
+        include_str!("../fixtures/reports-overload.jsonl"),
         expect![[r#"
-            Unavailable: the model server reported an error: The engine is overloaded
-        "#]],
+        Unavailable: the model server reported an error: The engine is overloaded
+    "#]],
+    );
+}
+
+#[test]
+fn fails_in_band() {
+    check(
+        include_str!("../fixtures/fails-in-band.jsonl"),
+        expect![[r#"
+        text "Hel"
+        Broken: the model server reported an error: The server had an error while processing your request
+    "#]],
     );
     check(
         "not json at all",
         expect![[r#"
-            Broken: the model server sent something that is not a chat completion (expected ident at line 1 column 2): not json at all
-        "#]],
+        Broken: the model server sent something that is not a chat completion (expected ident at line 1 column 2): not json at all
+    "#]],
     );
 }
 

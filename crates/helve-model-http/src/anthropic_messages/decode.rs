@@ -1,0 +1,274 @@
+//! From frames to events: a small machine that keeps the blocks of the answer in their order.
+
+use std::collections::VecDeque;
+
+use helve_model::{ModelError, ModelErrorKind, ModelEvent};
+use helve_types::{StopReason, Usage};
+use serde_json::{Value, json};
+
+use super::wire;
+use crate::protocol::Decoder;
+
+pub(super) fn decoder() -> Decoder {
+    let mut state = State::default();
+    Box::new(move |frame, events| match frame {
+        // Said by gateways that speak another protocol behind this one.
+        Some("[DONE]") => Ok(()),
+        Some(data) => state.take(parse(data)?, events),
+        None => state.over(),
+    })
+}
+
+pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    let mut state = State::default();
+    state.take(parse(body)?, events)?;
+    state.over()
+}
+
+fn parse(data: &str) -> Result<wire::Event, ModelError> {
+    serde_json::from_str(data).map_err(|error| {
+        let shown: String = data.chars().take(120).collect();
+        ModelError::new(
+            ModelErrorKind::Broken,
+            format!("the model server sent something that is no event of a message ({error}): {shown}"),
+        )
+    })
+}
+
+#[derive(Default)]
+struct State {
+    blocks: Vec<Block>,
+    /// Calls are numbered in the order in which they begin.
+    calls: u32,
+    usage: wire::Usage,
+    finish: Option<StopReason>,
+    ended: bool,
+}
+
+struct Block {
+    wire_index: u32,
+    kind: Kind,
+    /// As it came, and as it grows.
+    value: Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thinking,
+    Call {
+        index: u32,
+        /// Whether any of its arguments came.
+        argued: bool,
+    },
+    /// What runs on the vendor's side; nothing that we declare makes it appear.
+    Foreign,
+}
+
+impl State {
+    fn take(&mut self, event: wire::Event, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+        match event {
+            wire::Event::MessageStart { message } => self.count(message.usage, events),
+            wire::Event::ContentBlockStart { index, content_block } => {
+                self.begin(index, content_block, events)
+            }
+            wire::Event::ContentBlockDelta { index, delta } => self.grow(index, delta, events),
+            wire::Event::MessageDelta { delta, usage } => {
+                self.finish = delta.stop_reason.as_deref().map(stop_reason).or(self.finish);
+                self.count(usage, events);
+            }
+            wire::Event::MessageStop => self.end(events),
+            wire::Event::Message(answer) => {
+                for (index, block) in (0..).zip(answer.content) {
+                    self.begin(index, block, events);
+                }
+                self.finish = answer.stop_reason.as_deref().map(stop_reason);
+                self.count(answer.usage, events);
+                self.end(events);
+            }
+            wire::Event::Error { error } => return Err(in_band(&error)),
+            wire::Event::Other => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, wire_index: u32, value: Value, events: &mut VecDeque<ModelEvent>) {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = match &*text("type") {
+            "text" => {
+                tell(ModelEvent::Text, text("text"), events);
+                Kind::Text
+            }
+            "thinking" => {
+                tell(ModelEvent::Reasoning, text("thinking"), events);
+                Kind::Thinking
+            }
+            "redacted_thinking" => Kind::Thinking,
+            "tool_use" => {
+                let index = self.calls;
+                self.calls += 1;
+                let id = Some(text("id")).filter(|id| !id.is_empty());
+                events.push_back(ModelEvent::CallStarted { index, id, tool: text("name") });
+                Kind::Call { index, argued: false }
+            }
+            _ => Kind::Foreign,
+        };
+        self.blocks.push(Block { wire_index, kind, value });
+    }
+
+    fn grow(&mut self, wire_index: u32, delta: wire::Delta, events: &mut VecDeque<ModelEvent>) {
+        let Some(block) = self.blocks.iter_mut().rfind(|block| block.wire_index == wire_index) else {
+            return;
+        };
+        match delta {
+            wire::Delta::Text { text } => {
+                append(&mut block.value, "text", &text);
+                tell(ModelEvent::Text, text, events);
+            }
+            wire::Delta::Thinking { thinking } => {
+                append(&mut block.value, "thinking", &thinking);
+                tell(ModelEvent::Reasoning, thinking, events);
+            }
+            // Comes once, and whole.
+            wire::Delta::Signature { signature } => set(&mut block.value, "signature", signature),
+            wire::Delta::InputJson { partial_json } => {
+                if let Kind::Call { index, argued } = &mut block.kind {
+                    *argued |= !partial_json.is_empty();
+                    let index = *index;
+                    tell(|text| ModelEvent::CallArguments { index, text }, partial_json, events);
+                }
+            }
+            wire::Delta::Other => {}
+        }
+    }
+
+    fn count(&mut self, more: Option<wire::Usage>, events: &mut VecDeque<ModelEvent>) {
+        let Some(more) = more else { return };
+        let known = &mut self.usage;
+        known.input_tokens = more.input_tokens.or(known.input_tokens);
+        known.output_tokens = more.output_tokens.or(known.output_tokens);
+        known.cache_creation_input_tokens =
+            more.cache_creation_input_tokens.or(known.cache_creation_input_tokens);
+        known.cache_read_input_tokens = more.cache_read_input_tokens.or(known.cache_read_input_tokens);
+        events.push_back(ModelEvent::Usage(usage(known)));
+    }
+
+    /// Without a reason the answer has not ended, whatever the server says; see `over`.
+    fn end(&mut self, events: &mut VecDeque<ModelEvent>) {
+        let Some(reason) = self.finish else { return };
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        for block in &self.blocks {
+            if let Kind::Call { index, argued: false } = block.kind
+                && let Some(text) = arguments(&block.value, reason)
+            {
+                events.push_back(ModelEvent::CallArguments { index, text });
+            }
+        }
+        events.extend(self.echo().map(ModelEvent::Echo));
+        let called = self.calls > 0 && reason == StopReason::Stop;
+        events.push_back(ModelEvent::Finished(if called { StopReason::ToolCalls } else { reason }));
+    }
+
+    /// All blocks in their order, if some of them were thinking. Calls are only named: their arguments are on
+    /// record, where a person may have changed them.
+    fn echo(&self) -> Option<Value> {
+        if !self.blocks.iter().any(|block| block.kind == Kind::Thinking) {
+            return None;
+        }
+        let kept = self.blocks.iter().filter_map(|block| match block.kind {
+            Kind::Thinking => Some(block.value.clone()),
+            Kind::Text => Some(json!({"type": "text", "text": block.value.get("text")?})),
+            Kind::Call { .. } => Some(json!({"type": "tool_use", "id": block.value.get("id")?})),
+            Kind::Foreign => None,
+        });
+        Some(json!({"blocks": kept.collect::<Vec<_>>()}))
+    }
+
+    fn over(&self) -> Result<(), ModelError> {
+        if self.ended {
+            return Ok(());
+        }
+        let message = "the model's answer broke off: the stream ended before the answer did";
+        Err(ModelError::new(ModelErrorKind::Broken, message))
+    }
+}
+
+fn tell(event: impl FnOnce(String) -> ModelEvent, text: String, events: &mut VecDeque<ModelEvent>) {
+    if !text.is_empty() {
+        events.push_back(event(text));
+    }
+}
+
+fn append(block: &mut Value, key: &str, more: &str) {
+    match block.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(more),
+        _ => set(block, key, more.to_owned()),
+    }
+}
+
+fn set(block: &mut Value, key: &str, text: String) {
+    if let Some(members) = block.as_object_mut() {
+        members.insert(key.to_owned(), Value::String(text));
+    }
+}
+
+/// The arguments of a call that had none in pieces. Of a message that was cut, nobody knows whether there would
+/// have been some.
+fn arguments(block: &Value, reason: StopReason) -> Option<String> {
+    let given = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
+    match given {
+        Some(_) => block.get("input").map(Value::to_string),
+        None => (reason != StopReason::Length).then(|| "{}".to_owned()),
+    }
+}
+
+/// An error that came after a status of success.
+fn in_band(error: &wire::Error) -> ModelError {
+    let kind = match &*error.kind {
+        "overloaded_error" | "api_error" | "rate_limit_error" | "timeout_error" => {
+            ModelErrorKind::Unavailable
+        }
+        "authentication_error" | "permission_error" => ModelErrorKind::Key,
+        "request_too_large" => ModelErrorKind::TooLong,
+        "invalid_request_error" | "not_found_error" | "billing_error" => ModelErrorKind::Refused,
+        _ => ModelErrorKind::Broken,
+    };
+    let message = match kind {
+        ModelErrorKind::Key => {
+            "the model server refuses the key; check it, and that it may use this model".into()
+        }
+        _ => format!("the model server reported an error: {}", error.message),
+    };
+    ModelError::new(kind, message)
+}
+
+fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" | "stop_sequence" => StopReason::Stop,
+        "tool_use" => StopReason::ToolCalls,
+        // A full window cuts an answer as a bound on it does.
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "refusal" => StopReason::ContentFilter,
+        // `pause_turn` comes only with tools on the vendor's side.
+        _ => StopReason::Other,
+    }
+}
+
+fn usage(usage: &wire::Usage) -> Usage {
+    let read = usage.cache_read_input_tokens.unwrap_or(0);
+    let written = usage.cache_creation_input_tokens.unwrap_or(0);
+    Usage {
+        input_tokens: usage.input_tokens.unwrap_or(0).saturating_add(read).saturating_add(written),
+        output_tokens: usage.output_tokens.unwrap_or(0),
+        cached_tokens: read,
+        cache_write_tokens: written,
+        // Counted as output, and not told apart.
+        reasoning_tokens: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

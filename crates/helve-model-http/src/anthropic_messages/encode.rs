@@ -1,0 +1,204 @@
+//! From a request to a body.
+
+use std::borrow::Cow;
+
+use helve_model::{ModelRequest, Turn, TurnCall};
+use helve_types::{ToolChoice, ToolSpec};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::wire;
+use super::wire::{Block, Made, Role};
+use crate::protocol::Target;
+use crate::schema;
+
+/// The vendor insists on a bound. All models that it offers can write this much.
+const MAX_TOKENS: u64 = 8_192;
+
+pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
+    let params = request.params;
+    let (tools, tool_choice) = tools(request);
+    let extra = extra(request);
+    // The vendor refuses a temperature beside thinking.
+    let temperature = params.temperature.filter(|_| !thinks(&extra));
+    let mut body = wire::Body {
+        model: target.model,
+        tools,
+        tool_choice,
+        system: text(&request.system).into_iter().collect(),
+        messages: messages(&request.turns),
+        temperature,
+        top_p: params.top_p,
+        stop_sequences: &params.stop,
+        stream: request.stream,
+        extra,
+    };
+    mark(&mut body);
+    match serde_json::to_vec(&body) {
+        Ok(bytes) => bytes,
+        Err(error) => unreachable!("a body has only string keys and finite numbers: {error}"),
+    }
+}
+
+/// What the operator adds, and the bound.
+fn extra(request: &ModelRequest<'_>) -> Map<String, Value> {
+    let mut extra = request.params.extra.clone();
+    // A call cannot be forced on a model that thinks first: what the request asks for wins.
+    if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) && !request.tools.is_empty()
+    {
+        extra.remove("thinking");
+    }
+    if let Some(max_tokens) = request.params.max_tokens {
+        extra.insert("max_tokens".into(), max_tokens.into());
+    } else {
+        // Thinking counts, too.
+        let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
+        extra.entry("max_tokens").or_insert_with(|| MAX_TOKENS.saturating_add(budget.unwrap_or(0)).into());
+    }
+    extra
+}
+
+fn thinks(extra: &Map<String, Value>) -> bool {
+    extra.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled")
+}
+
+fn text(text: &str) -> Option<Block<'_>> {
+    let said = !text.trim().is_empty();
+    said.then_some(Block::Made(Made::Text { text, cache_control: None }))
+}
+
+/// Turns as messages whose roles alternate: what comes from the same side is one message.
+fn messages<'a>(turns: &'a [Turn<'_>]) -> Vec<wire::Message<'a>> {
+    let mut messages: Vec<wire::Message<'a>> = vec![];
+    for turn in turns {
+        let (role, content) = match turn {
+            Turn::User(words) => (Role::User, text(words).into_iter().collect()),
+            Turn::Assistant { text, echo, calls, .. } => (Role::Assistant, assistant(text, *echo, calls)),
+            Turn::Result { id, text, is_error, .. } => (
+                Role::User,
+                vec![Block::Made(Made::ToolResult {
+                    tool_use_id: word(id),
+                    content: text,
+                    is_error: *is_error,
+                    cache_control: None,
+                })],
+            ),
+        };
+        match messages.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => messages.push(wire::Message { role, content }),
+        }
+    }
+    messages
+}
+
+/// The blocks of a message: in the order in which the model wrote them, where that is known.
+fn assistant<'a>(words: &'a str, echo: Option<&'a Value>, calls: &'a [TurnCall<'_>]) -> Vec<Block<'a>> {
+    let kept = echo.and_then(|echo| echo.get("blocks")?.as_array()).map_or(&[][..], Vec::as_slice);
+    let mut blocks = vec![];
+    let mut placed = vec![];
+    let mut said = false;
+    for value in kept {
+        match value.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "thinking" | "redacted_thinking" => blocks.push(Block::Kept(value)),
+            "text" if !words.is_empty() => {
+                said = true;
+                blocks.extend(text(value.get("text").and_then(Value::as_str).unwrap_or_default()));
+            }
+            "tool_use" => {
+                let named = calls.iter().find(|call| value.get("id").is_some_and(|id| *id == *call.id));
+                if let Some(call) = named {
+                    placed.push(&call.id);
+                    blocks.push(tool_use(call));
+                }
+            }
+            _ => {}
+        }
+    }
+    if !said {
+        // Before the calls, and behind the thinking.
+        let at = blocks.iter().position(|block| !matches!(block, Block::Kept(_))).unwrap_or(blocks.len());
+        blocks.splice(at..at, text(words));
+    }
+    blocks.extend(calls.iter().filter(|call| !placed.contains(&&call.id)).map(tool_use));
+    blocks
+}
+
+fn tool_use<'a>(call: &'a TurnCall<'_>) -> Block<'a> {
+    let object = |text: &'a str| {
+        serde_json::from_str::<&RawValue>(text).ok().filter(|value| value.get().starts_with('{'))
+    };
+    let input = object(&call.arguments).or_else(|| object("{}")).unwrap_or(RawValue::NULL);
+    Block::Made(Made::ToolUse { id: word(&call.id), name: word(&call.tool), input })
+}
+
+/// Names and ids may come from another vendor, or be a model's invention; here they are letters, digits, `_` and `-`.
+fn word(text: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    match text {
+        "" => Cow::Borrowed("unknown"),
+        _ if text.chars().all(plain) => Cow::Borrowed(text),
+        _ => text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect(),
+    }
+}
+
+/// The tools and whether to use them. A history with calls is refused where no tool is declared: then those that
+/// were called are, by their names, and none of them may be called again.
+fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
+    let choice = |kind, name| Some(wire::ToolChoice { kind, name });
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| declaration(tool)).collect();
+        return match request.tool_choice {
+            ToolChoice::Auto => (tools, None),
+            ToolChoice::None => (tools, choice("none", None)),
+            ToolChoice::Required => (tools, choice("any", None)),
+            ToolChoice::Named(name) => (tools, choice("tool", Some(name))),
+        };
+    }
+    let mut tools: Vec<wire::Tool<'a>> = vec![];
+    for turn in &request.turns {
+        let Turn::Assistant { calls, .. } = turn else { continue };
+        for call in calls {
+            let name = word(&call.tool);
+            if tools.iter().all(|tool| tool.name != name) {
+                let input_schema = Cow::Owned(json!({"type": "object"}));
+                tools.push(wire::Tool { name, description: "".into(), input_schema, cache_control: None });
+            }
+        }
+    }
+    let none = if tools.is_empty() { None } else { choice("none", None) };
+    (tools, none)
+}
+
+fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+    let (input_schema, notes) = schema::for_anthropic(&tool.parameters);
+    wire::Tool {
+        name: Cow::Borrowed(&tool.name),
+        description: schema::with_notes(&tool.description, &notes),
+        input_schema,
+        cache_control: None,
+    }
+}
+
+const KEEP: Option<wire::CacheControl> = Some(wire::CacheControl { kind: "ephemeral" });
+
+/// Marks up to where the vendor is to remember the question: the tools, the system prompt, and the last two
+/// messages of the user. The last one is what the next question finds, the one before it what the last question
+/// left. More than four marks are refused.
+fn mark(body: &mut wire::Body<'_>) {
+    if let Some(tool) = body.tools.last_mut() {
+        tool.cache_control = KEEP;
+    }
+    let from_user = body.messages.iter_mut().rev().filter(|message| message.role == Role::User).take(2);
+    let last = from_user.map(|message| &mut message.content).chain([&mut body.system]);
+    for block in last.filter_map(|blocks| blocks.last_mut()) {
+        if let Block::Made(Made::Text { cache_control, .. } | Made::ToolResult { cache_control, .. }) = block
+        {
+            *cache_control = KEEP;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

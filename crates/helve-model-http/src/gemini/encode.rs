@@ -1,0 +1,203 @@
+//! From a request to a body.
+
+use std::borrow::Cow;
+
+use helve_model::{ModelRequest, Turn, TurnCall};
+use helve_types::{ModelParams, ToolChoice, ToolSpec};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::wire;
+use crate::protocol::Target;
+use crate::schema;
+
+pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
+    let system = text(&request.system).map(|part| wire::Content { role: None, parts: vec![part] });
+    let (generation_config, extra) = params(request.params);
+    let declarations: Vec<_> = request.tools.iter().map(|tool| declaration(tool)).collect();
+    let body = wire::Body {
+        system_instruction: system,
+        contents: contents(&request.turns, wants_signatures(target.model)),
+        tool_config: tool_config(request),
+        tools: if declarations.is_empty() {
+            vec![]
+        } else {
+            vec![wire::Tools { function_declarations: declarations }]
+        },
+        generation_config,
+        extra,
+    };
+    match serde_json::to_vec(&body) {
+        Ok(bytes) => bytes,
+        Err(error) => unreachable!("a body has only string keys and finite numbers: {error}"),
+    }
+}
+
+/// What the operator may add beside the parameters; all else that is added is a parameter.
+const BESIDE: &[&str] = &["safetySettings", "cachedContent", "labels", "serviceTier", "store"];
+
+/// The parameters under the vendor's names, and what stands beside them.
+fn params(params: &ModelParams) -> (Map<String, Value>, Map<String, Value>) {
+    let (extra, more): (Map<_, _>, Map<_, _>) =
+        params.extra.clone().into_iter().partition(|(key, _)| BESIDE.contains(&&**key));
+    let mut config = Map::new();
+    for (key, value) in more {
+        match value {
+            Value::Object(members) if key == "generationConfig" => config.extend(members),
+            value => _ = config.insert(key, value),
+        }
+    }
+    let stop = (!params.stop.is_empty()).then(|| json!(params.stop));
+    let named = [
+        ("temperature", params.temperature.map(Value::from)),
+        ("topP", params.top_p.map(Value::from)),
+        ("maxOutputTokens", params.max_tokens.map(Value::from)),
+        ("seed", params.seed.map(Value::from)),
+        ("stopSequences", stop),
+    ];
+    config.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    (config, extra)
+}
+
+/// Models since the third generation refuse calls without a signature; older ones may not know the word that stands
+/// for one. A name without a generation is that of a new one.
+fn wants_signatures(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let generation = name.strip_prefix("gemini-").unwrap_or_default();
+    !generation.starts_with("1.") && !generation.starts_with("2.")
+}
+
+fn text(text: &str) -> Option<wire::Part<'_>> {
+    (!text.is_empty()).then(|| wire::Part { text: Some(text), ..Default::default() })
+}
+
+/// Turns as contents. The results of a message are one content, in the order of its calls, and nothing else is in it.
+fn contents<'a>(turns: &'a [Turn<'_>], signed: bool) -> Vec<wire::Content<'a>> {
+    let mut contents: Vec<wire::Content<'a>> = vec![];
+    // The calls that the vendor gave an id; others have none here.
+    let mut ids: Vec<&str> = vec![];
+    let mut after_result = false;
+    for turn in turns {
+        let is_result = matches!(turn, Turn::Result { .. });
+        let (role, parts) = match turn {
+            Turn::User(words) => ("user", text(words).into_iter().collect()),
+            Turn::Assistant { text, echo, calls, .. } => {
+                let parts = said(text, *echo, calls, signed);
+                ids = parts.iter().filter_map(|part| part.function_call.as_ref()?.id).collect();
+                ("model", parts)
+            }
+            Turn::Result { id, tool, text, is_error } => {
+                let id = ids.contains(&&**id).then_some(&**id);
+                ("user", vec![response(id, tool, text, *is_error)])
+            }
+        };
+        match contents.last_mut() {
+            _ if parts.is_empty() => continue,
+            Some(last) if is_result && after_result => last.parts.extend(parts),
+            _ => contents.push(wire::Content { role: Some(role), parts }),
+        }
+        after_result = is_result;
+    }
+    contents
+}
+
+/// The parts of a message: as the model gave them, where that is known.
+fn said<'a>(
+    words: &'a str,
+    echo: Option<&'a Value>,
+    calls: &'a [TurnCall<'_>],
+    signed: bool,
+) -> Vec<wire::Part<'a>> {
+    let kept = echo.and_then(|echo| echo.get("parts")?.as_array()).map_or(&[][..], Vec::as_slice);
+    let mut parts: Vec<wire::Part<'a>> = vec![];
+    let mut placed = vec![];
+    let mut spoke = false;
+    for part in kept {
+        let thought_signature = part.get("thoughtSignature").and_then(Value::as_str);
+        if let Some(place) = place(part, calls).filter(|place| !placed.contains(place)) {
+            placed.push(place);
+            let id = part.get("id").and_then(Value::as_str).filter(|id| *id == calls[place].id);
+            parts.push(wire::Part { thought_signature, ..called(&calls[place], id) });
+        } else if let Some(text) = part.get("text").and_then(Value::as_str)
+            && (thought_signature.is_some() || !words.is_empty())
+        {
+            let thought = part.get("thought").is_some_and(|thought| thought == true);
+            spoke |= !thought && !text.is_empty();
+            parts.push(wire::Part { text: Some(text), thought, thought_signature, ..Default::default() });
+        }
+    }
+    if !spoke {
+        let at = parts.iter().position(|part| part.function_call.is_some()).unwrap_or(parts.len());
+        parts.splice(at..at, text(words));
+    }
+    let others = calls.iter().enumerate().filter(|(place, _)| !placed.contains(place));
+    parts.extend(others.map(|(_, call)| called(call, None)));
+    // Of calls at once only the first has one.
+    if signed && let Some(first) = parts.iter_mut().find(|part| part.function_call.is_some()) {
+        first.thought_signature.get_or_insert(UNSIGNED);
+    }
+    parts
+}
+
+/// Stands for the signature of a call that another model made.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// Which call a kept part is: the one with its id, or the one in its place.
+fn place(part: &Value, calls: &[TurnCall<'_>]) -> Option<usize> {
+    let at = usize::try_from(part.get("call")?.as_u64()?).ok()?;
+    let by_id = part.get("id").and_then(|id| calls.iter().position(|call| *id == *call.id));
+    by_id.or_else(|| (at < calls.len()).then_some(at))
+}
+
+fn called<'a>(call: &'a TurnCall<'_>, id: Option<&'a str>) -> wire::Part<'a> {
+    let object = |text: &'a str| {
+        serde_json::from_str::<&RawValue>(text).ok().filter(|value| value.get().starts_with('{'))
+    };
+    let args = object(&call.arguments).or_else(|| object("{}")).unwrap_or(RawValue::NULL);
+    let call = wire::FunctionCall { id, name: word(&call.tool), args };
+    wire::Part { function_call: Some(call), ..Default::default() }
+}
+
+fn response<'a>(id: Option<&'a str>, tool: &'a str, text: &'a str, is_error: bool) -> wire::Part<'a> {
+    let response = if is_error { wire::Response::Error(text) } else { wire::Response::Output(text) };
+    let response = wire::FunctionResponse { id, name: word(tool), response };
+    wire::Part { function_response: Some(response), ..Default::default() }
+}
+
+/// A name may be a model's invention; here it is letters, digits and `_.:-`, and begins with a letter or `_`.
+fn word(text: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.:-".contains(letter);
+    let begins = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    if begins && text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let letters = text.chars().map(|letter| if plain(letter) { letter } else { '_' });
+    if begins { letters.collect() } else { Some('_').into_iter().chain(letters).collect() }
+}
+
+/// A tool without arguments has no schema: one without fields is refused.
+fn declaration(tool: &ToolSpec) -> wire::Declaration<'_> {
+    let adapted = schema::for_gemini(&tool.parameters);
+    wire::Declaration {
+        name: &tool.name,
+        description: schema::with_notes(&tool.description, &adapted.notes),
+        parameters: Some(adapted.schema).filter(|schema| schema.get("properties").is_some()),
+    }
+}
+
+/// Servers refuse a choice without tools, and `AUTO` goes without saying.
+fn tool_config<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolConfig<'a>> {
+    if request.tools.is_empty() {
+        return None;
+    }
+    let (mode, allowed_function_names) = match request.tool_choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => ("NONE", vec![]),
+        ToolChoice::Required => ("ANY", vec![]),
+        ToolChoice::Named(name) => ("ANY", vec![name.as_str()]),
+    };
+    Some(wire::ToolConfig { function_calling_config: wire::CallingConfig { mode, allowed_function_names } })
+}
+
+#[cfg(test)]
+mod tests;

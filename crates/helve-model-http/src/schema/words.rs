@@ -1,0 +1,74 @@
+//! What a vendor's schema cannot say, in words that a model understands.
+
+use serde_json::{Map, Value};
+
+/// Longer than this, words help nobody.
+const SHOWN_MAX: usize = 300;
+
+/// The words for all keywords of a schema that a vendor does not know.
+pub(super) fn untold(node: &Map<String, Value>, known: &[&str]) -> Vec<String> {
+    let unknown = node.iter().filter(|(keyword, _)| !known.contains(&keyword.as_str()));
+    unknown.filter_map(|(keyword, value)| said(keyword, value)).collect()
+}
+
+/// A keyword in words; none where it says nothing about values.
+pub(super) fn said(keyword: &str, value: &Value) -> Option<String> {
+    let shown = shown(value);
+    Some(match keyword {
+        "minLength" | "minItems" | "minProperties" if value == 0 => return None,
+        "minimum" => format!("at least {shown}"),
+        "maximum" => format!("at most {shown}"),
+        "exclusiveMinimum" => format!("greater than {shown}"),
+        "exclusiveMaximum" => format!("less than {shown}"),
+        "multipleOf" => format!("a multiple of {shown}"),
+        "minLength" => format!("at least {shown} characters"),
+        "maxLength" => format!("at most {shown} characters"),
+        "pattern" => format!("matches the regular expression {shown}"),
+        "format" => format!("format: {shown}"),
+        "minItems" => format!("at least {shown} items"),
+        "maxItems" => format!("at most {shown} items"),
+        "uniqueItems" if value == true => "no item twice".to_owned(),
+        "contains" => format!("one of the items fits {shown}"),
+        "prefixItems" => format!("the items are, in this order: {shown}"),
+        "minProperties" => format!("at least {shown} keys"),
+        "maxProperties" => format!("at most {shown} keys"),
+        "additionalProperties" if value.is_object() => {
+            format!("further keys may be given; their values fit {shown}")
+        }
+        "patternProperties" => format!("keys that match a pattern have values that fit: {shown}"),
+        "propertyNames" => format!("keys fit {shown}"),
+        "dependentRequired" | "dependentSchemas" | "dependencies" => {
+            format!("keys depend on each other: {shown}")
+        }
+        "enum" => format!("one of {}", list(value)),
+        "const" => format!("always {shown}"),
+        "default" if !value.is_null() => format!("default: {shown}"),
+        "example" => format!("for example {shown}"),
+        "examples" => format!("for example {}", list(value)),
+        "not" => format!("must not fit {shown}"),
+        "if" => format!("if it fits {shown}, `then` holds, and otherwise `else`"),
+        "then" => format!("then: {shown}"),
+        "else" => format!("else: {shown}"),
+        "anyOf" | "oneOf" => format!("also fits one of {}", list(value)),
+        "contentEncoding" => format!("encoded as {shown}"),
+        "contentMediaType" => format!("contains {shown}"),
+        _ => return None,
+    })
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn list(value: &Value) -> String {
+    match value.as_array() {
+        Some(items) => {
+            shown(&Value::String(items.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")))
+        }
+        None => shown(value),
+    }
+}
