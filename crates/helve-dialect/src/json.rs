@@ -10,6 +10,7 @@ mod text;
 
 pub(crate) use text::{compact, is_object, unquoted};
 
+use crate::dialect::is_blank;
 use crate::scan;
 
 /// What kind of value begins.
@@ -96,7 +97,7 @@ impl Word {
 
 pub(crate) struct Scan {
     state: State,
-    /// One bit per open container: set for an object.
+    /// One bit per open container, the innermost lowest: set for an object.
     objects: u128,
     depth: usize,
     /// Values inside more containers than this pass in silence.
@@ -198,42 +199,46 @@ impl Scan {
     }
 
     fn step(&mut self, byte: u8) -> Step {
-        match (self.state, byte) {
-            (
-                State::Value
-                | State::FirstItem
-                | State::FirstKey
-                | State::NextKey
-                | State::Colon
-                | State::After,
-                b' ' | b'\t' | b'\n' | b'\r',
-            ) => Step::Next,
-            (State::After, b',') if self.depth > 0 => {
-                self.state = if self.in_object() { State::NextKey } else { State::Value };
-                Step::Next
-            }
-            (State::After | State::FirstKey, b'}') if self.in_object() => self.close(),
-            (State::After | State::FirstItem, b']') if self.depth > 0 && !self.in_object() => self.close(),
-            (State::FirstKey | State::NextKey, b'"') => {
-                self.state = State::Text;
-                self.in_key = true;
-                Step::Start(Kind::Key)
-            }
-            (State::Colon, b':') => {
-                self.state = State::Value;
-                Step::Next
-            }
-            (State::Value | State::FirstItem, _) => self.begin(byte),
-            (State::Escape, _) => self.escape(byte),
-            (State::Hex { left, code }, _) => self.hex(byte, left, code),
-            (State::Word { of, at }, _) => self.word(byte, of, at),
-            (State::After | State::FirstKey | State::NextKey | State::Colon | State::Text, _) => Step::Bad,
-            (number, _) => self.number(number, byte),
+        match self.state {
+            State::Value => self.begin(byte),
+            State::FirstItem if byte == b']' => self.close(),
+            State::FirstItem => self.begin(byte),
+            State::FirstKey if byte == b'}' => self.close(),
+            State::FirstKey | State::NextKey => match byte {
+                b'"' => {
+                    self.state = State::Text;
+                    self.in_key = true;
+                    Step::Start(Kind::Key)
+                }
+                _ => blank(byte),
+            },
+            State::Colon => match byte {
+                b':' => {
+                    self.state = State::Value;
+                    Step::Next
+                }
+                _ => blank(byte),
+            },
+            State::After => match byte {
+                b',' if self.depth > 0 => {
+                    self.state = if self.in_object() { State::NextKey } else { State::Value };
+                    Step::Next
+                }
+                b'}' if self.in_object() => self.close(),
+                b']' if self.depth > 0 && !self.in_object() => self.close(),
+                _ => blank(byte),
+            },
+            State::Escape => self.escape(byte),
+            State::Hex { left, code } => self.hex(byte, left, code),
+            State::Word { of, at } => self.word(byte, of, at),
+            State::Text => Step::Bad,
+            number => self.number(number, byte),
         }
     }
 
+    /// Whether the innermost container is an object.
     fn in_object(&self) -> bool {
-        self.depth > 0 && self.objects & (1 << (self.depth - 1)) != 0
+        self.objects & 1 == 1
     }
 
     fn begin(&mut self, byte: u8) -> Step {
@@ -249,7 +254,7 @@ impl Scan {
             b't' => (State::Word { of: Word::True, at: 1 }, Kind::Scalar),
             b'f' => (State::Word { of: Word::False, at: 1 }, Kind::Scalar),
             b'n' => (State::Word { of: Word::Null, at: 1 }, Kind::Scalar),
-            _ => return Step::Bad,
+            _ => return blank(byte),
         };
         self.state = state;
         Step::Start(kind)
@@ -259,14 +264,14 @@ impl Scan {
         if self.depth == DEPTH_MAX {
             return Step::Bad;
         }
-        let bit = 1 << self.depth;
-        self.objects = if object { self.objects | bit } else { self.objects & !bit };
+        self.objects = self.objects << 1 | object as u128;
         self.depth += 1;
         self.state = if object { State::FirstKey } else { State::FirstItem };
         Step::Start(if object { Kind::Object } else { Kind::Array })
     }
 
     fn close(&mut self) -> Step {
+        self.objects >>= 1;
         self.depth -= 1;
         self.state = State::After;
         Step::Stop { taken: true }
@@ -360,6 +365,11 @@ enum Step {
     Bad,
 }
 
+/// What may stand between tokens; nothing else may where no token fits.
+fn blank(byte: u8) -> Step {
+    if is_blank(byte as char) { Step::Next } else { Step::Bad }
+}
+
 /// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
 const fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
@@ -368,7 +378,27 @@ const fn is_special(byte: u8) -> bool {
 /// Where the first byte stands that means more than itself inside a string.
 #[inline]
 pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
-    scan::find(bytes, is_special)
+    // Most strings are names and short values, so the first bytes are judged in words.
+    let (words, _) = bytes.as_chunks();
+    let near = &words[..words.len().min(2)];
+    for (at, word) in near.iter().enumerate() {
+        let specials = specials(u64::from_le_bytes(*word));
+        if specials != 0 {
+            return Some(8 * at + specials.trailing_zeros() as usize / 8);
+        }
+    }
+    let seen = 8 * near.len();
+    scan::find(&bytes[seen..], is_special).map(|at| seen + at)
+}
+
+/// The highest bit of each byte that is special; exact up to the first such byte.
+const fn specials(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHS: u64 = ONES << 7;
+    let quote = word ^ ONES * b'"' as u64;
+    let backslash = word ^ ONES * b'\\' as u64;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (control | quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
 }
 
 /// Bytes that mean nothing but themselves inside a string.

@@ -218,8 +218,8 @@ impl FramedBody {
     fn words(&mut self, chunk: &mut Chunk<'_>) -> bool {
         let rest = chunk.rest();
         let near = &rest[..rest.floor_char_boundary(HEAD_MAX)];
-        let matters = |byte| byte == b'{' || Signpost::may_begin(self.grammar.signs, byte);
-        let run = near.bytes().position(matters).unwrap_or(near.len());
+        let signs = Signpost::first_bytes(self.grammar.signs);
+        let run = near.bytes().position(|byte| byte == b'{' || signs[byte as usize]).unwrap_or(near.len());
         let word = if self.state == State::Head { &mut self.head } else { &mut self.id };
         let fits = run > 0 && word.len() + run <= HEAD_MAX;
         if fits {

@@ -149,7 +149,8 @@ impl TagBody {
     }
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let may_quote = self.grammar.cdata && self.state == State::Value;
+        let may_quote =
+            self.grammar.cdata && self.state == State::Value && CDATA.starts_with(&self.beginning);
         let barred = self.grammar.barred;
         let at_bar = barred && self.beginning.ends_with(tag::BARS);
         if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
