@@ -10,6 +10,10 @@ pub const SIZES: [usize; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 /// A parser is not tried on a text that would take it longer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a try takes at least, and all tries of one text together.
+const TRY: Duration = Duration::from_micros(20);
+const TRIES: Duration = Duration::from_millis(60);
+
 /// Characters in a piece.
 const PIECE: usize = 4;
 
@@ -65,25 +69,26 @@ pub fn figures(peer: &Peer, format: &str, workload: &str, way: Way, sizes: &[usi
     figures
 }
 
-/// The best of several tries; `None` as soon as one fails.
-fn best(attempt: &dyn Fn() -> bool) -> Option<Duration> {
-    let mut best = Duration::MAX;
+/// The time of the best of several tries; `None` as soon as one fails.
+fn best(read: &dyn Fn() -> bool) -> Option<Duration> {
+    let first = timed(read, 1)?;
+    // A short text is read often enough in each try for the clock not to matter.
+    let rounds = (TRY.div_duration_f64(first) as u32).clamp(1, 1_000);
+    let mut best = first;
     let begun = Instant::now();
-    let mut tries = 0;
-    while tries < 3 || begun.elapsed() < Duration::from_millis(60) && tries < 2_000 {
-        let start = Instant::now();
-        let good = attempt();
-        let took = start.elapsed();
-        if !good {
-            return None;
-        }
-        best = best.min(took);
+    let mut tries = 1;
+    while best < PATIENCE / 3 && (tries < 3 || begun.elapsed() < TRIES) {
+        best = best.min(timed(read, rounds)?);
         tries += 1;
-        if took > PATIENCE / 3 {
-            break;
-        }
     }
     Some(best)
+}
+
+/// How long one of so many rounds takes.
+fn timed(read: &dyn Fn() -> bool, rounds: u32) -> Option<Duration> {
+    let start = Instant::now();
+    let good = (0..rounds).all(|_| read());
+    good.then(|| start.elapsed() / rounds)
 }
 
 fn pieces(text: &str) -> Vec<&str> {

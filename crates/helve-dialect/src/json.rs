@@ -6,12 +6,13 @@
 //! stops it. Keeps no text.
 
 pub(crate) mod loose;
+mod plain;
 mod text;
 
+pub(crate) use plain::{PLAIN, special};
 pub(crate) use text::{compact, is_object, unquoted};
 
 use crate::dialect::is_blank;
-use crate::scan;
 
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -369,48 +370,6 @@ enum Step {
 fn blank(byte: u8) -> Step {
     if is_blank(byte as char) { Step::Next } else { Step::Bad }
 }
-
-/// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
-const fn is_special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-/// Where the first byte stands that means more than itself inside a string.
-#[inline]
-pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
-    // Most strings are names and short values, so the first bytes are judged in words.
-    let (words, _) = bytes.as_chunks();
-    let near = &words[..words.len().min(2)];
-    for (at, word) in near.iter().enumerate() {
-        let specials = specials(u64::from_le_bytes(*word));
-        if specials != 0 {
-            return Some(8 * at + specials.trailing_zeros() as usize / 8);
-        }
-    }
-    let seen = 8 * near.len();
-    scan::find(&bytes[seen..], is_special).map(|at| seen + at)
-}
-
-/// The highest bit of each byte that is special; exact up to the first such byte.
-const fn specials(word: u64) -> u64 {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGHS: u64 = ONES << 7;
-    let quote = word ^ ONES * b'"' as u64;
-    let backslash = word ^ ONES * b'\\' as u64;
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (control | quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
-}
-
-/// Bytes that mean nothing but themselves inside a string.
-pub(crate) static PLAIN: [bool; 256] = {
-    let mut plain = [true; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        plain[byte] = !is_special(byte as u8);
-        byte += 1;
-    }
-    plain
-};
 
 #[cfg(test)]
 mod tests;
