@@ -83,8 +83,8 @@ impl Arguments {
                 Event::Stop => {
                     let quote = (self.into == Into::Encoded) as usize;
                     self.take(&chunk.text[begin..chunk.pos - quote], report);
-                    chunk.keep(report);
                     if self.scan.faults().any() {
+                        chunk.keep(report);
                         return self.mend(Closing::AsWritten, 0, report);
                     }
                     self.whole(report);

@@ -241,12 +241,14 @@ impl Report<'_, '_> {
         }
     }
 
-    /// What was read so far is done with, unless a trial may still turn it into text.
-    pub(crate) fn let_go(&mut self) {
-        if !self.calls.waits() {
+    /// What was read so far is done with, unless a trial may still turn it into text; says which.
+    pub(crate) fn let_go(&mut self) -> bool {
+        let settled = !self.calls.waits();
+        if settled {
             self.held.clear();
             self.calls.told = 0;
         }
+        settled
     }
 
     /// The call means that nobody is called.

@@ -135,7 +135,7 @@ impl Live {
     /// The live set of one dialect, or of all; each is built once.
     pub(crate) fn of(dialect: Option<&'static Dialect>) -> &'static Self {
         static LIVE: [OnceLock<Live>; DIALECTS.len() + 1] = [const { OnceLock::new() }; DIALECTS.len() + 1];
-        let one = dialect.and_then(|one| DIALECTS.iter().position(|d| d.name == one.name));
+        let one = dialect.and_then(|one| DIALECTS.iter().position(|d| std::ptr::eq(*d, one)));
         match one {
             Some(index) => {
                 LIVE[index].get_or_init(|| Self::new(&DIALECTS[index..=index], &DIALECTS[index].given))

@@ -68,9 +68,12 @@ const SEPARATORS: &[&str] =
 
 /// The name stands behind the separator, or before it where nothing but a fence does.
 fn name(head: &str, _: &Tools) -> Called {
-    let parted = SEPARATORS.iter().find_map(|separator| head.split_once(separator));
-    let Some((before, behind)) = parted else { return Called::Nobody };
-    let behind = behind.split("```").next().unwrap_or("").trim();
+    let mut parted = head.match_indices('<').filter_map(|(at, _)| {
+        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
+        Some((&head[..at], behind))
+    });
+    let Some((before, behind)) = parted.next() else { return Called::Nobody };
+    let behind = behind.split('`').next().unwrap_or("").trim();
     let name = if behind.is_empty() { before.trim() } else { behind };
     match name.is_empty() || name.contains(char::is_whitespace) {
         true => Called::Nobody,

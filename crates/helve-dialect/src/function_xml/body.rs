@@ -127,8 +127,7 @@ impl TagBody {
             let blanks = text.len() - text.trim_start_matches(is_blank).len();
             if text[blanks..].starts_with('{') {
                 chunk.pos += blanks;
-                chunk.keep(report);
-                self.json = Arguments::new(report.held.len());
+                self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
@@ -151,7 +150,8 @@ impl TagBody {
     }
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let may_quote = self.grammar.cdata && self.state == State::Value;
+        let may_quote =
+            self.grammar.cdata && self.state == State::Value && CDATA.starts_with(&self.beginning);
         let barred = self.grammar.barred;
         let at_bar = barred && self.beginning.ends_with(tag::BARS);
         if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
@@ -275,13 +275,13 @@ impl TagBody {
     }
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        chunk.keep(report);
         let json = self.state == State::AfterJson;
         self.state = State::Between;
         if self.bad || self.has_key || report.named().is_none() {
             self.bad = false;
             if report.calls.has_started() {
                 self.calls += 1;
+                chunk.keep(report);
                 report.give_up(Dropped::Broken);
                 self.over_at = report.held.len();
             } else {
@@ -296,15 +296,14 @@ impl TagBody {
         }
         self.calls += 1;
         report.finish();
-        report.let_go();
-        self.over_at = report.held.len();
+        chunk.let_go(report);
+        self.over_at = chunk.held_at(report);
     }
 
     /// Markup between calls is done with.
     fn settled(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         if self.calls > 0 {
-            chunk.keep(report);
-            self.over_at = report.held.len();
+            self.over_at = chunk.held_at(report);
         }
     }
 

@@ -182,11 +182,10 @@ impl NestedBody {
         }
         self.in_call = false;
         report.arguments("}");
-        chunk.keep(report);
         self.calls += 1;
         report.finish();
-        report.let_go();
-        self.over_at = report.held.len();
+        chunk.let_go(report);
+        self.over_at = chunk.held_at(report);
     }
 
     fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {

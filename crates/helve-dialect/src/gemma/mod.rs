@@ -203,6 +203,7 @@ impl GemmaBody {
             }
             (Sign::Close, State::Ready) => {
                 report.finish();
+                chunk.let_go(report);
                 return Some(Step::Done(Rest::at(chunk.pos)));
             }
             (Sign::Close, _) if report.calls.has_started() => {

@@ -191,13 +191,12 @@ impl JsonBody {
             return None;
         }
         if let State::Ready { in_wrapper } = self.state {
-            chunk.keep(report);
             self.count(report);
             if in_wrapper {
                 self.state = State::Object;
             } else {
                 self.state = State::Between;
-                report.let_go();
+                chunk.let_go(report);
             }
             return None;
         }
@@ -205,8 +204,7 @@ impl JsonBody {
             let marked = self.standing == Standing::Marked;
             match byte {
                 b'{' => {
-                    chunk.keep(report);
-                    self.begin(report.held.len());
+                    self.begin(chunk.held_at(report));
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
@@ -306,8 +304,8 @@ impl JsonBody {
                 if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
                     return Some(Step::NotACall(Rest::at(pos)));
                 }
-                chunk.keep(report);
                 if faulty {
+                    chunk.keep(report);
                     return self.mend(Closing::AsWritten, 0, pos, report);
                 }
                 self.state =

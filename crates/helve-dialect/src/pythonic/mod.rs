@@ -107,10 +107,7 @@ impl PythonBody {
             match self.step(c, report) {
                 Next::Take => chunk.pos += c.len_utf8(),
                 Next::Again => {}
-                Next::Finish => {
-                    chunk.keep(report);
-                    self.over_at = report.held.len();
-                }
+                Next::Finish => self.over_at = chunk.held_at(report),
                 Next::Close => break self.close(&mut chunk, report),
                 Next::Over => {
                     chunk.pos += c.len_utf8();
