@@ -12,7 +12,7 @@ use crate::retry::Health;
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// The models that answer in its place when it cannot, in this order.
+    /// The models that answer in its place when it cannot, in this order; theirs are not asked.
     pub fallbacks: Vec<String>,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
