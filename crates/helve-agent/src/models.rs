@@ -12,7 +12,7 @@ use crate::retry::Health;
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// The models that answer in its place when it cannot, in this order.
+    /// The models that answer in its place when it cannot, in this order; theirs are not asked.
     pub fallbacks: Vec<String>,
     /// Which model it is and where: a profile of another one is of no use.
     pub subject: String,
