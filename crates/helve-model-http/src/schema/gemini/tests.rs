@@ -152,6 +152,10 @@ fn gemini_is_told_in_words_what_it_has_no_keyword_for() {
         expect![[r#"{"description":"format: email","pattern":"^.+@","type":"string"}"#]],
     );
     check(
+        json!({"type": "integer", "format": "uint8", "minimum": 0}),
+        expect![[r#"{"minimum":0,"type":"integer"}"#]],
+    );
+    check(
         json!({"type": "string", "format": "date-time"}),
         expect![[r#"{"format":"date-time","type":"string"}"#]],
     );
