@@ -47,7 +47,12 @@ pub(in crate::schema) fn assert_plain(node: &Value) {
             "anyOf" => value.as_array().unwrap().iter().for_each(assert_plain),
             "type" => assert!(value.is_string(), "{node}"),
             "enum" => assert!(value.as_array().unwrap().iter().all(Value::is_string), "{node}"),
-            _ => {}
+            "nullable" => assert!(value.is_boolean(), "{node}"),
+            "description" | "title" | "format" | "pattern" => assert!(value.is_string(), "{node}"),
+            "required" => {
+                assert!(names(Some(value)).all(|name| node["properties"].get(name).is_some()), "{node}")
+            }
+            _ => assert!(value.is_number(), "{node}"),
         }
     }
     let is = |kind: &str| members.get("type").is_some_and(|found| found == kind);
