@@ -6,9 +6,12 @@
 //! nothing.
 
 mod anthropic_messages;
+mod complaint;
 mod gemini;
 mod model;
+mod ollama;
 mod openai_chat;
+mod patience;
 mod protocol;
 #[cfg(test)]
 mod scenario;
@@ -17,6 +20,7 @@ mod transport;
 mod vendors;
 
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
+pub use patience::Patience;
 pub use protocol::Protocol;
-pub use transport::client;
+pub use transport::{Listing, client, client_with};
 pub use vendors::{VENDORS, Vendor, protocol, vendor};

@@ -1,12 +1,13 @@
 //! A model behind an address.
 
-use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
-use helve_types::ModelParams;
+use helve_model::{Holds, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
+use helve_types::{ModelParams, ToolChoice};
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
+use crate::patience::Patience;
 use crate::protocol::Target;
-use crate::transport::{Question, ask};
+use crate::transport::{Listing, Question, ask, listed};
 use crate::vendors::{PROTOCOLS, VENDORS, Vendor, any_vendor_of, protocol, vendor};
 
 /// What the operator's configuration says about a model.
@@ -75,16 +76,29 @@ impl HttpModelSettings {
             (None, Some(protocol)) => any_vendor_of(protocol),
             (None, None) => return Err(SettingsError::Neither),
         };
-        let base = self.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
+        let given = self.base_url.as_deref().unwrap_or(vendor.base_url);
+        let base = base(given, vendor);
         let url = |path: &str| {
             Url::parse(&format!("{base}{}", path.replace("{model}", &segment(&self.model))))
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
-                .ok_or_else(|| SettingsError::BadUrl(base.into()))
+                .ok_or_else(|| SettingsError::BadUrl(given.into()))
         };
         let protocol = vendor.protocol;
-        Ok((vendor, Urls { pieces: url(protocol.path)?, whole: url(protocol.path_whole)? }))
+        let urls = Urls {
+            pieces: url(protocol.path)?,
+            whole: url(protocol.path_whole)?,
+            catalogue: url(protocol.catalogue.path)?,
+        };
+        Ok((vendor, urls))
     }
+}
+
+/// The address below which everything is: people also give that of the route, or of another door of the server.
+fn base<'a>(given: &'a str, vendor: &Vendor) -> &'a str {
+    let endings = [vendor.protocol.path].into_iter().chain(vendor.quirks.base_endings.iter().copied());
+    let start = given.trim_end_matches('/');
+    endings.fold(start, |base, ending| base.strip_suffix(ending).unwrap_or(base).trim_end_matches('/'))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -94,6 +108,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 struct Urls {
     pieces: Url,
     whole: Url,
+    catalogue: Url,
 }
 
 /// A name as one segment of a path; slashes stay, as vendors have names with them.
@@ -111,12 +126,18 @@ pub struct HttpModel {
     vendor: &'static Vendor,
     urls: Urls,
     client: Client,
+    patience: Patience,
 }
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
         let (vendor, urls) = settings.place()?;
-        Ok(Self { settings, vendor, urls, client })
+        Ok(Self { settings, vendor, urls, client, patience: Patience::default() })
+    }
+
+    /// Waits for answers as long as this; how long for a connection is the client's business.
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// The address that questions are sent to.
@@ -127,6 +148,11 @@ impl HttpModel {
     /// The vendor's name for the model.
     pub fn vendor_model(&self) -> &str {
         &self.settings.model
+    }
+
+    /// The models that its server says it has. This costs nothing.
+    pub async fn listed(&self) -> Result<Listing, ModelError> {
+        listed(&self.client, &self.urls.catalogue, self.settings.key.as_ref(), self.vendor.protocol).await
     }
 
     /// Whether a key is needed that is not there, and under which name it is looked for.
@@ -151,6 +177,14 @@ impl Model for HttpModel {
         &self.settings.params
     }
 
+    fn holds(&self) -> Holds {
+        self.vendor.quirks.form.holds()
+    }
+
+    fn takes(&self, choice: &ToolChoice) -> bool {
+        self.vendor.quirks.choices.ensure(choice, &self.settings.params.extra)
+    }
+
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
         if let Some(variable) = self.missing_key() {
             let message = format!(
@@ -169,6 +203,7 @@ impl Model for HttpModel {
             body: (protocol.encode)(request, &target),
             stream: request.stream,
             protocol,
+            patience: self.patience,
         })
     }
 }

@@ -1,148 +1,225 @@
-//! From a script to an answer: the pieces in order, and the body that plays them.
+//! From what is said to what happens on the connection: bytes, pauses, and an end. Faults are put in here.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use std::vec;
 
 use bytes::Bytes;
-use helve_types::Fate;
-use http_body::Frame;
-use tokio::time::{Instant, Sleep};
 
-use super::openai_chat as wire;
-use super::script::{Fault, Script};
-use crate::web::HungUp;
+use super::fault::Fault;
+use super::protocol::{Frames, Framing, Protocol};
+use super::said::Said;
+use super::script::{RetryAfter, Script};
+use super::{date, twist};
+
+/// Larger than any buffer on the way.
+const ENDLESS_PIECE: usize = 64 << 10;
+const BOMB: &[u8] = include_bytes!("bomb.gz");
+
+/// What happens on the connection after a question.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) end: End,
+    /// The connection is reset after so many bytes.
+    pub(super) cut: Option<usize>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    Bytes(Bytes),
+    /// As it is.
+    Raw(Bytes),
+    /// As a chunk.
+    Chunk(Bytes),
     Pause(Duration),
+    /// As a chunk, with a pause after each byte.
+    Drip(Bytes, Duration),
     /// Half of the answer is out.
     Half,
-    /// The connection breaks.
-    Break,
-    /// Nothing comes any more, and the connection stays.
+    /// The same as it is, for as long as anybody listens.
+    Repeat(Bytes),
+}
+
+/// What becomes of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// It takes the next question.
+    Keep,
+    Close,
+    Reset,
+    /// It stays, and nothing comes any more.
     Hush,
 }
 
-/// What is called in this message.
-pub(super) fn calls(script: &Script, request: &wire::Request<'_>) -> Vec<String> {
-    if !request.has_tools() {
-        return vec![];
+/// A question that was understood, and what is to be said.
+pub(super) struct Ask<'a> {
+    pub(super) protocol: &'a Protocol,
+    pub(super) script: &'a Script,
+    /// Where it was sent.
+    pub(super) target: &'a str,
+    pub(super) said: Said,
+    pub(super) stream: bool,
+    /// What goes wrong this time.
+    pub(super) fault: Option<Fault>,
+}
+
+impl Answer {
+    fn new(pieces: Vec<Piece>, end: End) -> Self {
+        Self { pieces, end, cut: None }
     }
-    match &script.rounds {
-        None if request.round() == 0 => request.first_tool().into_iter().collect(),
-        None => vec![],
-        Some(rounds) => rounds.get(request.round()).cloned().unwrap_or_default(),
+
+    /// A short answer of JSON, with its length.
+    pub(super) fn json(status: u16, headers: &str, body: &str) -> Self {
+        let length = format!("content-length: {}\r\n{headers}", body.len());
+        let head = head(status, "application/json", &length);
+        Self::new(vec![Piece::Raw(head), Piece::Raw(Bytes::copy_from_slice(body.as_bytes()))], End::Keep)
+    }
+
+    pub(super) fn to(ask: Ask<'_>) -> Self {
+        instead(&ask).unwrap_or_else(|| said(ask))
     }
 }
 
-/// The pieces of a streamed answer.
-pub(super) fn pieces(
-    script: &Script,
-    round: usize,
-    calls: &[String],
-    in_text: bool,
-    fault: Option<Fault>,
-) -> Vec<Piece> {
-    let mut tokens: Vec<Bytes> = Vec::with_capacity(script.think + script.text + 8);
-    tokens.extend((0..script.think).map(wire::reasoning));
-    if calls.is_empty() {
-        tokens.extend((0..script.text).map(wire::text));
-    }
-    for (index, tool) in calls.iter().enumerate() {
-        if in_text {
-            tokens.extend(wire::call_in_text(tool, &script.arguments));
-        } else {
-            tokens.extend(wire::call(round, index, tool, &script.arguments));
-        }
-    }
+fn head(status: u16, content_type: &str, more: &str) -> Bytes {
+    Bytes::from(format!("HTTP/1.1 {status} Mock\r\ncontent-type: {content_type}\r\n{more}\r\n"))
+}
 
-    let mut pieces = Vec::with_capacity(tokens.len() + 8);
-    pieces.push(Piece::Bytes(wire::role()));
+/// Faults that leave no room for an answer.
+fn instead(ask: &Ask<'_>) -> Option<Answer> {
+    let raw = |bytes: Bytes| vec![Piece::Raw(bytes)];
+    Some(match ask.fault? {
+        Fault::Mute => Answer::new(vec![], End::Hush),
+        Fault::HalfHead => {
+            Answer::new(raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\ncontent-ty")), End::Hush)
+        }
+        Fault::EndlessHead => {
+            let line = Bytes::from_static(b"x-more: and more\r\n");
+            let begin = Piece::Raw(Bytes::from_static(b"HTTP/1.1 200 Mock\r\n"));
+            Answer::new(vec![begin, Piece::Repeat(line)], End::Close)
+        }
+        Fault::Status(code) => {
+            let retry_after = match &ask.script.retry_after {
+                None => String::new(),
+                Some(RetryAfter::Word(word)) => format!("retry-after: {word}\r\n"),
+                Some(RetryAfter::Date(seconds)) => {
+                    format!("date: {}\r\nretry-after: {}\r\n", date::http(0), date::http(*seconds))
+                }
+            };
+            let body = (ask.protocol.error)(code, "the mock was told to refuse");
+            Answer::json(code, &retry_after, &body.to_string())
+        }
+        Fault::Redirect => Answer::json(307, &format!("location: {}\r\n", ask.target), "{}"),
+        Fault::Gzip => {
+            let length = format!("content-encoding: gzip\r\ncontent-length: {}\r\n", BOMB.len());
+            let head = head(200, ask.protocol.framing.content_type(), &length);
+            Answer::new(vec![Piece::Raw(head), Piece::Raw(Bytes::from_static(BOMB))], End::Keep)
+        }
+        _ => return None,
+    })
+}
+
+/// An answer, with what goes wrong in the middle of it.
+fn said(ask: Ask<'_>) -> Answer {
+    let Ask { protocol, script, stream, fault, .. } = ask;
+    let said = ask.said.bent(fault);
+    let (frames, framing) = if stream {
+        ((protocol.frames)(&said), protocol.framing)
+    } else {
+        // The same faults, on an answer that is one token.
+        let body = Framing::Lines.frame(&(protocol.whole)(&said));
+        (Frames { begin: None, tokens: vec![body], finish: vec![], done: None }, Framing::Lines)
+    };
+    let content_type = if stream { framing.content_type() } else { "application/json" };
+    let (pieces, end) = play(frames, framing, protocol, script, fault);
+    let mut pieces = twist::all(pieces, fault);
+    match fault {
+        Some(Fault::Long | Fault::Short) => return mismeasured(pieces, content_type, fault),
+        Some(Fault::Endless) => {
+            let more = if stream {
+                (protocol.frames)(&Said::only(ENDLESS_PIECE)).tokens.concat()
+            } else {
+                vec![b' '; ENDLESS_PIECE]
+            };
+            pieces.push(Piece::Repeat(chunked(&more)));
+        }
+        _ => {}
+    }
+    let chunked = head(200, content_type, "transfer-encoding: chunked\r\n");
+    pieces.insert(0, Piece::Raw(chunked));
+    if end == End::Keep {
+        pieces.push(Piece::Raw(Bytes::from_static(b"0\r\n\r\n")));
+    }
+    let cut = if let Some(Fault::Cut(bytes)) = fault { Some(bytes) } else { None };
+    Answer { pieces, end, cut }
+}
+
+fn chunked(bytes: &[u8]) -> Bytes {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    chunk.into()
+}
+
+/// The frames at their times, up to where it ends.
+fn play(
+    frames: Frames,
+    framing: Framing,
+    protocol: &Protocol,
+    script: &Script,
+    fault: Option<Fault>,
+) -> (Vec<Piece>, End) {
+    let Frames { begin, tokens, finish, done } = frames;
     let count = tokens.len();
-    for (n, token) in tokens.into_iter().enumerate() {
+    let at = |after: usize| after.min(count);
+    let mut pieces = Vec::with_capacity(count + 8);
+    pieces.extend(begin.map(Piece::Chunk));
+    for n in 0..=count {
         match fault {
-            // What was said before must be out before the connection goes.
-            Some(Fault::Break(after)) if after == n => {
-                pieces.extend([Piece::Pause(Duration::from_millis(1)), Piece::Break]);
-                return pieces;
+            Some(Fault::Break(after)) if at(after) == n => return (pieces, End::Reset),
+            Some(Fault::Close(after)) if at(after) == n => return (pieces, End::Close),
+            Some(Fault::Hush(after)) if at(after) == n => return (pieces, End::Hush),
+            Some(Fault::Error(after)) if at(after) == n => {
+                let error = (protocol.error)(529, "the mock is overloaded");
+                pieces.push(Piece::Chunk(framing.frame(&error)));
+                return (pieces, End::Keep);
             }
-            Some(Fault::Error(after)) if after == n => {
-                pieces.push(Piece::Bytes(wire::error()));
-                return pieces;
-            }
-            Some(Fault::Hush(after)) if after == n => {
-                pieces.push(Piece::Hush);
-                return pieces;
+            Some(Fault::Stall(after)) if after == n && n < count => {
+                pieces.push(Piece::Raw(twist::half_a_chunk(&tokens[n])));
+                return (pieces, End::Hush);
             }
             _ => {}
         }
+        let Some(token) = tokens.get(n) else { break };
         if !script.gap.is_zero() {
             pieces.push(Piece::Pause(script.gap));
         }
         if n == count / 2 {
             pieces.push(Piece::Half);
         }
-        pieces.push(Piece::Bytes(token));
+        pieces.extend(twist::token(n, token, framing, fault).map(Piece::Chunk));
     }
-    if fault == Some(Fault::Open) {
-        return pieces;
+    if matches!(fault, Some(Fault::Open | Fault::Endless)) {
+        return (pieces, End::Keep);
     }
-    pieces.push(Piece::Bytes(wire::finish(!calls.is_empty() && !in_text)));
-    pieces.push(Piece::Bytes(wire::usage_chunk(count)));
-    if fault != Some(Fault::NoDone) {
-        pieces.push(Piece::Bytes(wire::DONE));
+    pieces.extend(finish.into_iter().map(Piece::Chunk));
+    if fault == Some(Fault::Late) {
+        return (pieces, End::Reset);
     }
-    pieces
+    pieces.extend(done.filter(|_| fault != Some(Fault::NoDone)).map(Piece::Chunk));
+    (pieces, End::Keep)
 }
 
-/// A body that sends pieces at their times.
-pub(super) struct Playing {
-    pieces: vec::IntoIter<Piece>,
-    pause: Option<Pin<Box<Sleep>>>,
-    hushed: bool,
-    fate: Fate,
-}
-
-impl Playing {
-    pub(super) fn new(pieces: Vec<Piece>, fate: Fate) -> Self {
-        Self { pieces: pieces.into_iter(), pause: None, hushed: false, fate }
-    }
-
-    pub(super) fn once(bytes: Bytes) -> Self {
-        Self::new(vec![Piece::Bytes(bytes)], Fate::default())
-    }
-}
-
-impl http_body::Body for Playing {
-    type Data = Bytes;
-    type Error = HungUp;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, HungUp>>> {
-        let this = &mut *self;
-        loop {
-            if this.hushed {
-                return Poll::Pending;
-            }
-            if let Some(pause) = &mut this.pause {
-                ready!(pause.as_mut().poll(cx));
-                this.pause = None;
-            }
-            match this.pieces.next() {
-                Some(Piece::Bytes(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                Some(Piece::Pause(pause)) => {
-                    this.pause = Some(Box::pin(tokio::time::sleep_until(Instant::now() + pause)));
-                }
-                Some(Piece::Half) => this.fate.at("mock.half_said"),
-                Some(Piece::Break) => return Poll::Ready(Some(Err(HungUp))),
-                Some(Piece::Hush) => this.hushed = true,
-                None => return Poll::Ready(None),
-            }
-        }
-    }
+/// The answer under a wrong `content-length`.
+fn mismeasured(pieces: Vec<Piece>, content_type: &str, fault: Option<Fault>) -> Answer {
+    let bytes = pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Chunk(bytes) => Some(bytes),
+        _ => None,
+    });
+    let body = bytes.collect::<Vec<_>>().concat();
+    let (promised, sent) = if fault == Some(Fault::Long) {
+        (body.len() + 100, body.len())
+    } else {
+        (body.len() / 2, body.len() / 2)
+    };
+    let head = head(200, content_type, &format!("content-length: {promised}\r\n"));
+    let body = Bytes::from(body).slice(..sent);
+    Answer::new(vec![Piece::Raw(head), Piece::Raw(body)], End::Close)
 }

@@ -1,31 +1,48 @@
 //! A model server that answers as it is told, for tests and as the floor of benchmarks.
 //!
-//! Speaks OpenAI chat completions, streamed and not. It holds no script of its own beyond a default: see `Script`.
-//! Written on bare hyper with chunks made beforehand, so that what is measured through it is not the mock.
+//! Speaks the protocols in `PROTOCOLS`, in pieces and whole. A question is read into an `Asked`; the script says
+//! what is `Said`; the protocol gives it a form; `answer` puts in what goes wrong; `line` plays it. It holds no
+//! script of its own beyond a default: see `Script`. Frames are made beforehand, so that what is measured through
+//! it is not the mock.
 
 mod answer;
+mod anthropic_messages;
+mod asked;
+mod date;
+mod fault;
+mod gemini;
+mod line;
+mod ollama;
 mod openai_chat;
+mod protocol;
+mod said;
 mod script;
+mod twist;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use helve_types::Fate;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
-use hyper::{Method, Request, Response, StatusCode, header};
 use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
 
-use self::answer::{Playing, calls, pieces};
-pub use self::script::{Fault, Script};
-use crate::web::{HungUp, Serving};
+use self::answer::{Answer, Ask};
+pub use self::fault::{FAULTS, Fault, Word};
+use self::line::{Line, Question};
+use self::protocol::Route;
+pub use self::protocol::{PROTOCOLS, Protocol};
+use self::said::Said;
+pub use self::said::{word, words};
+pub use self::script::{Finish, Ids, RetryAfter, Script};
 
-/// A running mock; it ends when this is dropped.
+/// A running mock; it ends, with all its connections, when this is dropped.
 pub struct Mock {
-    serving: Serving,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
 }
 
 struct Shared {
@@ -33,94 +50,141 @@ struct Shared {
     fate: Fate,
     /// How often a request with a fault of limited number has come.
     seen: Mutex<HashMap<u64, u32>>,
+    connections: AtomicUsize,
+    questions: AtomicUsize,
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
 }
 
 impl Mock {
     /// `default` is for requests that bring no script.
     pub fn start(listener: TcpListener, default: Script, fate: Fate) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { default, fate, seen: Mutex::default() });
-        let handle = move |request| {
-            let shared = shared.clone();
-            async move { Ok::<_, HungUp>(shared.answer(request).await) }
-        };
-        Ok(Self { serving: Serving::start(listener, handle)? })
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            default,
+            fate,
+            seen: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            questions: AtomicUsize::new(0),
+        });
+        Ok(Self { address, shared: shared.clone(), accepting: tokio::spawn(accept(listener, shared)) })
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.serving.address()
+        self.address
     }
 
-    /// What a model's `base_url` has to be.
+    /// What a model's `base_url` has to be for OpenAI's protocol.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address())
+        self.base_url_of(&openai_chat::PROTOCOL)
+    }
+
+    pub fn base_url_of(&self, protocol: &Protocol) -> String {
+        format!("http://{}{}", self.address, protocol.base)
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many questions were read to their end.
+    pub fn questions(&self) -> usize {
+        self.shared.questions.load(Ordering::SeqCst)
     }
 }
 
-/// Runs the mock until the process ends.
-pub fn serve_forever(address: SocketAddr) -> anyhow::Result<()> {
+/// Runs the mock until the process ends; `default` is for requests that bring no script.
+pub fn serve_forever(address: SocketAddr, default: Script) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
-        let mock = Mock::start(TcpListener::bind(address).await?, Script::default(), Fate::default())?;
+        let mut mock = Mock::start(TcpListener::bind(address).await?, default, Fate::default())?;
         println!("listening on http://{}", mock.address());
-        mock.serving.for_ever().await;
+        for protocol in PROTOCOLS {
+            println!("  {:<20} base_url = \"{}\"", protocol.name, mock.base_url_of(protocol));
+        }
+        _ = (&mut mock.accepting).await;
         Ok(())
     })
 }
 
-impl Shared {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Playing> {
-        let asked = (request.method().clone(), request.uri().path().to_owned());
-        let in_query =
-            request.uri().query().and_then(|query| query.strip_prefix("script=")).map(str::to_owned);
-        match (asked.0, asked.1.as_str()) {
-            (Method::POST, openai_chat::PATH) => {}
-            (Method::GET, "/v1/models") => {
-                let models = r#"{"object":"list","data":[{"id":"mock","object":"model"}]}"#;
-                return json(StatusCode::OK, Bytes::from_static(models.as_bytes()));
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((stream, _)) = accepted else { continue };
+                shared.connections.fetch_add(1, Ordering::SeqCst);
+                connections.spawn(shared.clone().converse(Line::new(stream)));
             }
-            _ => return problem(StatusCode::NOT_FOUND, "the mock has only /v1/chat/completions"),
+            // Those that are over are let go of.
+            Some(_) = connections.join_next() => {}
         }
-        let Ok(body) = request.into_body().collect().await else {
-            return problem(StatusCode::BAD_REQUEST, "the request broke off");
+    }
+}
+
+impl Shared {
+    async fn converse(self: Arc<Self>, mut line: Line) {
+        // Nothing was asked yet, so only the default can say so.
+        if self.default.fault == Some(Fault::Slam) && self.strikes(&self.default, b"") {
+            return line.reset();
+        }
+        while let Some(question) = line.question().await {
+            let answer = self.answer(&question).await;
+            match line.play(answer, &self.fate).await {
+                Some(more) => line = more,
+                None => return,
+            }
+        }
+    }
+
+    async fn answer(&self, question: &Question) -> Answer {
+        let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
+        let path = unescaped(path);
+        if question.method == "GET" && path == "/v1/models" {
+            let models = r#"{"object":"list","data":[{"id":"mock","object":"model"}]}"#;
+            return Answer::json(200, "", models);
+        }
+        let routed = PROTOCOLS.iter().find_map(|protocol| Some((*protocol, (protocol.route)(&path)?)));
+        let Some((protocol, route)) = routed.filter(|_| question.method == "POST") else {
+            return Answer::json(404, "", r#"{"error":{"message":"the mock has no such door"}}"#);
         };
-        let body = body.to_bytes();
-        match serde_json::from_slice(&body) {
-            Ok(request) => self.perform(&request, in_query.as_deref(), &body).await,
-            Err(error) => problem(StatusCode::BAD_REQUEST, &error.to_string()),
+        self.questions.fetch_add(1, Ordering::SeqCst);
+        let in_query = query.split_once("script=").map(|(_, script)| unescaped(script));
+        match self.perform(question, protocol, route, in_query.as_deref()).await {
+            Ok(answer) => answer,
+            Err(message) => Answer::json(400, "", &(protocol.error)(400, &message).to_string()),
         }
     }
 
     async fn perform(
         &self,
-        request: &openai_chat::Request<'_>,
+        question: &Question,
+        protocol: &Protocol,
+        route: Route,
         in_query: Option<&str>,
-        body: &[u8],
-    ) -> Response<Playing> {
-        let user = request.user();
-        let script = match in_query.or_else(|| Script::find(&request.model, &user)) {
-            None => None,
-            Some(text) => match Script::parse(text) {
-                Ok(script) => Some(script),
-                Err(error) => return problem(StatusCode::BAD_REQUEST, &error),
-            },
-        };
-        let script = script.as_ref().unwrap_or(&self.default);
-        let fault = script.fault.filter(|_| self.strikes(script, body));
+    ) -> Result<Answer, String> {
+        let asked = (protocol.read)(&question.body).map_err(|error| error.to_string())?;
+        let model = route.model.as_deref().unwrap_or(&asked.model);
+        let own = in_query.or_else(|| Script::find(model, &asked.user)).map(Script::parse).transpose()?;
+        let script = own.as_ref().unwrap_or(&self.default);
+        let fault = script.fault.filter(|_| script.round.is_none_or(|round| round == asked.round));
+        // A connection that was to be slammed would not stand.
+        let fault = fault.filter(|fault| *fault != Fault::Slam && self.strikes(script, &question.body));
         if !script.delay.is_zero() {
             tokio::time::sleep(script.delay).await;
         }
-        if let Some(Fault::Status(code)) = fault {
-            let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            return problem(status, "the mock was told to refuse");
-        }
-        let (round, calls) = (request.round(), calls(script, request));
-        let in_text = request.wants_text();
-        if !request.stream {
-            let text = if calls.is_empty() { script.text } else { 0 };
-            let whole = openai_chat::whole(round, &calls, in_text, &script.arguments, script.think, text);
-            return json(StatusCode::OK, whole);
-        }
-        let body = Playing::new(pieces(script, round, &calls, in_text, fault), self.fate.clone());
-        respond(StatusCode::OK, "text/event-stream", body)
+        Ok(Answer::to(Ask {
+            protocol,
+            script,
+            target: &question.target,
+            said: Said::new(script, &asked),
+            stream: asked.stream.or(route.stream).unwrap_or(false),
+            fault,
+        }))
     }
 
     /// Whether the fault still happens to this request.
@@ -135,18 +199,15 @@ impl Shared {
     }
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: Playing) -> Response<Playing> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type));
-    response
-}
-
-fn json(status: StatusCode, bytes: Bytes) -> Response<Playing> {
-    respond(status, "application/json", Playing::once(bytes))
-}
-
-fn problem(status: StatusCode, message: &str) -> Response<Playing> {
-    let body = serde_json::json!({"error": {"message": message, "type": "mock"}});
-    json(status, Bytes::from(body.to_string()))
+/// A part of an address without its `%XX`.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let escaped = (*first == b'%').then(|| more.get(..2)).flatten();
+        let byte = escaped.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,6 +1,10 @@
-//! The promises of the journal, kept through SIGKILL; and the checker that says so, shown able to say otherwise.
+//! The promises of the journal, kept through SIGKILL; the checker that says so, shown able to say otherwise; and
+//! what becomes of an answer when its model server fails.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod kills;
+mod models;
 mod mutants;
 
 use helve_lab::drive::{Campaign, ServerCommand};

@@ -10,14 +10,16 @@ mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::{KeyHeader, Protocol};
+use crate::protocol::{Catalogue, Framing, KeyHeader, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "anthropic",
     path: "/v1/messages",
     path_whole: "/v1/messages",
+    framing: Framing::Events,
     key: KeyHeader::Named("x-api-key"),
     headers: &[("anthropic-version", "2023-06-01")],
+    catalogue: Catalogue { path: "/v1/models", list: "data", name: "id", complete: false },
     encode: encode::encode,
     decoder: decode::decoder,
     whole: decode::whole,

@@ -10,14 +10,16 @@ mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::{KeyHeader, Protocol};
+use crate::protocol::{Catalogue, Framing, KeyHeader, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "gemini",
     path: "/v1beta/models/{model}:streamGenerateContent?alt=sse",
     path_whole: "/v1beta/models/{model}:generateContent",
+    framing: Framing::Events,
     key: KeyHeader::Named("x-goog-api-key"),
     headers: &[],
+    catalogue: Catalogue { path: "/v1beta/models", list: "models", name: "name", complete: false },
     encode: encode::encode,
     decoder: decode::decoder,
     whole: decode::whole,

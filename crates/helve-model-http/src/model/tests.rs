@@ -131,3 +131,54 @@ fn an_unknown_name_is_answered_with_those_that_are_known() {
         assert_eq!((model.vendor.protocol.name, model.missing_key()), (protocol.name, None));
     }
 }
+
+fn settings(vendor: &str, base_url: Option<&str>) -> HttpModelSettings {
+    HttpModelSettings {
+        name: "m".into(),
+        vendor: Some(vendor.into()),
+        protocol: None,
+        model: "m".into(),
+        base_url: base_url.map(Into::into),
+        key_env: None,
+        key: None,
+        tool_mode: ToolMode::Auto,
+        params: ModelParams::default(),
+    }
+}
+
+#[test]
+fn an_address_may_be_that_of_the_server_of_the_route_or_of_another_door() {
+    let cases = [
+        ("ollama", "http://gpu:11434", "http://gpu:11434/api/chat"),
+        ("ollama", "http://gpu:11434/", "http://gpu:11434/api/chat"),
+        ("ollama", "http://gpu:11434/api/chat", "http://gpu:11434/api/chat"),
+        ("ollama", "http://gpu:11434/api/", "http://gpu:11434/api/chat"),
+        ("ollama", "http://gpu:11434/v1", "http://gpu:11434/api/chat"),
+        ("ollama", "https://proxy/ollama/v1/", "https://proxy/ollama/api/chat"),
+        ("vllm", "http://gpu/v1", "http://gpu/v1/chat/completions"),
+        ("vllm", "http://gpu/v1/chat/completions", "http://gpu/v1/chat/completions"),
+    ];
+    for (vendor, given, url) in cases {
+        let (_, urls) = settings(vendor, Some(given)).place().unwrap();
+        assert_eq!(urls.pieces.as_str(), url, "{vendor} {given}");
+    }
+}
+
+#[test]
+fn a_vendor_says_what_it_takes_and_what_it_holds_its_model_to() {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    let model = |vendor: &str, params: ModelParams| {
+        let settings = HttpModelSettings { params, ..settings(vendor, None) };
+        HttpModel::new(settings, crate::client().unwrap()).unwrap()
+    };
+    let plain = ModelParams::default;
+    let calm = serde_json::json!({"extra": {"thinking": {"type": "disabled"}}});
+    assert!(!model("deepseek", plain()).takes(&ToolChoice::Required));
+    assert!(model("deepseek", serde_json::from_value(calm).unwrap()).takes(&ToolChoice::Required));
+    assert!(model("deepseek", plain()).takes(&ToolChoice::None));
+    assert!(!model("ollama", plain()).takes(&ToolChoice::Required));
+    assert!(model("llama_cpp", plain()).takes(&ToolChoice::Named("time".into())));
+    assert_eq!(model("ollama", plain()).holds(), Holds::Schema);
+    assert_eq!(model("llama_cpp", plain()).holds(), Holds::Grammar);
+    assert_eq!(model("openai_compatible", plain()).holds(), Holds::Nothing);
+}
