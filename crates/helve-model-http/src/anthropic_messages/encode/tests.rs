@@ -267,6 +267,26 @@ fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced
 }
 
 #[test]
+fn a_model_that_takes_over_after_the_calls_of_another_does_not_think_before_it_goes_on() {
+    let enabled = extra(json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}));
+    let adaptive = extra(json!({"thinking": {"type": "adaptive"}}));
+    let own = json!({"blocks": [{"type": "thinking", "thinking": "a", "signature": "1"}]});
+    let thinks = |params: &ModelParams, echo: Option<&Value>, more: Option<&str>| {
+        let mut turns = vec![
+            Turn::User("hi".into()),
+            said("", echo, vec![call("a", "time", "{}")]),
+            result("a", "time", "12:00", false),
+        ];
+        turns.extend(more.map(|text| Turn::User(text.into())));
+        body(&ask(turns, params)).get("thinking").is_some()
+    };
+    assert!(thinks(&enabled, Some(&own), None));
+    assert!(!thinks(&enabled, None, None));
+    assert!(thinks(&enabled, None, Some("and now?")));
+    assert!(thinks(&adaptive, None, None));
+}
+
+#[test]
 fn a_bound_in_the_extra_parameters_is_kept() {
     let params = extra(json!({"max_tokens": 100}));
     assert_eq!(body(&ask(vec![Turn::User("hi".into())], &params))["max_tokens"], 100);
