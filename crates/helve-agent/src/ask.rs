@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{CallView, Language, Profile, Reading, ResultView, TurnRole};
-use helve_model::{ModelRequest, Turn};
+use helve_model::{ModelRequest, Needs, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
@@ -22,6 +22,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) kit: &'a Kit,
     pub(crate) tools: Tools,
     pub(crate) params: &'a ModelParams,
+    pub(crate) needs: Needs,
     /// The profile of prompt mode; none in native mode.
     pub(crate) profile: Option<&'a Profile>,
     /// What it is to do about tools in this step.
@@ -59,6 +60,7 @@ impl<'a> Asking<'a> {
                 tools: specs,
                 params: self.params,
                 form: None,
+                needs: self.needs,
                 stream: setup.stream,
             },
             Some(profile) => ModelRequest {
@@ -71,21 +73,18 @@ impl<'a> Asking<'a> {
                 tool_choice: &NO_CHOICE,
                 params: self.params,
                 form: None,
+                needs: self.needs,
                 stream: setup.stream,
             },
         }
     }
 
     /// How the answer is to be read: in whatever dialect it is written. A model that was told one may answer in
-    /// another, and a server may leave a native call in the text. Only what begins with ordinary words has to be
-    /// expected to be noticed.
+    /// another, and a server may leave a native call in the text.
     pub(crate) fn reading(&self) -> Reading {
-        match (self.tools, self.profile.map(Profile::dialect)) {
-            (Tools::Withheld, _) => Reading::any(helve_dialect::Tools::new([])),
-            (Tools::Offered, Some(dialect)) if !dialect.is_found() => {
-                Reading::of(dialect, self.kit.words.clone())
-            }
-            (Tools::Offered, _) => Reading::any(self.kit.words.clone()),
+        match self.tools {
+            Tools::Withheld => Reading::any(helve_dialect::Tools::new([])),
+            Tools::Offered => Reading::expecting(self.profile.map(Profile::dialect), self.kit.words.clone()),
         }
     }
 
@@ -121,6 +120,17 @@ fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], langu
 
 fn joined(system: &str, more: &str) -> String {
     if system.is_empty() { more.to_owned() } else { format!("{system}\n\n{more}") }
+}
+
+/// A question with the tools described in the prompt, outside of any run: the system prompt and the turns.
+pub(crate) fn described<'a>(
+    profile: &Profile,
+    specs: &[&ToolSpec],
+    question: &'a str,
+) -> (String, Vec<Turn<'a>>) {
+    let language = helve_dialect::language_of(question);
+    let turns = in_text(vec![Turn::User(Cow::Borrowed(question))], profile, specs, language);
+    (system_with_tools("", profile, specs, language), turns)
 }
 
 /// The same conversation with calls and results as text, after a few worked examples.

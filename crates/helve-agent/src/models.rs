@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use helve_model::{Model, ToolMode};
-use helve_types::{Mode, ModelParams};
+use helve_model::{Model, Needs, ToolMode};
+use helve_types::{Mode, ModelParams, ModelProfile, ToolChoice};
 use tokio::time::Instant;
 
 use crate::retry::Health;
@@ -12,8 +12,12 @@ use crate::retry::Health;
 /// What the operator says about a model, besides how it is reached.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// The models that answer in its place when it cannot, in this order.
+    /// The models that answer in its place when it cannot, in this order; theirs are not asked.
     pub fallbacks: Vec<String>,
+    /// Which model it is and where: a profile of another one is of no use.
+    pub subject: String,
+    /// It is asked what it can do before its first question, unless that is known.
+    pub probe: bool,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
 }
@@ -38,6 +42,10 @@ struct Learned {
     no_native_tools: bool,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
+    /// Somebody has begun to find out what it can do.
+    met: bool,
+    /// What it was found to do when it was asked.
+    profile: Option<Arc<ModelProfile>>,
     health: Health,
 }
 
@@ -82,10 +90,47 @@ impl Models {
         match model.tool_mode() {
             ToolMode::Fixed(mode) => mode,
             ToolMode::Auto => {
-                let prompted =
-                    self.learned().get(model.name()).is_some_and(|learned| learned.no_native_tools);
-                if prompted { Mode::Prompt(default_profile.into()) } else { Mode::Native }
+                let learned = self.learned();
+                learned.get(model.name()).map_or(Mode::Native, |learned| learned.mode(default_profile))
             }
+        }
+    }
+
+    /// What the model was found to do, if it was asked and is still the same.
+    pub fn profile(&self, name: &str) -> Option<Arc<ModelProfile>> {
+        self.learned().get(name)?.profile.clone()
+    }
+
+    /// What the model's server was found to need.
+    pub(crate) fn needs(&self, name: &str) -> Needs {
+        self.profile(name).map_or_else(Needs::default, |profile| Needs {
+            reasoning_back: profile.wants_reasoning_back.is_yes(),
+            plain_schemas: profile.rich_schemas.is_no(),
+        })
+    }
+
+    /// Whether a choice of tools is worth sending: the vendor knows it, and the model was not found to ignore it.
+    pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice) -> bool {
+        let is_must = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
+        let ignores = || self.profile(model.name()).is_some_and(|profile| profile.required.is_no());
+        model.takes(choice) && !(is_must && ignores())
+    }
+
+    /// Whether the model is to be probed now; true only once for each.
+    pub(crate) fn is_stranger(&self, model: &dyn Model) -> bool {
+        let wanted = self.options(model.name()).is_some_and(|options| options.probe);
+        if !wanted || model.tool_mode() != ToolMode::Auto {
+            return false;
+        }
+        let mut learned = self.learned();
+        let learned = learned.entry(model.name().to_owned()).or_default();
+        learned.profile.is_none() && !std::mem::replace(&mut learned.met, true)
+    }
+
+    /// Takes in what a model was found to do; what is said of another one is passed over.
+    pub(crate) fn learn_profile(&self, name: &str, profile: ModelProfile) {
+        if self.options(name).is_some_and(|options| options.subject == profile.subject) {
+            self.learned().entry(name.to_owned()).or_default().profile = Some(Arc::new(profile));
         }
     }
 
@@ -120,5 +165,48 @@ impl Models {
 
     fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Learned {
+    /// How it is asked to call tools, where nobody has said how.
+    fn mode(&self, default_profile: &str) -> Mode {
+        let profile = self.profile.as_deref();
+        let native = !self.no_native_tools && !profile.is_some_and(|profile| profile.native.is_no());
+        if native {
+            return Mode::Native;
+        }
+        let written = profile.and_then(|profile| profile.prompt.as_deref());
+        Mode::Prompt(written.unwrap_or(default_profile).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_model::ScriptedModel;
+    use helve_types::{Finding, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_model_is_asked_as_it_was_found_to_answer_and_not_as_another_one_was() {
+        let mut models = Models::new();
+        let model = Arc::new(ScriptedModel::new([]).in_mode(ToolMode::Auto));
+        models.add(model.clone(), ModelOptions { subject: "m at here".into(), ..ModelOptions::default() });
+        let mode = || models.mode(&*model, "json_strict").to_string();
+        let found = |subject, native, prompt: Option<&str>| ModelProfile {
+            native,
+            prompt: prompt.map(str::to_owned),
+            ..ModelProfile::unknown(Timestamp(1), subject)
+        };
+        assert_eq!(mode(), "native");
+        models.learn_profile("scripted", found("m at another place", Finding::no(""), None));
+        assert_eq!(mode(), "native", "another model's profile says nothing");
+        models.learn_profile("scripted", found("m at here", Finding::unknown(""), None));
+        assert_eq!(mode(), "native", "what is unknown is tried");
+        models.learn_profile("scripted", found("m at here", Finding::no(""), None));
+        assert_eq!(mode(), "prompt:json_strict");
+        models.learn_profile("scripted", found("m at here", Finding::no(""), Some("hermes")));
+        assert_eq!(mode(), "prompt:hermes");
     }
 }

@@ -1,6 +1,7 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
 mod call;
+mod probe;
 mod recover;
 mod seat;
 mod start;
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
 use crate::agents::{Agent, AgentSettings};

@@ -8,7 +8,7 @@ use crate::calls::Report;
 use crate::envelope::decoded_arguments;
 use crate::json::loose::{self, Loose};
 use crate::json::{Event, Kind, PLAIN, Scan};
-use crate::repair::{self, Closing};
+use crate::repair::Closing;
 use crate::unescape::Unescape;
 
 /// What reading on led to.
@@ -83,8 +83,8 @@ impl Arguments {
                 Event::Stop => {
                     let quote = (self.into == Into::Encoded) as usize;
                     self.take(&chunk.text[begin..chunk.pos - quote], report);
-                    chunk.keep(report);
                     if self.scan.faults().any() {
+                        chunk.keep(report);
                         return self.mend(Closing::AsWritten, 0, report);
                     }
                     self.whole(report);
@@ -160,7 +160,7 @@ impl Arguments {
     fn mend(&mut self, closing: Closing, tag: usize, report: &mut Report<'_, '_>) -> Flow {
         let raw = &report.held[self.at..report.held.len() - tag];
         report.calls.steps += raw.len() as u64;
-        match repair::read(raw, closing) {
+        match report.repair(raw, closing) {
             Some(repaired) => {
                 report.arguments_are(repaired.text, repaired.changes);
                 Flow::Done

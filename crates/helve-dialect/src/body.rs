@@ -128,7 +128,7 @@ impl Body {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
             Self::Tags(body) => body.finish(end, report),
-            Self::Nested(body) => body.finish(end),
+            Self::Nested(body) => body.finish(),
             Self::Framed(body) => body.finish(end, report),
             Self::Gemma(body) => body.finish(end, report),
             Self::Channel(body) => body.finish(),
@@ -160,10 +160,22 @@ impl<'t> Chunk<'t> {
         &self.text[self.pos..]
     }
 
+    /// Where the present position is in the held text, once what was read is added to it.
+    pub(crate) fn held_at(&self, report: &Report<'_, '_>) -> usize {
+        report.held.len() + self.pos - self.kept
+    }
+
     /// Adds what was read to the held text.
     pub(crate) fn keep(&mut self, report: &mut Report<'_, '_>) {
         report.held.push_str(&self.text[self.kept..self.pos]);
         self.kept = self.pos;
+    }
+
+    /// What was read so far is done with, unless a trial may still turn it into text. It need not even be held.
+    pub(crate) fn let_go(&mut self, report: &mut Report<'_, '_>) {
+        if report.let_go() {
+            self.kept = self.pos;
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 use std::mem;
 use std::ops::Range;
 
-use crate::{Dropped, ParsedCall, Piece, Repair, Tools};
+use crate::repair::{self, Closing};
+use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
 
 /// Where pieces go.
 pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
@@ -18,6 +19,8 @@ pub(crate) struct Calls {
     waiting: Option<Vec<Waiting>>,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
+    /// The dialects of calls that were meant, well or badly written.
+    spoken: Vec<&'static str>,
     /// The dialect of the first call that counted.
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
@@ -85,6 +88,7 @@ impl Calls {
 
     pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.speaking);
+        self.spoke();
         out(Piece::CallFinished { index, call });
     }
 
@@ -117,9 +121,23 @@ impl Calls {
         text: &str,
         out: &mut Out<'_>,
     ) {
-        self.lost |= why != Dropped::Quoted;
+        if why != Dropped::Quoted {
+            self.lost = true;
+            self.spoke();
+        }
         let text = if why == Dropped::Quoted { "" } else { text };
         out(Piece::CallDropped { index, name, why, text });
+    }
+
+    fn spoke(&mut self) {
+        if !self.has_spoken(self.speaking) {
+            self.spoken.push(self.speaking);
+        }
+    }
+
+    /// Whether a call was meant that is written in this dialect.
+    pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
+        self.spoken.contains(&dialect)
     }
 
     fn number(&mut self) -> u32 {
@@ -157,6 +175,15 @@ impl Report<'_, '_> {
 
     pub(crate) fn named(&self) -> Option<&str> {
         Some(self.calls.draft.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Broken JSON with exactly one reading, given what the tool's schema says.
+    pub(crate) fn repair(&self, text: &str, closing: Closing) -> Option<Repaired> {
+        let is_text = |parameter: &str| match self.named() {
+            Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
+            None => self.tools.is_text_to_all(parameter),
+        };
+        repair::read(text, closing, &is_text)
     }
 
     pub(crate) fn id(&mut self, id: String) {
@@ -214,12 +241,14 @@ impl Report<'_, '_> {
         }
     }
 
-    /// What was read so far is done with, unless a trial may still turn it into text.
-    pub(crate) fn let_go(&mut self) {
-        if !self.calls.waits() {
+    /// What was read so far is done with, unless a trial may still turn it into text; says which.
+    pub(crate) fn let_go(&mut self) -> bool {
+        let settled = !self.calls.waits();
+        if settled {
             self.held.clear();
             self.calls.told = 0;
         }
+        settled
     }
 
     /// The call means that nobody is called.

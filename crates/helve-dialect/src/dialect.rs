@@ -31,6 +31,9 @@ pub struct Dialect {
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
     pub(crate) silent: &'static [&'static str],
+    /// Marks that stand inside its calls and end them. Behind a call of its own they are strays and left out, as its
+    /// openers are; before any they are text.
+    pub(crate) strays: &'static [&'static str],
     /// Marks that end a message of a channel, and mean nothing elsewhere.
     pub(crate) over: &'static [&'static str],
     /// Marks after which nothing the model writes is its own to say, such as an observation it made up.
@@ -52,6 +55,7 @@ impl Dialect {
         given: Given::NOTHING,
         reasoning: reasoning::think::MARKS,
         silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
+        strays: &[],
         over: &[],
         hush: &[],
         found: true,

@@ -5,13 +5,14 @@
 //! one pass, in any order of members, while the text streams.
 
 mod fields;
+mod members;
 
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
-use crate::repair;
+use crate::repair::Closing;
 use crate::unescape::Unescape;
 use fields::Field;
-pub(crate) use fields::may_begin_with;
+pub(crate) use fields::{holds_arguments, may_begin_with};
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,64 +252,6 @@ impl Envelope {
         true
     }
 
-    /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
-    /// argument, and a declared parameter is one.
-    fn role(&self, report: &Report<'_, '_>) -> Field {
-        let strong = self.call.naming == Naming::Strong;
-        if strong && self.call.form != Form::Nested {
-            let key = self.key.trim_matches('"');
-            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
-            let free = report.tools.is_unknown() && key != "type";
-            let is_argument = match self.field {
-                _ if declared => true,
-                Field::Arguments | Field::Id => self.call.form == Form::Flat,
-                Field::Known | Field::Name | Field::Tool => free,
-                _ => false,
-            };
-            if is_argument {
-                return Field::Other;
-            }
-        }
-        match self.field {
-            Field::Name | Field::Tool | Field::Function if self.call.naming != Naming::None => Field::Known,
-            Field::Arguments if self.call.form != Form::Open => Field::Known,
-            field => field,
-        }
-    }
-
-    /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
-    fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
-        if self.call.form == Form::Nested {
-            return Into::Nowhere;
-        }
-        if self.call.naming == Naming::Strong {
-            let open = match self.call.form {
-                Form::Flat => ", ",
-                _ if self.call.members.is_empty() => "{",
-                _ => {
-                    let members = std::mem::take(&mut self.call.members);
-                    report.arguments("{");
-                    report.arguments(&members);
-                    ", "
-                }
-            };
-            self.call.form = Form::Flat;
-            report.arguments(open);
-            report.arguments(&self.key);
-            report.arguments(": ");
-        } else {
-            let key = self.key.trim_matches('"');
-            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
-            self.call.undeclared_member |= !declared;
-            if !self.call.members.is_empty() {
-                self.call.members.push_str(", ");
-            }
-            self.call.members.push_str(&self.key);
-            self.call.members.push_str(": ");
-        }
-        Into::Member
-    }
-
     fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
         match self.into {
             Into::Nowhere => {}
@@ -345,48 +288,6 @@ impl Envelope {
             Into::Arguments | Into::Member => true,
         };
         if passed { Stop::On } else { Stop::Refused }
-    }
-
-    fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {
-        std::mem::swap(&mut self.key, &mut self.capture);
-        let Some(key) = json::unquoted(&self.key) else {
-            return false;
-        };
-        if self.rules.keyed && self.call.naming == Naming::None {
-            self.call.naming = Naming::Strong;
-            self.field = Field::Arguments;
-            self.recognised = true;
-            report.name(key.trim());
-            return !key.trim().is_empty();
-        }
-        self.field = Field::of(&key);
-        self.recognised |= self.field != Field::Other;
-        self.call.described |= key == "description";
-        self.call.parameters |= key == "parameters";
-        // Unmarked JSON whose members are no call's is an answer in JSON, and should not be held back.
-        if !self.rules.gated || self.field != Field::Other {
-            return true;
-        }
-        match self.call.naming {
-            Naming::None => false,
-            Naming::Strong => true,
-            Naming::Weak => {
-                self.call.form == Form::Nested
-                    || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
-            }
-        }
-    }
-
-    fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {
-        let Some(name) = json::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
-            return false;
-        };
-        if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
-            return false;
-        }
-        self.call.naming = if strong { Naming::Strong } else { Naming::Weak };
-        report.name(name.trim());
-        true
     }
 
     /// A value that goes nowhere, or a container around values, has ended.
@@ -462,7 +363,9 @@ pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) {
     }
     if text.trim().is_empty() {
         report.arguments_are(String::new(), Vec::new());
-    } else if let Some(repaired) = repair::repair(text).filter(|r| json::is_object(&r.text)) {
+    } else if let Some(repaired) =
+        report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
+    {
         report.arguments_are(repaired.text, repaired.changes);
     } else {
         let text = crate::coerce::quoted(text);

@@ -3,6 +3,7 @@
 mod forms;
 mod soup;
 mod story;
+mod strays;
 
 use proptest::prelude::*;
 use serde_json::json;

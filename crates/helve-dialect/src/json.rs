@@ -6,11 +6,13 @@
 //! stops it. Keeps no text.
 
 pub(crate) mod loose;
+mod plain;
 mod text;
 
+pub(crate) use plain::{PLAIN, special};
 pub(crate) use text::{compact, is_object, unquoted};
 
-use crate::scan;
+use crate::dialect::is_blank;
 
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +98,7 @@ impl Word {
 
 pub(crate) struct Scan {
     state: State,
-    /// One bit per open container: set for an object.
+    /// One bit per open container, the innermost lowest: set for an object.
     objects: u128,
     depth: usize,
     /// Values inside more containers than this pass in silence.
@@ -198,42 +200,46 @@ impl Scan {
     }
 
     fn step(&mut self, byte: u8) -> Step {
-        match (self.state, byte) {
-            (
-                State::Value
-                | State::FirstItem
-                | State::FirstKey
-                | State::NextKey
-                | State::Colon
-                | State::After,
-                b' ' | b'\t' | b'\n' | b'\r',
-            ) => Step::Next,
-            (State::After, b',') if self.depth > 0 => {
-                self.state = if self.in_object() { State::NextKey } else { State::Value };
-                Step::Next
-            }
-            (State::After | State::FirstKey, b'}') if self.in_object() => self.close(),
-            (State::After | State::FirstItem, b']') if self.depth > 0 && !self.in_object() => self.close(),
-            (State::FirstKey | State::NextKey, b'"') => {
-                self.state = State::Text;
-                self.in_key = true;
-                Step::Start(Kind::Key)
-            }
-            (State::Colon, b':') => {
-                self.state = State::Value;
-                Step::Next
-            }
-            (State::Value | State::FirstItem, _) => self.begin(byte),
-            (State::Escape, _) => self.escape(byte),
-            (State::Hex { left, code }, _) => self.hex(byte, left, code),
-            (State::Word { of, at }, _) => self.word(byte, of, at),
-            (State::After | State::FirstKey | State::NextKey | State::Colon | State::Text, _) => Step::Bad,
-            (number, _) => self.number(number, byte),
+        match self.state {
+            State::Value => self.begin(byte),
+            State::FirstItem if byte == b']' => self.close(),
+            State::FirstItem => self.begin(byte),
+            State::FirstKey if byte == b'}' => self.close(),
+            State::FirstKey | State::NextKey => match byte {
+                b'"' => {
+                    self.state = State::Text;
+                    self.in_key = true;
+                    Step::Start(Kind::Key)
+                }
+                _ => blank(byte),
+            },
+            State::Colon => match byte {
+                b':' => {
+                    self.state = State::Value;
+                    Step::Next
+                }
+                _ => blank(byte),
+            },
+            State::After => match byte {
+                b',' if self.depth > 0 => {
+                    self.state = if self.in_object() { State::NextKey } else { State::Value };
+                    Step::Next
+                }
+                b'}' if self.in_object() => self.close(),
+                b']' if self.depth > 0 && !self.in_object() => self.close(),
+                _ => blank(byte),
+            },
+            State::Escape => self.escape(byte),
+            State::Hex { left, code } => self.hex(byte, left, code),
+            State::Word { of, at } => self.word(byte, of, at),
+            State::Text => Step::Bad,
+            number => self.number(number, byte),
         }
     }
 
+    /// Whether the innermost container is an object.
     fn in_object(&self) -> bool {
-        self.depth > 0 && self.objects & (1 << (self.depth - 1)) != 0
+        self.objects & 1 == 1
     }
 
     fn begin(&mut self, byte: u8) -> Step {
@@ -249,7 +255,7 @@ impl Scan {
             b't' => (State::Word { of: Word::True, at: 1 }, Kind::Scalar),
             b'f' => (State::Word { of: Word::False, at: 1 }, Kind::Scalar),
             b'n' => (State::Word { of: Word::Null, at: 1 }, Kind::Scalar),
-            _ => return Step::Bad,
+            _ => return blank(byte),
         };
         self.state = state;
         Step::Start(kind)
@@ -259,14 +265,14 @@ impl Scan {
         if self.depth == DEPTH_MAX {
             return Step::Bad;
         }
-        let bit = 1 << self.depth;
-        self.objects = if object { self.objects | bit } else { self.objects & !bit };
+        self.objects = self.objects << 1 | object as u128;
         self.depth += 1;
         self.state = if object { State::FirstKey } else { State::FirstItem };
         Step::Start(if object { Kind::Object } else { Kind::Array })
     }
 
     fn close(&mut self) -> Step {
+        self.objects >>= 1;
         self.depth -= 1;
         self.state = State::After;
         Step::Stop { taken: true }
@@ -360,27 +366,10 @@ enum Step {
     Bad,
 }
 
-/// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
-const fn is_special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+/// What may stand between tokens; nothing else may where no token fits.
+fn blank(byte: u8) -> Step {
+    if is_blank(byte as char) { Step::Next } else { Step::Bad }
 }
-
-/// Where the first byte stands that means more than itself inside a string.
-#[inline]
-pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
-    scan::find(bytes, is_special)
-}
-
-/// Bytes that mean nothing but themselves inside a string.
-pub(crate) static PLAIN: [bool; 256] = {
-    let mut plain = [true; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        plain[byte] = !is_special(byte as u8);
-        byte += 1;
-    }
-    plain
-};
 
 #[cfg(test)]
 mod tests;

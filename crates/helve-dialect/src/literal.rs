@@ -4,10 +4,13 @@
 //! notes every liberty it meets, so that repair can say what was changed. What has two readings is refused.
 //! `strings` knows how the inside of a string is written, `number` how numbers are.
 
+mod comments;
 mod number;
 pub(crate) mod strings;
+mod tokens;
 
 use crate::Repair;
+use comments::Part;
 pub(crate) use strings::Quote;
 use strings::Text;
 
@@ -31,6 +34,8 @@ pub(crate) struct Literal {
     comma: bool,
     /// Python joins strings that stand side by side; elsewhere a comma was forgotten.
     joins: bool,
+    /// The last value was a string: what follows one without a comma may belong into it.
+    after_text: bool,
     changes: Vec<Repair>,
 }
 
@@ -39,6 +44,11 @@ enum State {
     /// The backslash of an escaped blank that stands outside any string, before a value or after one.
     Blank {
         after: bool,
+    },
+    /// A comment, before a value or after one.
+    Comment {
+        after: bool,
+        part: Part,
     },
     Word,
     Number,
@@ -91,6 +101,7 @@ impl Literal {
             token: String::new(),
             comma: false,
             joins,
+            after_text: false,
             changes: Vec::new(),
         }
     }
@@ -181,6 +192,7 @@ impl Literal {
                 }
                 _ => Step::Bad,
             },
+            State::Comment { after, part } => self.in_comment(c, after, part),
             State::Word => self.word(c, out),
             State::Number => match c {
                 '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
@@ -210,6 +222,9 @@ impl Literal {
             self.note(Repair::Escapes);
             self.state = State::Blank { after: false };
             return Step::Next;
+        }
+        if matches!(c, '/' | '#') && !self.joins {
+            return self.comment(c, false);
         }
         if self.comma {
             self.comma = false;
@@ -261,20 +276,6 @@ impl Literal {
         Step::Next
     }
 
-    fn word(&mut self, c: char, out: &mut String) -> Step {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => self.collect(c),
-            '"' | '\'' if strings::is_prefix(&self.token) => match Quote::opening(c) {
-                Some(quote) => {
-                    let prefix = std::mem::take(&mut self.token);
-                    self.text(quote, &prefix, out)
-                }
-                None => Step::Bad,
-            },
-            _ => self.ended(What::Token),
-        }
-    }
-
     fn collect(&mut self, c: char) -> Step {
         self.token.push(c);
         Step::Next
@@ -282,41 +283,6 @@ impl Literal {
 
     fn ended(&mut self, what: What) -> Step {
         self.state = State::Ended(what);
-        Step::Again
-    }
-
-    /// A string or token has ended: a colon makes it a name, anything else a value.
-    fn follow(&mut self, c: char, what: What, out: &mut String) -> Step {
-        let narrow = self.narrow(c);
-        if narrow.is_whitespace() {
-            return Step::Next;
-        }
-        if what == What::Text && self.joins && matches!(narrow, '"' | '\'') {
-            let quote = if narrow == '"' { Quote::Double } else { Quote::Single };
-            self.state = State::Text(Text::new(quote, ""));
-            return Step::Next;
-        }
-        let named =
-            matches!(self.frames.last(), Some(Frame { members: Members::Unknown | Members::Key, .. }));
-        let is_key = narrow == ':' && named;
-        if !self.write(what, is_key, out) {
-            return Step::Bad;
-        }
-        if is_key {
-            out.push_str(": ");
-            if let Some(frame) = self.frames.last_mut() {
-                frame.members = Members::Value;
-            }
-            self.state = State::Value;
-            return Step::Next;
-        }
-        if named {
-            if self.frames.last().is_some_and(|f| f.members == Members::Key) {
-                return Step::Bad;
-            }
-            self.settle_set(out);
-        }
-        self.state = State::After;
         Step::Again
     }
 
@@ -329,45 +295,6 @@ impl Literal {
             frame.members = Members::Items;
             self.note(Repair::Sequences);
         }
-    }
-
-    fn write(&mut self, what: What, is_key: bool, out: &mut String) -> bool {
-        if what == What::Text {
-            out.push('"');
-            return true;
-        }
-        let token = std::mem::take(&mut self.token);
-        let is_number = !token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if is_key {
-            self.note(Repair::Quotes);
-            out.push('"');
-            out.push_str(&token);
-            out.push('"');
-            return true;
-        }
-        if is_number {
-            if number::is_json(&token) {
-                out.push_str(&token);
-                return true;
-            }
-            let Some(text) = number::json(&token) else {
-                return false;
-            };
-            self.note(Repair::Numbers);
-            out.push_str(&text);
-            return true;
-        }
-        let word = match token.as_str() {
-            "true" | "True" => "true",
-            "false" | "False" => "false",
-            "null" | "None" => "null",
-            _ => return false,
-        };
-        if word != token {
-            self.note(Repair::Words);
-        }
-        out.push_str(word);
-        true
     }
 
     fn after(&mut self, c: char, out: &mut String) -> Step {
@@ -395,6 +322,15 @@ impl Literal {
                 self.state = State::Blank { after: true };
                 Step::Next
             }
+            '/' | '#' if !self.joins => self.comment(c, true),
+            // Only a member can follow, and its name needs its colon.
+            '"' if frame.members == Members::Value && !self.joins && !self.after_text => {
+                frame.members = Members::Key;
+                self.note(Repair::Commas);
+                self.comma = true;
+                self.state = State::Value;
+                Step::Again
+            }
             _ => Step::Bad,
         }
     }
@@ -408,6 +344,7 @@ impl Literal {
             return Step::Bad;
         };
         out.push(if frame.members == Members::Items { ']' } else { '}' });
+        self.after_text = false;
         self.state = if self.frames.is_empty() { State::Over } else { State::After };
         Step::Next
     }

@@ -11,6 +11,7 @@ mod code;
 pub(crate) mod opening;
 mod prose;
 mod speech;
+mod strays;
 mod trial;
 
 use crate::body::{Body, Ending, Scope, Standing, Step, Turn};
@@ -39,6 +40,8 @@ pub struct Parser {
     held: String,
     /// Where the present section begins in it.
     section_at: usize,
+    /// Its mark; empty where it has none.
+    mark: &'static str,
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
@@ -78,6 +81,7 @@ impl Parser {
             speech: Speech::new(reading.reasoning_open),
             held: String::new(),
             section_at: 0,
+            mark: "",
             ink: String::new(),
             body: None,
             trial: None,
@@ -159,10 +163,7 @@ impl Parser {
                 self.speech.close_reasoning();
                 self.fresh_start();
             }
-            Role::Unthink => {
-                self.hold_markup(text);
-                self.speech.stray_close();
-            }
+            Role::Unthink => self.speech.stray_close(),
             Role::Over if !self.scope.is_empty() || self.speech.in_reasoning() => {
                 self.reject(out);
                 self.leave_channel();
@@ -171,7 +172,8 @@ impl Parser {
                 self.settle(End::Normal, out);
                 self.place = Place::Hushed;
             }
-            Role::Think(_) | Role::Silent | Role::Over => self.hold_markup(text),
+            Role::Stray | Role::Silent if self.is_stray(marker) => self.stray(text, out),
+            Role::Think(_) | Role::Silent | Role::Stray | Role::Over => {}
         }
     }
 
@@ -206,14 +208,11 @@ impl Parser {
                 Code::Inline(_) => matches!(self.trial, None | Some(Trial::Inline(_))),
                 Code::Fence { headed, .. } => headed || matches!(self.trial, Some(Trial::Fence { .. })),
             },
+            Role::Stray if !self.is_stray(marker) || self.line.is_quoted() => false,
+            Role::Stray if matches!(self.code, Code::Inline(_)) => {
+                matches!(self.trial, Some(Trial::Inline(_)))
+            }
             _ => self.code == Code::None,
-        }
-    }
-
-    /// Markup that means nothing to the reader, kept in case the trial around it turns out to be a quotation.
-    fn hold_markup(&mut self, text: &str) {
-        if self.trial.is_some() {
-            self.held.push_str(text);
         }
     }
 
@@ -292,6 +291,9 @@ impl Parser {
     fn not_a_call(&mut self, out: &mut Out<'_>) {
         self.place = Place::Prose;
         self.calls.give_up(Dropped::Quoted, "", false, out);
+        if self.trial.is_none() && self.calls.has_spoken(self.calls.speaking) {
+            self.drop_mark();
+        }
         match self.trial {
             Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(out),
             Some(Trial::Inline(_) | Trial::Reasoning) if self.calls.any_waits() => {

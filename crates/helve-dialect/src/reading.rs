@@ -23,6 +23,15 @@ impl Reading {
         Self { dialect: Some(dialect), tools, reasoning_open: false }
     }
 
+    /// Reads whatever dialect is written. Of those that begin with ordinary words, and so are never found, only the
+    /// expected one is noticed.
+    pub fn expecting(dialect: Option<&'static Dialect>, tools: Tools) -> Self {
+        match dialect {
+            Some(dialect) if !dialect.is_found() => Self::of(dialect, tools),
+            _ => Self::any(tools),
+        }
+    }
+
     /// The text begins inside the reasoning.
     pub fn reasoning_open(self, reasoning_open: bool) -> Self {
         Self { reasoning_open, ..self }

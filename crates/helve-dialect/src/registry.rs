@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Reasoning, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -11,6 +11,8 @@ use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasonin
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[
+    &json_tags::json_fenced::DIALECT,
+    &json_tags::json_bare::DIALECT,
     &json_tags::hermes::DIALECT,
     &json_tags::jamba::DIALECT,
     &json_tags::nemotron_deci::DIALECT,
@@ -54,8 +56,6 @@ static DIALECTS: &[&Dialect] = &[
     &channels::kimi_k3::DIALECT,
     &channels::inkling::DIALECT,
     &channels::functionary_v32::DIALECT,
-    &json_tags::json_bare::DIALECT,
-    &json_tags::json_fenced::DIALECT,
     &pythonic::tool_code::DIALECT,
     &pythonic::olmo3::DIALECT,
     &pythonic::lfm2::DIALECT,
@@ -99,6 +99,8 @@ pub(crate) struct Live {
     pub(crate) markers: Markers,
     /// By marker.
     pub(crate) roles: Vec<Role>,
+    /// By marker: the dialects behind whose calls it is a stray.
+    strays: Vec<Vec<&'static str>>,
     pub(crate) alone: Vec<Choice>,
     pub(crate) start: Vec<Choice>,
     pub(crate) fences: Vec<(&'static [&'static str], Choice)>,
@@ -113,6 +115,8 @@ pub(crate) enum Role {
     Think(&'static Reasoning),
     Unthink,
     Silent,
+    /// Text, except behind a call of a dialect that has it.
+    Stray,
     /// The end of a channel's message.
     Over,
     /// The end of all that counts.
@@ -131,7 +135,7 @@ impl Live {
     /// The live set of one dialect, or of all; each is built once.
     pub(crate) fn of(dialect: Option<&'static Dialect>) -> &'static Self {
         static LIVE: [OnceLock<Live>; DIALECTS.len() + 1] = [const { OnceLock::new() }; DIALECTS.len() + 1];
-        let one = dialect.and_then(|one| DIALECTS.iter().position(|d| d.name == one.name));
+        let one = dialect.and_then(|one| DIALECTS.iter().position(|d| std::ptr::eq(*d, one)));
         match one {
             Some(index) => {
                 LIVE[index].get_or_init(|| Self::new(&DIALECTS[index..=index], &DIALECTS[index].given))
@@ -168,6 +172,11 @@ impl Live {
     pub(crate) fn may_be_head(&self, marker: usize) -> bool {
         let head = |choice: &Choice| matches!(choice.grammar, Grammar::Channel(_));
         matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
+    }
+
+    /// Whether the marker means nothing behind a call of one of these dialects.
+    pub(crate) fn is_stray(&self, marker: usize, spoken: impl Fn(&'static str) -> bool) -> bool {
+        self.strays[marker].iter().any(|dialect| spoken(dialect))
     }
 
     /// The word behind a fence, if a dialect knows it.
@@ -217,12 +226,26 @@ impl Live {
                 }
             }
         }
+        for text in dialects.iter().flat_map(|dialect| dialect.strays) {
+            if !texts.contains(text) {
+                texts.push(text);
+                roles.push(Role::Stray);
+            }
+        }
+        let strays = texts.iter().map(|text| {
+            let has = |dialect: &&&Dialect| {
+                let opens = |opener: &Opener| matches!(opener.mark, Mark::Tag(mark) if mark == *text);
+                dialect.strays.contains(text) || dialect.openers.iter().any(opens)
+            };
+            dialects.iter().filter(has).map(|dialect| dialect.name).collect()
+        });
+        let strays = strays.collect();
         let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
         let firsts = texts.iter().map(|text| text.as_bytes()[0]);
         let stops: Vec<u8> = firsts.chain(*b"`").chain(unmarked.iter().copied()).collect();
         let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
         let stops = Stops::new(stops);
-        Self { markers: Markers::new(texts), roles, alone, start, fences, stops, line_stops }
+        Self { markers: Markers::new(texts), roles, strays, alone, start, fences, stops, line_stops }
     }
 }
 
@@ -240,6 +263,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_marks_is_nobodys() {
+        let call = r#"{"name": "f", "arguments": {}}"#;
+        let found = |text: &str| {
+            let tools = crate::Tools::new([("f".to_owned(), serde_json::json!({}))]);
+            crate::read(text, crate::Reading::any(tools), None).dialect
+        };
+        assert_eq!(found(call), Some("json_bare"));
+        assert_eq!(found(&format!("[{call}]")), Some("json_bare"));
+        assert_eq!(found(&format!("```json\n{call}\n```")), Some("json_fenced"));
     }
 
     #[test]

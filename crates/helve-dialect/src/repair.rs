@@ -1,13 +1,17 @@
 //! Broken JSON with exactly one reading, read.
 //!
 //! A pure step, taken only after strict JSON has failed, and it says what it changed. A value cut in its middle, a
-//! quote that could close or not, a missing comma: more than one reading, so no repair.
+//! quote that could close or not, a comma missing behind a string: more than one reading, so no repair. Some readings
+//! are the only one because of what the tool's schema says.
+
+mod bare;
+mod inner_quotes;
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::literal::{Literal, Quote, Taken};
+use crate::literal::{Literal, Taken};
 
 /// What had to be changed to make it JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -17,8 +21,12 @@ pub enum Repair {
     Quotes,
     /// `True`, `False` and `None`.
     Words,
-    /// A trailing comma was left out.
+    /// A trailing comma was left out, or a missing one put in.
     Commas,
+    /// `=` became a colon.
+    Colons,
+    /// Comments were left out.
+    Comments,
     /// Raw line breaks or tabs inside a string were escaped.
     ControlCharacters,
     /// Escapes that JSON does not have, such as `\d`, were read as Python reads them.
@@ -40,7 +48,9 @@ impl fmt::Display for Repair {
         f.write_str(match self {
             Self::Quotes => "quotes",
             Self::Words => "Python words",
-            Self::Commas => "trailing commas",
+            Self::Commas => "commas",
+            Self::Colons => "colons",
+            Self::Comments => "comments",
             Self::ControlCharacters => "raw control characters",
             Self::Escapes => "escapes",
             Self::InnerQuotes => "quotes inside a string",
@@ -67,7 +77,7 @@ pub struct Repaired {
 /// assert_eq!(helve_dialect::repair(r#"{"city": "Ro"#), None);
 /// ```
 pub fn repair(text: &str) -> Option<Repaired> {
-    read(text, Closing::AsWritten).filter(|repaired| !repaired.changes.is_empty())
+    read(text, Closing::AsWritten, &|_| false).filter(|repaired| !repaired.changes.is_empty())
 }
 
 /// Who vouches that the text is whole.
@@ -79,14 +89,19 @@ pub(crate) enum Closing {
     ByTag,
 }
 
-pub(crate) fn read(text: &str, closing: Closing) -> Option<Repaired> {
+/// `is_text` says whether a parameter's schema allows nothing but text.
+pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool) -> Option<Repaired> {
     let text = text.trim();
-    literal(text, closing).or_else(|| {
-        let escaped = escape_inner_quotes(text)?;
-        let mut repaired = literal(&escaped, closing)?;
-        repaired.changes.push(Repair::InnerQuotes);
+    let rewritten = |text: Option<String>, change| {
+        let mut repaired = literal(&text?, closing)?;
+        if !repaired.changes.contains(&change) {
+            repaired.changes.push(change);
+        }
         Some(repaired)
-    })
+    };
+    literal(text, closing)
+        .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
+        .or_else(|| rewritten(bare::quote(text, is_text), Repair::Quotes))
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
@@ -108,99 +123,6 @@ fn literal(text: &str, closing: Closing) -> Option<Repaired> {
         changes.push(Repair::Closers);
     }
     Some(Repaired { text: out, changes })
-}
-
-/// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
-/// might end in two places, and is left alone.
-fn escape_inner_quotes(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut frames: Vec<char> = Vec::new();
-    let mut is_key = false;
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        out.push(c);
-        match c {
-            '{' | '[' => {
-                frames.push(c);
-                is_key = c == '{';
-            }
-            '}' | ']' => {
-                frames.pop();
-                is_key = false;
-            }
-            ',' => is_key = frames.last() == Some(&'{'),
-            ':' => is_key = false,
-            '"' | '\'' => {
-                let place = match (is_key, frames.last()) {
-                    (true, _) => Place::Key,
-                    (false, Some('[')) => Place::Item,
-                    _ => Place::Member,
-                };
-                rest = escape_string(rest, c, place, &mut out)?;
-            }
-            _ => {}
-        }
-    }
-    Some(out)
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Key,
-    Member,
-    Item,
-}
-
-/// Copies one string up to its true end and gives back what follows.
-fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String) -> Option<&'t str> {
-    let mut inner = 0;
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        if escaped || c != quote {
-            escaped = !escaped && c == '\\';
-            out.push(c);
-            continue;
-        }
-        let rest = &text[at + 1..];
-        if can_close(rest, place) {
-            out.push(c);
-            return (inner % 2 == 0).then_some(rest);
-        }
-        // Two quotes with nothing between them: a comma may be missing there instead.
-        if rest.trim_start().starts_with(quote) {
-            return None;
-        }
-        inner += 1;
-        out.push('\\');
-        out.push(c);
-    }
-    None
-}
-
-/// Whether what follows a quote is what follows a string.
-fn can_close(rest: &str, place: Place) -> bool {
-    let rest = rest.trim_start();
-    let Some(next) = rest.chars().next() else {
-        return true;
-    };
-    let after = rest[next.len_utf8()..].trim_start();
-    match (place, next) {
-        (Place::Key, ':') | (Place::Member, '}') | (Place::Item, ']') => true,
-        (Place::Member, ',') => after.starts_with('}') || starts_with_key(after),
-        (Place::Item, ',') => after.starts_with(|c: char| {
-            Quote::opening(c).is_some() || c.is_ascii_digit() || matches!(c, '-' | '{' | '[' | ']')
-        }),
-        _ => false,
-    }
-}
-
-/// A quoted name and a colon; looks no further than the next quote, so that the whole stays linear.
-fn starts_with_key(text: &str) -> bool {
-    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return false;
-    };
-    text[1..].split_once(quote).is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
 }
 
 #[cfg(test)]
@@ -231,6 +153,15 @@ mod tests {
         );
         check("{“city”：“Rome”，“n”：1}", Some((r#"{"city": "Rome", "n": 1}"#, &[Quotes, FullWidth])));
         check(r#"{"a": 1}}"#, Some((r#"{"a": 1}"#, &[Closers])));
+        check(r#"{"q" = "x", n = 3}"#, Some((r#"{"q": "x", "n": 3}"#, &[Colons, Quotes])));
+        check(
+            "{\n  // it's the city\n  \"city\": \"http://x\", /* all {of} it */\n  \"n\": 3 # days\n}",
+            Some((r#"{"city": "http://x", "n": 3}"#, &[Comments])),
+        );
+        check(
+            r#"{"n": 3 "o": {"a": null} "s": "x"}"#,
+            Some((r#"{"n": 3, "o": {"a": null}, "s": "x"}"#, &[Commas])),
+        );
     }
 
     #[test]
@@ -249,16 +180,52 @@ mod tests {
         check(r#"{"a": 1"#, None);
         check(r#"["say "hi", "bye"]"#, None);
         check(r#"["a" "b"]"#, None);
+        check(r#"{"a": "x" "b": "y"}"#, None);
+        check(r#"{"a": 1 "b"}"#, None);
+        check(r#"{"a" == 1}"#, None);
+        check("{\"a\": 1 // one }", None);
+        check("{\"a\": 1 /* one }", None);
         check(r#"{"a": b}"#, None);
         check("", None);
         check("plain words", None);
     }
 
     #[test]
+    fn text_without_quotes_is_text_where_the_schema_allows_nothing_else() {
+        let is_text = |parameter: &str| matches!(parameter, "expression" | "city");
+        let cases = [
+            (r#"{"expression": 31 * 47}"#, Some(r#"{"expression": "31 * 47"}"#)),
+            (r#"{"expression": 12//3, "n": 1}"#, Some(r#"{"expression": "12//3", "n": 1}"#)),
+            (
+                r#"{"expression": max(1, 2), city: São Paulo, SP,}"#,
+                Some(r#"{"expression": "max(1, 2)", "city": "São Paulo, SP"}"#),
+            ),
+            (
+                r#"{"name": "f", "arguments": {"city": 北京 , "n": 2}}"#,
+                Some(r#"{"name": "f", "arguments": {"city": "北京", "n": 2}}"#),
+            ),
+            (r#"{"expression": C:\d}"#, Some(r#"{"expression": "C:\\d"}"#)),
+            // Whose value is another's, or not of its own: more than one reading.
+            (r#"{"n": 31 * 47}"#, None),
+            (r#"{"options": {"city": New York}}"#, None),
+            (r#"{"city": New "York"}"#, None),
+            ("{\"city\": New\nYork}", None),
+            (r#"{"city": a[0]}"#, None),
+            (r#"{"city": New York"#, None),
+            (r#"{"city": }"#, None),
+        ];
+        for (text, expected) in cases {
+            let repaired = read(text, Closing::AsWritten, &is_text);
+            assert_eq!(repaired.as_ref().map(|r| r.text.as_str()), expected, "{text}");
+            assert!(repaired.is_none_or(|r| r.changes.contains(&Repair::Quotes)), "{text}");
+        }
+    }
+
+    #[test]
     fn a_closing_tag_vouches_for_missing_brackets() {
         let text = r#"{"name": "f", "arguments": {"a": 1}"#;
-        assert_eq!(read(text, Closing::AsWritten), None);
-        let repaired = read(text, Closing::ByTag).map(|r| (r.text, r.changes));
+        assert_eq!(read(text, Closing::AsWritten, &|_| false), None);
+        let repaired = read(text, Closing::ByTag, &|_| false).map(|r| (r.text, r.changes));
         assert_eq!(repaired, Some((format!("{text}}}").replace("  ", " "), vec![Repair::Closers])));
     }
 }

@@ -26,22 +26,36 @@ impl Signpost {
         self.at > 0
     }
 
-    /// Whether some sign begins so.
-    pub(crate) fn may_begin<S>(signs: &[(&'static str, S)], byte: u8) -> bool {
-        signs.iter().any(|(sign, _)| sign.as_bytes().first() == Some(&byte))
+    /// The bytes that some sign begins with.
+    pub(crate) fn first_bytes<S>(signs: &[(&'static str, S)]) -> [bool; 256] {
+        let mut first = [false; 256];
+        for (sign, _) in signs {
+            first[sign.as_bytes()[0] as usize] = true;
+        }
+        first
     }
 
     /// Takes as much of the text as belongs to one sign, or one character that belongs to none. Says how much that is
     /// and what it led to.
     pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, Found<S>) {
         let bytes = text.as_bytes();
+        if self.at == 0 {
+            let begins = |sign: &&(&str, S)| sign.0.as_bytes().first() == bytes.first();
+            let mut begun = signs.iter().filter(begins).peekable();
+            if begun.peek().is_none() {
+                return (first_len(text), Found::Char);
+            }
+            // A sign that is all there needs no walk.
+            if let Some((sign, found)) = begun.find(|(sign, _)| text.starts_with(sign)) {
+                return (sign.len(), Found::Sign(*found));
+            }
+        }
         let mut pos = 0;
         while let Some(byte) = bytes.get(pos) {
             let seen = signs.get(self.of).map_or("", |(sign, _)| sign);
             let ahead = &seen.as_bytes()[self.at..];
             let common = match self.at {
                 0 => 0,
-                _ if bytes[pos..].starts_with(ahead) => ahead.len(),
                 _ => ahead.iter().zip(&bytes[pos..]).take_while(|(sign, text)| sign == text).count(),
             };
             self.at += common;
@@ -56,9 +70,6 @@ impl Signpost {
                         self.of = of;
                         self.at += 1;
                         pos += 1;
-                    }
-                    None if self.at == 0 => {
-                        return (first_len(text), Found::Char);
                     }
                     None => {
                         // The sign may have parted from the text inside a character.

@@ -169,6 +169,15 @@ impl Tools {
         coerce::is_text(coerce::parameter(schema, parameter)?, schema)
     }
 
+    /// Whether some tool has the parameter, and every tool that has it allows nothing but text.
+    pub(crate) fn is_text_to_all(&self, parameter: &str) -> bool {
+        let schemas = self.0.iter().flat_map(|declared| &declared.schemas);
+        let mut having = schemas
+            .filter_map(|(_, schema)| Some((coerce::parameter(schema, parameter)?, schema)))
+            .peekable();
+        having.peek().is_some() && having.all(|(one, schema)| coerce::is_text(one, schema) == Some(true))
+    }
+
     /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
     /// type stays the string it is; where nothing is known about its type, JSON is read as JSON.
     pub fn typed(&self, tool: &str, parameter: &str, written: &str) -> String {

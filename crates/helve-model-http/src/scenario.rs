@@ -3,7 +3,7 @@
 //! Each protocol has the same scenarios in its `fixtures/`, named alike; those of a stream have a frame on each line.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use helve_model::ModelEvent;
 
@@ -58,34 +58,74 @@ pub(crate) fn words(events: &VecDeque<ModelEvent>) -> String {
     text
 }
 
+fn names(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+/// The folders of the protocols.
+fn folders() -> Vec<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folders = names(&source).into_iter().map(|name| source.join(name));
+    folders.filter(|folder| folder.join("wire.rs").exists()).collect()
+}
+
 #[test]
 fn every_protocol_is_a_folder_of_the_same_files_with_the_same_scenarios() {
-    let names = |folder: &Path| -> Vec<String> {
-        let entries =
-            folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = entries.collect();
-        names.sort();
-        names
-    };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let folders: Vec<_> =
-        names(&source).into_iter().filter(|name| source.join(name).join("wire.rs").exists()).collect();
-    assert_eq!(folders.len(), PROTOCOLS.len(), "{folders:?}");
-    for folder in folders {
-        let mut files = names(&source.join(&folder));
+    assert_eq!(folders().len(), PROTOCOLS.len());
+    for folder in folders() {
+        let shown = folder.display();
+        let mut files = names(&folder);
         // Tests that have outgrown their file.
         files.retain(|name| !["decode", "encode"].contains(&name.as_str()));
-        assert_eq!(files, ["decode.rs", "encode.rs", "fixtures", "mod.rs", "wire.rs"], "{folder}");
-        let fixtures = names(&source.join(&folder).join("fixtures"));
+        assert_eq!(files, ["decode.rs", "encode.rs", "fixtures", "mod.rs", "wire.rs"], "{shown}");
+        let fixtures = names(&folder.join("fixtures"));
         for scenario in SCENARIOS {
             let found = fixtures.iter().any(|name| name.split('.').next() == Some(scenario));
-            assert!(found, "{folder} has no fixture {scenario}: {fixtures:?}");
+            assert!(found, "{shown} has no fixture {scenario}: {fixtures:?}");
         }
-        assert_eq!(fixtures.len(), SCENARIOS.len(), "{folder}: {fixtures:?}");
-        let tests = source.join(&folder).join("decode").join("tests.rs");
+        assert_eq!(fixtures.len(), SCENARIOS.len(), "{shown}: {fixtures:?}");
+        let tests = folder.join("decode").join("tests.rs");
         let tests = std::fs::read_to_string(tests).unwrap();
         for name in fixtures {
-            assert!(tests.contains(&format!("../fixtures/{name}")), "{folder}: no test reads {name}");
+            assert!(tests.contains(&format!("../fixtures/{name}")), "{shown}: no test reads {name}");
+        }
+    }
+}
+
+#[test]
+fn frames_that_are_lost_doubled_or_broken_never_end_an_answer_twice() {
+    // Those of all protocols: a wrong address answers in a wrong one.
+    let frames: Vec<String> = folders()
+        .iter()
+        .flat_map(|folder| SCENARIOS.iter().map(move |scenario| folder.join("fixtures").join(scenario)))
+        .filter_map(|fixture| std::fs::read_to_string(fixture.with_extension("jsonl")).ok())
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let mut chance: u64 = 7;
+    let mut below = |sides: usize| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(chance >> 33).unwrap() % sides
+    };
+    for protocol in PROTOCOLS {
+        for _ in 0..2_000 {
+            let mut decode = (protocol.decoder)();
+            let mut events = VecDeque::new();
+            for _ in 0..below(12) {
+                let frame = &frames[below(frames.len())];
+                let mut end = if below(8) == 0 { below(frame.len()) } else { frame.len() };
+                while !frame.is_char_boundary(end) {
+                    end -= 1;
+                }
+                if decode(Some(&frame[..end]), &mut events).is_err() {
+                    break;
+                }
+            }
+            _ = decode(None, &mut events);
+            let ends = events.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
+            assert!(ends <= 1, "{}: {}", protocol.name, words(&events));
         }
     }
 }

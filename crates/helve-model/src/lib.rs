@@ -11,5 +11,5 @@ mod scripted;
 
 pub use demo::DemoModel;
 pub use error::{ModelError, ModelErrorKind};
-pub use port::{Form, Holds, Model, ModelEvent, ModelRequest, ModelStream, ToolMode, Turn, TurnCall};
+pub use port::{Form, Holds, Model, ModelEvent, ModelRequest, ModelStream, Needs, ToolMode, Turn, TurnCall};
 pub use scripted::{Reply, ScriptedModel};

@@ -58,8 +58,18 @@ pub struct ModelRequest<'a> {
     pub params: &'a ModelParams,
     /// What the answer has to look like, for a server that can hold its model to it.
     pub form: Option<Form>,
+    pub needs: Needs,
     /// Whether pieces are wanted as they come.
     pub stream: bool,
+}
+
+/// What the model's server was found to need, besides what is known of its vendor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// The reasoning of earlier messages must come back with them.
+    pub reasoning_back: bool,
+    /// Tools whose schemas say more than the plainest are refused.
+    pub plain_schemas: bool,
 }
 
 /// What an answer has to look like. A server is given what it understands of this, or nothing.

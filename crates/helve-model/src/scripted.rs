@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use helve_types::{Mode, ModelParams, StopReason, ToolChoice, Usage};
 
 use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
@@ -13,6 +14,7 @@ use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 pub struct Reply {
     events: Vec<Result<ModelEvent, ModelError>>,
     hangs: bool,
+    after: Duration,
 }
 
 impl Reply {
@@ -54,6 +56,13 @@ impl Reply {
     #[must_use]
     pub fn fails(mut self, error: ModelError) -> Self {
         self.events.push(Err(error));
+        self
+    }
+
+    /// Says nothing for so long, then all of it.
+    #[must_use]
+    pub fn after(mut self, silence: Duration) -> Self {
+        self.after = silence;
         self
     }
 
@@ -156,6 +165,13 @@ impl Model for ScriptedModel {
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());
         let events = stream::iter(reply.events);
+        let events = async move {
+            if !reply.after.is_zero() {
+                tokio::time::sleep(reply.after).await;
+            }
+            events
+        }
+        .flatten_stream();
         if reply.hangs { Box::pin(events.chain(stream::pending())) } else { Box::pin(events) }
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::declared::tool_choice;
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
@@ -34,6 +35,9 @@ pub(crate) struct AgentBody {
     /// `false` withholds all tools.
     #[serde(default = "yes")]
     tools: bool,
+    /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
+    #[serde(rename = "tool_choice", alias = "toolChoice")]
+    tool_choice: Option<Value>,
 }
 
 fn yes() -> bool {
@@ -50,7 +54,8 @@ pub(crate) struct Whole {
     state: RunState,
     usage: Usage,
     tools: Vec<WholeTool>,
-    /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools.
+    /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools;
+    /// with `without_call` a call was required and the model answered in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<Ending>,
     /// The questions that a waiting run waits for.
@@ -78,13 +83,15 @@ pub(crate) async fn agent(
     let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let (world, route) = (app.runtime.world(), "POST /api/agent");
     let key = start::idempotency_key(&headers, route, agent.as_deref(), &body.bytes, world)?;
-    let AgentBody { message, conversation_id, user_id, model, stream, tools } = body.value;
+    let AgentBody { message, conversation_id, user_id, model, stream, tools, tool_choice: choice } =
+        body.value;
+    let choice = tool_choice(choice.as_ref())?;
     let user = principal.acting_for(user_id.as_deref())?;
     let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         model,
-        tool_choice: if tools { ToolChoice::Auto } else { ToolChoice::None },
+        tool_choice: if tools { choice } else { ToolChoice::None },
         stream,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })

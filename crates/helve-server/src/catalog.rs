@@ -1,7 +1,7 @@
 //! What there is to choose from: tools, agents, models.
 
 use axum::extract::State;
-use helve_types::{Effect, Mode};
+use helve_types::{Effect, Mode, ModelProfile};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -85,6 +85,9 @@ pub(crate) struct ModelView {
     /// The dialect of the last call that it wrote into its text, if it ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
     dialect: Option<&'static str>,
+    /// What it was found to do when it was asked; none if it never was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ModelProfile>,
     ready: bool,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +102,7 @@ pub(crate) async fn list_models(State(app): State<App>) -> axum::Json<ModelList>
             name: model.name().to_owned(),
             mode: models.mode(&**model, app.runtime.default_profile()),
             dialect: models.dialect(model.name()),
+            profile: models.profile(model.name()).map(|profile| (*profile).clone()),
             ready: problem.is_none(),
             problem,
         }

@@ -9,11 +9,12 @@ use helve_agent::{StartInput, StartRequest};
 use helve_types::Mode;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use self::render::ChatRender;
 use crate::access::Principal;
 use crate::app::App;
-use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools};
+use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::start::{self, parse_conversation};
@@ -34,6 +35,9 @@ pub(crate) struct ChatBody {
     config: Config,
     /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`.
     tools: Option<Vec<Declared>>,
+    /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
+    #[serde(rename = "tool_choice", alias = "toolChoice")]
+    tool_choice: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -50,8 +54,17 @@ pub(crate) async fn chat(
     body: Json<ChatBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
-    let ChatBody { message, model_type, user_id, conversation_id, agent, messages, config, tools } =
-        body.value;
+    let ChatBody {
+        message,
+        model_type,
+        user_id,
+        conversation_id,
+        agent,
+        messages,
+        config,
+        tools,
+        tool_choice: choice,
+    } = body.value;
     let user = principal.acting_for(user_id.as_deref())?;
     let input = match (message, messages) {
         (Some(text), None) => {
@@ -77,6 +90,7 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         client_tools,
+        tool_choice: tool_choice(choice.as_ref())?,
         mode: config
             .mode
             .as_deref()

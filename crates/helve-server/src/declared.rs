@@ -1,7 +1,7 @@
 //! Tools that a client declares, and the history it keeps: read liberally, in OpenAI's shapes.
 
 use helve_tool::Registry;
-use helve_types::{ChatCall, ChatMessage, ChatRole, Effect, OnUnknown, ToolSpec};
+use helve_types::{ChatCall, ChatMessage, ChatRole, Effect, OnUnknown, ToolChoice, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,6 +49,22 @@ pub(crate) fn client_tools(declared: Vec<Declared>, registry: &Registry) -> Resu
         tools.push(spec);
     }
     Ok(tools)
+}
+
+/// What the model is to do about tools: `none`, `auto`, `required`, or a function by its name, wrapped or plain.
+pub(crate) fn tool_choice(said: Option<&Value>) -> Result<ToolChoice, Problem> {
+    let named = |said: &Value| said.get("function").unwrap_or(said).get("name")?.as_str().map(str::to_owned);
+    Ok(match said {
+        None | Some(Value::Null) => ToolChoice::Auto,
+        Some(Value::String(word)) if word == "auto" => ToolChoice::Auto,
+        Some(Value::String(word)) if word == "none" => ToolChoice::None,
+        Some(Value::String(word)) if word == "required" => ToolChoice::Required,
+        Some(said) => ToolChoice::Named(named(said).ok_or_else(|| {
+            let shape = r#"{"type": "function", "function": {"name": "…"}}"#;
+            let detail = format!("`tool_choice` is `none`, `auto`, `required` or {shape}, not {said}");
+            Problem::bad_request("bad_tool_choice", detail)
+        })?),
+    })
 }
 
 /// What a client that keeps the history can run if it does not say: it is a browser.

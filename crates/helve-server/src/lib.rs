@@ -17,6 +17,7 @@ mod hex;
 mod input;
 mod listen;
 mod page;
+mod probe;
 mod problem;
 mod routes;
 mod runs;
@@ -31,6 +32,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, Method};
 use axum::middleware::from_fn_with_state;
+use helve_types::ModelProfile;
 use serde_json::Value;
 
 pub use access::{AccessSettings, new_token};
@@ -156,6 +158,11 @@ fn table(app: App) -> (Router<App>, Value) {
         .add(get("/api/tools", Chat, "List tools").gives::<catalog::ToolList>(), catalog::list_tools)
         .add(get("/api/agents", Chat, "List agents").gives::<catalog::AgentList>(), catalog::list_agents)
         .add(get("/api/models", Chat, "List models").gives::<catalog::ModelList>(), catalog::list_models)
+        .add(
+            post("/api/models/{name}/probe", Admin, "Ask a model what it can do, and keep the answer")
+                .gives::<ModelProfile>(),
+            probe::probe_model,
+        )
         .add(
             get("/api/tool-system/status", Chat, "Every tool's guards and counts")
                 .gives::<tool_system::SystemView>(),

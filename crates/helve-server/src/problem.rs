@@ -108,6 +108,7 @@ impl From<StartError> for Problem {
             StartError::UnknownAgent { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail),
             StartError::UnknownModel { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_model", detail),
             StartError::UnknownProfile(_) => Self::bad_request("unknown_profile", detail),
+            StartError::UnknownTool { .. } => Self::bad_request("unknown_tool", detail),
             StartError::Empty => Self::bad_request("empty_message", detail),
             StartError::Tool(_) => Self::bad_request("bad_tool", detail),
             StartError::Full => {

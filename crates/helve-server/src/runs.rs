@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::Principal;
 use crate::app::App;
-use crate::declared::{Declared, client_tools};
+use crate::declared::{Declared, client_tools, tool_choice};
 use crate::input::{Asked, Id, Json, ListQuery};
 use crate::problem::Problem;
 use crate::sse::{self, Render, data, data_of};
@@ -64,6 +64,9 @@ pub(crate) struct RunBody {
     /// Tools that the client runs itself.
     #[serde(default)]
     tools: Vec<Declared>,
+    /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
+    #[serde(alias = "toolChoice")]
+    tool_choice: Option<Value>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -79,13 +82,14 @@ pub(crate) async fn start_run(
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
-    let RunBody { message, conversation, model, agent, user, tools } = body.value;
+    let RunBody { message, conversation, model, agent, user, tools, tool_choice: choice } = body.value;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         model,
         client_tools: client_tools(tools, app.runtime.registry())?,
+        tool_choice: tool_choice(choice.as_ref())?,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };

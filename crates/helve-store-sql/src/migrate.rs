@@ -10,8 +10,14 @@ struct Migration {
 }
 
 /// Never edited after a release; a change of the layout is a new file.
-const SQLITE: &[Migration] =
-    &[Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") }];
+const SQLITE: &[Migration] = &[
+    Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") },
+    Migration {
+        number: 2,
+        name: "model_profiles",
+        sql: include_str!("../migrations/sqlite/0002_model_profiles.sql"),
+    },
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {

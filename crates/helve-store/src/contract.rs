@@ -6,9 +6,9 @@
 use std::sync::{Arc, Mutex};
 
 use helve_types::{
-    Answer, ApprovalKind, CallId, ConversationId, Effect, Ending, Fact, Failure, FailureKind, Message, Mode,
-    ModelParams, Question, RunId, RunInput, RunSetup, RunStarted, RunState, StopReason, Timestamp,
-    ToolChoice, ToolOutput, Trail, Usage, UserId, World,
+    Answer, ApprovalKind, CallId, ConversationId, Effect, Ending, Fact, Failure, FailureKind, Finding,
+    Message, Mode, ModelParams, ModelProfile, Question, RunId, RunInput, RunSetup, RunStarted, RunState,
+    StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage, UserId, World,
 };
 
 use crate::{
@@ -45,6 +45,7 @@ macro_rules! store_contract {
             a_deleted_conversation_takes_its_runs_with_it,
             the_whole_of_a_large_output_is_kept,
             a_revoked_token_stays_listed_as_revoked,
+            a_models_newest_profile_is_the_one_that_is_kept,
             a_healthy_store_says_so,
         );
     };
@@ -643,6 +644,16 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     ok(store.revoke_token("t1".into(), Timestamp(5)).await);
     assert_eq!(ok(store.tokens().await), [Token { revoked_at: Some(Timestamp(5)), ..token }]);
     assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
+}
+
+pub async fn a_models_newest_profile_is_the_one_that_is_kept(store: Subject) {
+    assert!(ok(store.model_profiles().await).is_empty());
+    let first = ModelProfile::unknown(Timestamp(1), "llama at http://localhost");
+    let newest = ModelProfile { native: Finding::no("it said so"), at: Timestamp(2), ..first.clone() };
+    for profile in [&first, &newest] {
+        ok(store.keep_model_profile("local".into(), profile.clone()).await);
+    }
+    assert_eq!(ok(store.model_profiles().await), [("local".to_owned(), newest)]);
 }
 
 pub async fn a_healthy_store_says_so(store: Subject) {

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Fact, Message, RunId, RunState, Timestamp, ToolCall, Trail, UserId,
+    ApprovalId, CallId, ConversationId, Fact, Message, ModelProfile, RunId, RunState, Timestamp, ToolCall,
+    Trail, UserId,
 };
 
 use crate::{
@@ -30,6 +31,7 @@ struct Shelves {
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
+    profiles: BTreeMap<String, ModelProfile>,
 }
 
 struct RunShelf {
@@ -484,6 +486,17 @@ impl Store for MemoryStore {
             all.audit.push(entry);
             Ok(())
         })
+    }
+
+    fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.profiles.insert(model, profile);
+            Ok(())
+        })
+    }
+
+    fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
+        self.with(|all| Ok(all.profiles.clone().into_iter().collect()))
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 
 use crate::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
@@ -85,6 +85,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// Adds to the record of what people with rights did.
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()>;
+
+    // Models
+
+    /// Keeps what a model was found to do, in place of what was known of the model with that name.
+    fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()>;
+
+    /// What is known of the models, by their names.
+    fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>>;
 
     // The medium itself
 

@@ -9,6 +9,8 @@ const DEPTH_MAX: usize = 64;
 const BYTES_MAX: usize = 1 << 20;
 const SCHEMA_BYTES_MAX: usize = 64 << 10;
 const ERRORS_SHOWN: usize = 5;
+/// More nulls than this are not what somebody left out.
+const NULLS_MAX: usize = 256;
 
 /// Arguments that fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,18 +62,38 @@ pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arg
     Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and call again")))
 }
 
-/// Models send null for what they leave out. Whether the arguments fit without such members; if so they are gone.
+/// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
+/// arguments fit without the nulls that do not fit, or without any; if so those are gone.
 fn without_nulls(value: &mut Value, validator: &Validator) -> bool {
-    let Some(members) = value.as_object().filter(|members| members.values().any(Value::is_null)) else {
-        return false;
-    };
-    let given = members.iter().filter(|(_, member)| !member.is_null());
-    let given = Value::Object(given.map(|(name, member)| (name.clone(), member.clone())).collect());
-    let fits = validator.is_valid(&given);
+    let mut given = value.clone();
+    let errors = validator.iter_errors(value).take(NULLS_MAX);
+    let wrong: Vec<String> = errors.map(|error| error.instance_path().to_string()).collect();
+    for path in wrong.iter().filter(|path| value.pointer(path).is_some_and(Value::is_null)) {
+        let Some((parent, name)) = path.rsplit_once('/') else { continue };
+        if let Some(members) = given.pointer_mut(parent).and_then(Value::as_object_mut) {
+            members.remove(&name.replace("~1", "/").replace("~0", "~"));
+        }
+    }
+    if !validator.is_valid(&given) {
+        leave_out_nulls(&mut given);
+    }
+    let fits = given != *value && validator.is_valid(&given);
     if fits {
         *value = given;
     }
     fits
+}
+
+/// Depth is bounded by `DEPTH_MAX`.
+fn leave_out_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(leave_out_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        _ => {}
+    }
 }
 
 /// One violation, with the field it is in.
@@ -165,6 +187,29 @@ mod tests {
                 r#"the arguments for `search_web` do not fit: field `query`: null is not of type "string"; correct them and call again"#
             ]],
         );
+    }
+
+    #[test]
+    fn null_is_left_out_at_any_depth_unless_it_means_something() {
+        check_text(
+            r#"{"query": "rust", "filter": {"lang": null}, "max_results": null}"#,
+            expect![[r#"{"filter":{},"query":"rust"}"#]],
+        );
+        check_text(r#"{"query": "rust", "invented": null}"#, expect![[r#"{"query":"rust"}"#]]);
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "parent": {"type": ["string", "null"]},
+                "a/b": {"type": "integer"},
+                "list": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"x": {"type": "integer"}}}]}}
+            }
+        });
+        let validator = compile(&schema).unwrap();
+        let checked = |text: &str| check("t", &validator, text).map(|arguments| arguments.canonical);
+        assert_eq!(checked(r#"{"parent": null, "a/b": null}"#).unwrap(), r#"{"parent":null}"#);
+        assert_eq!(checked(r#"{"list": [{"x": null}, 1]}"#).unwrap(), r#"{"list":[{},1]}"#);
+        // An item has its place and is never left out.
+        assert!(checked(r#"{"list": [null]}"#).is_err());
     }
 
     #[test]

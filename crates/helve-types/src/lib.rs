@@ -10,6 +10,7 @@ mod event;
 mod ids;
 mod live;
 mod message;
+mod profile;
 mod run;
 mod tool;
 mod world;
@@ -21,7 +22,8 @@ pub use event::{
 };
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
 pub use live::{Live, PartKind};
-pub use message::{Message, Part, Role, ToolPart, ToolState};
+pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };

@@ -16,7 +16,7 @@ use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
 use crate::config::{Config, Source};
-use crate::nearby::Nearby;
+use crate::nearby::{Nearby, is_nearby};
 
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,10 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
                 let made = HttpModel::new((**settings).clone(), client.clone());
                 let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);
                 over_http.push(made.clone());
-                models.add(made, model.options.clone());
+                let subject = format!("{} at {}", made.vendor_model(), made.url());
+                // Whoever is on the internet costs money to ask.
+                let probe = model.probe.unwrap_or_else(|| is_nearby(&made));
+                models.add(made, ModelOptions { subject, probe, ..model.options.clone() });
             }
         }
     }

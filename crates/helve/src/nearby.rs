@@ -55,6 +55,11 @@ impl Nearby {
     }
 }
 
+/// Whether asking the model costs nobody money: its server is on this machine or in a private network.
+pub(crate) fn is_nearby(model: &HttpModel) -> bool {
+    nearby_address(model.url()).is_some()
+}
+
 /// `host:port` of a server that is on this machine or in a private network.
 fn nearby_address(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;

@@ -17,6 +17,9 @@ use crate::listen::Broken;
 use crate::retry::{self, Next, Setback, Tally};
 use crate::run::{Heard, HeardPart, Tools};
 
+/// How long a question waits until it is known what its model can do.
+const PROBE_PATIENCE: Duration = Duration::from_secs(20);
+
 /// One step while its answer is being asked for.
 struct Quest {
     step: u32,
@@ -84,6 +87,7 @@ impl Driver {
     /// Asks until there is an answer or nothing is left to try.
     async fn pursue(&mut self, mut model: Arc<dyn Model>, mut quest: Quest) -> Result<(), DriveError> {
         loop {
+            self.get_to_know(&*model).await?;
             self.begin_try(&*model, &mut quest);
             let began = Instant::now();
             let mode = self.mode(&*model);
@@ -160,7 +164,7 @@ impl Driver {
         let (now, chance) = (Instant::now(), self.shared.world.chance());
         let Broken { error, shown } = broken;
         self.shared.models.health(model.name(), |health| {
-            let next = retry::next(&Setback {
+            let setback = Setback {
                 error,
                 shown: *shown,
                 tries: quest.tries,
@@ -171,7 +175,9 @@ impl Driver {
                 time_left: quest.time_left(),
                 usual: health.usual(),
                 chance,
-            });
+            };
+            let next = retry::next(&setback);
+            tracing::debug!(run = %self.run.id(), model = model.name(), ?setback, ?next, "what is done about it");
             if let Next::Again(_) = next {
                 health.budget.spend();
             }
@@ -245,12 +251,30 @@ impl Driver {
         self.wanted_mode(model).unwrap_or_else(|| self.shared.models.mode(model, default))
     }
 
+    /// A model that nobody knows is probed before its first question, if that does not take too long: otherwise the
+    /// question goes first, and the next one profits.
+    async fn get_to_know(&mut self, model: &dyn Model) -> Result<(), DriveError> {
+        if self.wanted_mode(model).is_some() || !self.shared.models.is_stranger(model) {
+            return Ok(());
+        }
+        let probe = self.shared.probe_in_background(model.name());
+        let known = async {
+            _ = tokio::time::timeout(PROBE_PATIENCE, probe).await;
+        };
+        self.unless_stopped(known).await
+    }
+
     /// Waits before the next try, but not for longer than anybody wants.
     async fn pause(&mut self, pause: Duration) -> Result<(), DriveError> {
-        let until = Instant::now() + pause;
+        self.unless_stopped(tokio::time::sleep(pause)).await
+    }
+
+    /// Waits, while people may speak; if one of them stops the run, no longer.
+    async fn unless_stopped(&mut self, wait: impl Future<Output = ()>) -> Result<(), DriveError> {
+        let mut wait = std::pin::pin!(wait);
         loop {
             tokio::select! {
-                () = tokio::time::sleep_until(until) => return Ok(()),
+                () = &mut wait => return Ok(()),
                 Some(command) = self.commands.recv() => {
                     self.obey(command).await?;
                     if self.cancelled_by.is_some() {

@@ -80,6 +80,9 @@ pub enum StartError {
     #[error("there is no prompt profile `{0}`")]
     UnknownProfile(String),
 
+    #[error("a call of `{name}` is required, but there is no such tool; the tools are: {known}")]
+    UnknownTool { name: String, known: String },
+
     #[error("the message is empty")]
     Empty,
 
@@ -108,6 +111,7 @@ impl Runtime {
         }
         let agent = self.agent(request.agent.as_deref())?;
         let kit = self.kit(agent, &request)?;
+        check_choice(&request.tool_choice, &kit)?;
         let (new, reply) = self.new_run(agent, &kit, request)?;
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
@@ -242,6 +246,17 @@ impl Runtime {
             tools.push(Arc::new(Registered::of_client(spec.clone())?));
         }
         Ok(Arc::new(Kit::new(tools)))
+    }
+}
+
+/// A tool that must be called has to be there.
+fn check_choice(choice: &ToolChoice, kit: &Kit) -> Result<(), StartError> {
+    match choice {
+        ToolChoice::Named(name) if kit.toolbox.named(name).is_none() => Err(StartError::UnknownTool {
+            name: name.clone(),
+            known: list(kit.toolbox.specs().map(|spec| spec.name.as_str())),
+        }),
+        _ => Ok(()),
     }
 }
 

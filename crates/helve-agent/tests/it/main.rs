@@ -6,6 +6,7 @@ mod choice;
 mod fixtures;
 mod lab;
 mod people;
+mod probing;
 mod recovery;
 mod resilience;
 mod transcripts;

@@ -335,3 +335,40 @@ async fn a_step_ends_with_its_time_whatever_is_left_to_try() {
     .assert_eq(&house.log().await);
     assert_eq!(began.elapsed().as_secs(), 60);
 }
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_waited_for_that_usually_takes_longer_than_the_step_has_left() {
+    let slow = |line: &str| reply(line).after(Duration::from_secs(50));
+    let settings = RuntimeSettings { step_time_max: Duration::from_secs(60), ..RuntimeSettings::default() };
+    let house = House::with_settings(
+        [model("a", [slow("say I am slow."), busy(20)]), model("b", [reply("say I am b.")])],
+        settings,
+    );
+    house.log().await;
+    let began = Instant::now();
+    let log = house.log().await;
+    assert!(log.contains("by b"), "{log}");
+    assert_eq!((began.elapsed().as_secs(), house.asked()), (0, vec![2, 1]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_that_cannot_be_expected_to_answer_in_time_is_passed_over() {
+    let slow = |line: &str| reply(line).after(Duration::from_secs(40));
+    let settings = RuntimeSettings { step_time_max: Duration::from_secs(60), ..RuntimeSettings::default() };
+    let late = fails(ModelErrorKind::Key).after(Duration::from_secs(30));
+    let house = House::with_settings(
+        [
+            model("a", [fails(ModelErrorKind::Key), late]),
+            model("b", [slow("say I am b.")]),
+            model("c", [reply("say I am c.")]),
+        ],
+        settings,
+    );
+    house.log().await;
+    assert_eq!(house.asked(), [1, 1, 0]);
+    // `a` may be asked first again.
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let log = house.log().await;
+    assert!(log.contains("by c"), "{log}");
+    assert_eq!(house.asked(), [2, 1, 1]);
+}

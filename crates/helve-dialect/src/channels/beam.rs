@@ -1,6 +1,7 @@
 //! `<|start|>assistant to=f<|message|><rfl:parameter name="k">V</rfl:parameter>…`: Beam.
 //!
-//! Odd here: the head names the tool, and the message is nothing but its parameters. Otherwise as Muse Glimmer.
+//! Odd here: the head names the tool, and the message is nothing but its parameters, whose
+//! values one line break on either side may frame. Otherwise as Muse Glimmer.
 
 use super::muse_glimmer;
 use crate::Dialect;
@@ -10,6 +11,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: muse_glimmer::OPENERS,
     reasoning: &[],
     over: muse_glimmer::OVER,
+    strays: muse_glimmer::STRAYS,
     ..Dialect::PLAIN
 };
 
@@ -22,10 +24,16 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                "to=search<|message|><rfl:parameter name=\"query\">x</rfl:parameter>\n<rfl:parameter name=\"limit\">3</rfl:parameter><|eot|>",
-                "call search {\"query\": \"x\", \"limit\": 3}",
-            )],
+            &[
+                (
+                    "to=search<|message|><rfl:parameter name=\"query\">x</rfl:parameter>\n<rfl:parameter name=\"limit\">3</rfl:parameter><|eot|>",
+                    "call search {\"query\": \"x\", \"limit\": 3}",
+                ),
+                (
+                    "to=search<|message|><rfl:parameter name=\"query\">\nx\n\n</rfl:parameter><|eot|>",
+                    r#"call search {"query": "x\n"}"#,
+                ),
+            ],
         );
     }
 }

@@ -104,6 +104,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     given: Given { openers: BARE_OPENERS, ..Given::NOTHING },
     reasoning: &[],
     over: &["<|end|>", "<|call|>", "<|return|>"],
+    strays: &["<|constrain|>", "<|message|>"],
     ..Dialect::PLAIN
 };
 

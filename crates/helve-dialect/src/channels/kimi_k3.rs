@@ -40,6 +40,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ],
     reasoning: &[],
     over: &["<|end_of_msg|>"],
+    strays: &["<|sep|>"],
     ..Dialect::PLAIN
 };
 

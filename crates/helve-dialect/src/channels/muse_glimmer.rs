@@ -30,8 +30,17 @@ pub(super) const OPENERS: &[Opener] = &[
 
 pub(super) const OVER: &[&str] = &["<|eom|>", "<|eot|>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "muse_glimmer", openers: OPENERS, reasoning: &[], over: OVER, ..Dialect::PLAIN };
+pub(super) const STRAYS: &[&str] =
+    &["<|message|>", "</atem:parameter>", "</atem:invoke>", "</atem:function_calls>", "</rfl:parameter>"];
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "muse_glimmer",
+    openers: OPENERS,
+    reasoning: &[],
+    over: OVER,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
     match recipient(head) {

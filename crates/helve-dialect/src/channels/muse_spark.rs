@@ -8,6 +8,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: muse_glimmer::OPENERS,
     reasoning: &[],
     over: muse_glimmer::OVER,
+    strays: muse_glimmer::STRAYS,
     ..Dialect::PLAIN
 };
 

@@ -58,6 +58,11 @@ impl Field {
     }
 }
 
+/// Whether the value of this member is a call's arguments.
+pub(crate) fn holds_arguments(key: &str) -> bool {
+    Field::of(key) == Field::Arguments
+}
+
 /// Whether an envelope may begin with a member whose name begins so; a quote ends the name.
 pub(crate) fn may_begin_with(key: &str) -> Fit {
     match key.split_once('"') {

@@ -43,6 +43,7 @@ const SECTION: Then = Then::Words(&[
     "<｜tool_call_begin",
     "<｜toolcall",
     "<|tool_call_begin|>",
+    "<｜tool▁calls▁end｜>",
 ]);
 
 pub(super) const OPENERS: &[Opener] = &[
@@ -56,17 +57,23 @@ pub(super) const OPENERS: &[Opener] = &[
 
 pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
 
+pub(super) const STRAYS: &[&str] =
+    &["<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"];
+
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 const SEPARATORS: &[&str] =
     &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool_sep|>"];
 
 /// The name stands behind the separator, or before it where nothing but a fence does.
 fn name(head: &str, _: &Tools) -> Called {
-    let parted = SEPARATORS.iter().find_map(|separator| head.split_once(separator));
-    let Some((before, behind)) = parted else { return Called::Nobody };
-    let behind = behind.split("```").next().unwrap_or("").trim();
+    let mut parted = head.match_indices('<').filter_map(|(at, _)| {
+        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
+        Some((&head[..at], behind))
+    });
+    let Some((before, behind)) = parted.next() else { return Called::Nobody };
+    let behind = behind.split('`').next().unwrap_or("").trim();
     let name = if behind.is_empty() { before.trim() } else { behind };
     match name.is_empty() || name.contains(char::is_whitespace) {
         true => Called::Nobody,

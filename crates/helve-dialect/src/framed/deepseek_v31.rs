@@ -9,6 +9,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v31",
     openers: deepseek_v3::OPENERS,
     silent: deepseek_v3::SILENT,
+    strays: deepseek_v3::STRAYS,
     ..Dialect::PLAIN
 };
 

@@ -45,6 +45,12 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("<|tool_call_begin|>", Then::Name(&["<|tool_call_argument_begin|>"])),
     ],
     silent: &["<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>", "<|tool_call_end|>"],
+    strays: &[
+        "<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|tool_calls_section_end|>",
+        "<|tool_call_section_end|>",
+    ],
     ..Dialect::PLAIN
 };
 
@@ -113,6 +119,7 @@ mod tests {
                     r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{'query': 'a'}<|tool_call_end|>"#,
                     r#"call search#functions.search:0 {"query": "a"} (Quotes)"#,
                 ),
+                ("So.<|tool_calls_section_begin|> <|tool_calls_section_end|>", "say So."),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],
         );

@@ -27,6 +27,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
         llama3_json::CODE_OPENER,
     ],
+    strays: &["</function>"],
     ..Dialect::PLAIN
 };
 

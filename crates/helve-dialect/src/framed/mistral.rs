@@ -38,6 +38,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ],
     reasoning: &[Reasoning { open: "[THINK]", close: "[/THINK]" }, reasoning::think::MARKS[0]],
     silent: &["</s>"],
+    strays: &["[CALL_ID]", "[ARGS]", "[/TOOL_CALLS]"],
     ..Dialect::PLAIN
 };
 

@@ -185,8 +185,7 @@ impl FramedBody {
             return None;
         }
         if self.state == State::Ready {
-            chunk.keep(report);
-            self.count(report);
+            self.count(chunk, report);
             return None;
         }
         let before_arguments = match self.state {
@@ -219,8 +218,8 @@ impl FramedBody {
     fn words(&mut self, chunk: &mut Chunk<'_>) -> bool {
         let rest = chunk.rest();
         let near = &rest[..rest.floor_char_boundary(HEAD_MAX)];
-        let matters = |byte| byte == b'{' || Signpost::may_begin(self.grammar.signs, byte);
-        let run = near.bytes().position(matters).unwrap_or(near.len());
+        let signs = Signpost::first_bytes(self.grammar.signs);
+        let run = near.bytes().position(|byte| byte == b'{' || signs[byte as usize]).unwrap_or(near.len());
         let word = if self.state == State::Head { &mut self.head } else { &mut self.id };
         let fits = run > 0 && word.len() + run <= HEAD_MAX;
         if fits {
@@ -268,8 +267,7 @@ impl FramedBody {
             }
             (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
                 report.arguments("{}");
-                chunk.keep(report);
-                self.count(report);
+                self.count(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (State::Head | State::Id, _) => return self.no_call(chunk, report),
@@ -278,6 +276,8 @@ impl FramedBody {
                 self.id.clear();
                 self.state = State::Head;
             }
+            // An empty section is markup too.
+            (State::Between, Sign::Close) => return Some(Step::Done(Rest::at(chunk.pos))),
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
             (_, Sign::Beyond(back)) => {
                 chunk.keep(report);
@@ -288,10 +288,7 @@ impl FramedBody {
                 report.held.push_str(&beyond);
                 return Some(self.done(Rest { back, pos: chunk.pos }));
             }
-            (State::Between, Sign::End) => {
-                chunk.keep(report);
-                self.over_at = report.held.len();
-            }
+            (State::Between, Sign::End) => self.over_at = chunk.held_at(report),
             _ => {}
         }
         None
@@ -319,8 +316,7 @@ impl FramedBody {
     }
 
     fn begin_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        chunk.keep(report);
-        self.arguments = Arguments::new(report.held.len());
+        self.arguments = Arguments::new(chunk.held_at(report));
         self.state = State::Arguments;
     }
 
@@ -344,7 +340,7 @@ impl FramedBody {
                 match self.text_arguments(report) {
                     Some(arguments) => {
                         report.arguments(&arguments);
-                        self.count(report);
+                        self.count(chunk, report);
                     }
                     None => self.give_up(chunk, report),
                 }
@@ -380,18 +376,18 @@ impl FramedBody {
         }
         self.state = State::Ready;
         if let Flow::Tag(tag) = flow {
-            self.count(report);
+            self.count(chunk, report);
             let sign = self.grammar.signs.iter().find(|(text, _)| *text == tag);
             return sign.and_then(|(_, sign)| self.sign(*sign, chunk, report));
         }
         None
     }
 
-    fn count(&mut self, report: &mut Report<'_, '_>) {
+    fn count(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         self.calls += 1;
         report.finish();
-        report.let_go();
-        self.over_at = report.held.len();
+        chunk.let_go(report);
+        self.over_at = chunk.held_at(report);
         self.state = State::Between;
     }
 
@@ -440,7 +436,7 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
-            State::Between if end == End::Normal => Ending::NotACall,
+            State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
     }

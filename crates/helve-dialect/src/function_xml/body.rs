@@ -1,8 +1,9 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
 mod members;
+mod tags;
 
-use super::tag::{self, Grows, Tag};
+use super::tag::{self, Grows};
 use super::value::{Gap, Value};
 use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
@@ -126,8 +127,7 @@ impl TagBody {
             let blanks = text.len() - text.trim_start_matches(is_blank).len();
             if text[blanks..].starts_with('{') {
                 chunk.pos += blanks;
-                chunk.keep(report);
-                self.json = Arguments::new(report.held.len());
+                self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
@@ -150,7 +150,8 @@ impl TagBody {
     }
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let may_quote = self.grammar.cdata && self.state == State::Value;
+        let may_quote =
+            self.grammar.cdata && self.state == State::Value && CDATA.starts_with(&self.beginning);
         let barred = self.grammar.barred;
         let at_bar = barred && self.beginning.ends_with(tag::BARS);
         if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
@@ -196,8 +197,9 @@ impl TagBody {
 
     fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match self.state {
+            // A line break at its end may frame the value, as in any text.
             State::Value => {
-                self.value.data(raw, report);
+                self.value.text(raw, report);
                 return None;
             }
             // No name holds a bracket.
@@ -250,124 +252,6 @@ impl TagBody {
         None
     }
 
-    fn tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let grammar = self.grammar;
-        let tag = tag::parse(grammar, raw);
-        match self.state {
-            State::Value => {
-                if !self.ends_value(raw, &tag, report) {
-                    return None;
-                }
-                self.in_call(raw, &tag, chunk, report)
-            }
-            State::Word => {
-                let name = self.word.split(['\n', '\\']).next().unwrap_or("").trim().to_owned();
-                self.begin_call(Some(&name), report);
-                if self.bad && self.calls == 0 {
-                    return self.not_a_call(chunk);
-                }
-                self.in_call(raw, &tag, chunk, report)
-            }
-            State::Key if tag.kind == Some(Element::Key) && tag.closes => {
-                self.has_key = true;
-                self.gap = Gap::default();
-                self.state = State::Call;
-                None
-            }
-            State::Key if tag.kind == Some(Element::Name) && tag.closes => {
-                let name = std::mem::take(&mut self.word);
-                self.begin_call(Some(name.trim()), report);
-                None
-            }
-            State::Key => {
-                self.word.push_str(raw);
-                None
-            }
-            State::Between => self.between(raw, &tag, chunk, report),
-            _ => self.in_call(raw, &tag, chunk, report),
-        }
-    }
-
-    fn between(
-        &mut self,
-        raw: &str,
-        tag: &Tag<'_>,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
-        match (tag.kind, tag.closes) {
-            (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
-                return Some(self.done(Rest::at(chunk.pos)));
-            }
-            (Some(Element::Parameter), false) if self.grammar.headed && report.calls.has_started() => {
-                self.begin_call(None, report);
-                return self.in_call(raw, tag, chunk, report);
-            }
-            (Some(Element::Wrapper | Element::Skip), _) => self.settled(chunk, report),
-            (Some(Element::Call), false) => {
-                self.begin_call(tag.label.as_deref(), report);
-                if tag.empty {
-                    self.end_call(chunk, report);
-                }
-            }
-            (Some(Element::NamedByText), false) => {
-                self.word.clear();
-                self.state = State::Word;
-            }
-            (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
-            _ if !self.grammar.noisy => return self.over(raw.len(), chunk, report),
-            _ => {}
-        }
-        None
-    }
-
-    /// A tag inside a call, outside its values.
-    fn in_call(
-        &mut self,
-        raw: &str,
-        tag: &Tag<'_>,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
-        match (tag.kind, tag.closes) {
-            (Some(Element::Parameter), false) => match &tag.label {
-                Some(label) => self.begin_value(label, tag, report),
-                None => self.bad = true,
-            },
-            (Some(Element::Key), false) => {
-                self.bad |= self.has_key;
-                self.word.clear();
-                self.state = State::Key;
-            }
-            // A call that has arguments has had its name.
-            (Some(Element::Name), false) if self.has_arguments() => self.bad = true,
-            (Some(Element::Name), false) => {
-                self.word.clear();
-                self.state = State::Key;
-            }
-            (Some(Element::Value), false) => {
-                let key = std::mem::take(&mut self.word);
-                self.bad |= !self.has_key;
-                self.begin_value(key.trim(), tag, report);
-                self.word = key;
-            }
-            (Some(Element::Group), closes) => self.in_group = !closes,
-            (Some(Element::Json), false) => {}
-            (Some(Element::Call | Element::NamedByText), true) => self.end_call(chunk, report),
-            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
-            (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
-                self.end_call(chunk, report);
-                return self.between(raw, tag, chunk, report);
-            }
-            (None, false) if self.in_group => {
-                self.begin_value(tag.element, tag, report);
-                self.value.element.push_str(tag.element);
-            }
-            _ => {}
-        }
-        None
-    }
-
     fn begin_call(&mut self, name: Option<&str>, report: &mut Report<'_, '_>) {
         self.state = State::Call;
         self.arguments = 0;
@@ -391,13 +275,13 @@ impl TagBody {
     }
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        chunk.keep(report);
         let json = self.state == State::AfterJson;
         self.state = State::Between;
         if self.bad || self.has_key || report.named().is_none() {
             self.bad = false;
             if report.calls.has_started() {
                 self.calls += 1;
+                chunk.keep(report);
                 report.give_up(Dropped::Broken);
                 self.over_at = report.held.len();
             } else {
@@ -412,15 +296,14 @@ impl TagBody {
         }
         self.calls += 1;
         report.finish();
-        report.let_go();
-        self.over_at = report.held.len();
+        chunk.let_go(report);
+        self.over_at = chunk.held_at(report);
     }
 
     /// Markup between calls is done with.
     fn settled(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         if self.calls > 0 {
-            chunk.keep(report);
-            self.over_at = report.held.len();
+            self.over_at = chunk.held_at(report);
         }
     }
 
@@ -470,9 +353,15 @@ impl TagBody {
         }
         match self.state {
             State::Between if self.calls > 0 => Ending::Done,
-            State::Between if end == End::Normal => Ending::NotACall,
+            State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+
+    /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.
+    fn is_prose(&self) -> bool {
+        let ordinary = self.grammar.namespaces.is_empty() && !self.grammar.suffixed;
+        self.in_mark && ordinary && self.beginning.trim_start_matches("<function name=").contains(' ')
     }
 }
 

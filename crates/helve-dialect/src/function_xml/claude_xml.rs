@@ -28,6 +28,9 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
 const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
 const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
 
+const STRAYS: &[&str] =
+    &["</parameter>", "</invoke>", "</function_calls>", "</parameter>", "</invoke>", "</function_calls>"];
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "claude_xml",
     openers: &[
@@ -37,6 +40,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ],
     // Unasked, this prefix is Muse's.
     given: Given { openers: &[opener("<atem:function_calls>", INVOKE)], ..Given::NOTHING },
+    strays: STRAYS,
     ..Dialect::PLAIN
 };
 

@@ -42,8 +42,18 @@ pub(super) const OPENERS: &[Opener] = &[
 
 pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>"];
 
+pub(super) const STRAYS: &[&str] = &[
+    "</｜DSML｜parameter>",
+    "</｜DSML｜invoke>",
+    "</｜DSML｜function_calls>",
+    "</｜DSML｜tool_calls>",
+    "</｜DSML｜ parameter>",
+    "</｜DSML｜ invoke>",
+    "</｜DSML｜ calls>",
+];
+
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v32", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v32", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

@@ -27,6 +27,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Then::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },
     ],
+    strays: &["</parameter>", "</invoke>", "</dots_function_call>"],
     ..Dialect::PLAIN
 };
 

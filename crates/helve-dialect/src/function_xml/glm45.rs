@@ -24,8 +24,11 @@ pub(super) const OPENERS: &[Opener] = &[Opener {
 
 pub(super) const SILENT: &[&str] = &["<|endoftext|>", "<|user|>", "<|observation|>"];
 
+pub(super) const STRAYS: &[&str] =
+    &["<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</tool_call>"];
+
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "glm45", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+    Dialect { name: "glm45", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

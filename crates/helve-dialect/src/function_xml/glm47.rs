@@ -6,8 +6,13 @@
 use super::glm45;
 use crate::Dialect;
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "glm47", openers: glm45::OPENERS, silent: glm45::SILENT, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "glm47",
+    openers: glm45::OPENERS,
+    silent: glm45::SILENT,
+    strays: glm45::STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,8 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
+use crate::body::Turn;
+use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::reasoning::think_hy;
 
@@ -27,11 +29,35 @@ pub(super) const OPENERS: &[Opener] = &[
         grammar: Grammar::Tags(&GRAMMAR),
     },
     Opener { mark: Mark::Tag("<tool_calls:"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
+    stray("</arg_key:"),
+    stray("</arg_value:"),
+    stray("</tool_call:"),
+    stray("</tool_calls:"),
     think_hy::OPEN,
     think_hy::CLOSE,
 ];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "hy_v3", openers: OPENERS, ..Dialect::PLAIN };
+/// A closing tag with a suffix that closes nothing.
+const fn stray(mark: &'static str) -> Opener {
+    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Channel(&STRAY) }
+}
+
+static STRAY: ChannelGrammar =
+    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::On) };
+
+pub(super) const STRAYS: &[&str] = &[
+    "<tool_call>",
+    "<tool_sep>",
+    "<arg_key>",
+    "</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "</tool_call>",
+    "</tool_calls>",
+];
+
+pub(crate) static DIALECT: Dialect =
+    Dialect { name: "hy_v3", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,8 @@
 use super::hy_v3;
 use crate::Dialect;
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "hy_v4", openers: hy_v3::OPENERS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect =
+    Dialect { name: "hy_v4", openers: hy_v3::OPENERS, strays: hy_v3::STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

@@ -26,6 +26,7 @@ const fn opener(mark: &'static str) -> Opener {
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minicpm5",
     openers: &[opener("<function name="), opener("<functionname="), opener("<functionĠname=")],
+    strays: &["</param>", "</function>"],
     ..Dialect::PLAIN
 };
 

@@ -24,6 +24,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Tags(&GRAMMAR),
     }],
     silent: &["[e~["],
+    strays: &["</parameter>", "</invoke>", "</minimax:tool_call>"],
     ..Dialect::PLAIN
 };
 

@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: &[Reasoning { open: "<mm:think>", close: "</mm:think>" }],
     silent: &["[e~["],
+    strays: &["</invoke>", "</tool_call>"],
     ..Dialect::PLAIN
 };
 

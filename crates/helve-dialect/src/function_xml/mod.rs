@@ -42,6 +42,8 @@ pub(crate) struct TagGrammar {
     pub(crate) suffixed: bool,
     pub(crate) elements: &'static [(&'static str, Element)],
     pub(crate) framing: Framing,
+    /// Elements of this namespace frame their values with one line break on either side.
+    pub(crate) one_line_in: &'static str,
     pub(crate) untyped: Untyped,
     /// Text between calls, or before the first, is noise.
     pub(crate) noisy: bool,
@@ -70,6 +72,7 @@ impl TagGrammar {
         suffixed: false,
         elements: &[],
         framing: Framing::Verbatim,
+        one_line_in: "",
         untyped: Untyped::Look,
         noisy: false,
         cdata: false,

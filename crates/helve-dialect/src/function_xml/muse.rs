@@ -13,6 +13,7 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
         ("|eom|", Element::End),
         ("|eot|", Element::End),
     ],
+    one_line_in: "rfl:",
     headed: true,
     name,
     ..TagGrammar::PLAIN

@@ -11,7 +11,7 @@ use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, End, coerce};
+use crate::{Dropped, coerce};
 
 pub(crate) struct NestedGrammar {
     /// The token before every tag.
@@ -182,11 +182,10 @@ impl NestedBody {
         }
         self.in_call = false;
         report.arguments("}");
-        chunk.keep(report);
         self.calls += 1;
         report.finish();
-        report.let_go();
-        self.over_at = report.held.len();
+        chunk.let_go(report);
+        self.over_at = chunk.held_at(report);
     }
 
     fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
@@ -202,12 +201,8 @@ impl NestedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
-    pub(crate) fn finish(&self, end: End) -> Ending {
-        match self.in_call || self.calls == 0 && end == End::Cut {
-            true => Ending::Cut,
-            false if self.calls > 0 => Ending::Done,
-            false => Ending::NotACall,
-        }
+    pub(crate) fn finish(&self) -> Ending {
+        if self.in_call || self.calls == 0 { Ending::Cut } else { Ending::Done }
     }
 }
 

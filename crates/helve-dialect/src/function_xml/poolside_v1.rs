@@ -3,8 +3,13 @@
 use super::glm45;
 use crate::Dialect;
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "poolside_v1", openers: glm45::OPENERS, silent: glm45::SILENT, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "poolside_v1",
+    openers: glm45::OPENERS,
+    silent: glm45::SILENT,
+    strays: glm45::STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,8 @@ pub(super) const ELEMENTS: &[(&str, Element)] =
 
 pub(super) const BARE: Then = Then::Name(&["><parameter", "></function"]);
 
+const STRAYS: &[&str] = &["</parameter>", "</function>", "</tool_call>"];
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "qwen3_coder",
     openers: &[
@@ -27,6 +29,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },
     ],
     silent: &["<|im_end|>", "<|endoftext|>"],
+    strays: STRAYS,
     ..Dialect::PLAIN
 };
 
@@ -46,6 +49,10 @@ mod tests {
  | call search {"query": "red \"x\"", "limit": 3}"#,
                 ),
                 ("<tool_call><function=time></function></tool_call> ok", "call time {} | say  ok"),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\nif a < b:\n    c <- d\n\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "if a < b:\n    c <- d\n"}"#,
+                ),
                 (
                     "<tool_call>\n<function=time>\n</function>\n<function=time>\n</function>\n</tool_call>",
                     "call time {} | call time {}",

@@ -27,6 +27,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: think_seed::MARKS,
     silent: &["<seed:eos>", "<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"],
+    strays: &["</parameter>", "</function>", "</seed:tool_call>"],
     ..Dialect::PLAIN
 };
 

@@ -34,6 +34,14 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<steptml:invoke"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
     ],
     silent: &["<｜tool_calls_end｜>", "<｜tool_call_end｜>"],
+    strays: &[
+        "<｜tool_call_begin｜>",
+        "<｜tool_sep｜>",
+        "</steptml:parameter>",
+        "</steptml:invoke>",
+        "<｜tool_call_end｜>",
+        "<｜tool_calls_end｜>",
+    ],
     ..Dialect::PLAIN
 };
 

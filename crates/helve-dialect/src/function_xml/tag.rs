@@ -7,6 +7,7 @@ use super::{Element, Spelling, TagGrammar};
 /// A tag of the grammar, or of something else where `kind` is missing.
 pub(super) struct Tag<'t> {
     pub(super) kind: Option<Element>,
+    pub(super) namespace: &'static str,
     pub(super) element: &'t str,
     pub(super) closes: bool,
     /// It closes itself.
@@ -46,15 +47,24 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
         |element: &str| grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
     if let Some(kind) = kind_of(inner) {
         // What most tags are: a name, and nothing else.
-        return Tag { kind: Some(kind), element: inner, closes, empty: false, label: None, typing: None };
+        return Tag {
+            kind: Some(kind),
+            namespace: "",
+            element: inner,
+            closes,
+            empty: false,
+            label: None,
+            typing: None,
+        };
     }
     let (inner, empty) = match inner.strip_suffix('/') {
         Some(inner) => (inner, true),
         None => (inner, false),
     };
     let inner = inner.trim();
-    let bare = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
-    let inner = bare.unwrap_or(inner).trim_start();
+    let namespace = grammar.namespaces.iter().find(|namespace| inner.starts_with(**namespace));
+    let namespace = namespace.copied().unwrap_or("");
+    let inner = inner[namespace.len()..].trim_start();
     let end = inner.find(|c: char| c.is_whitespace() || matches!(c, '=' | RESIDUE)).unwrap_or(inner.len());
     let (element, attributes) = inner.split_at(end);
     let element = match grammar.suffixed {
@@ -75,7 +85,7 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
         (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
         _ => None,
     };
-    Tag { kind, element, closes, empty, label: label.filter(|label| !label.is_empty()), typing }
+    Tag { kind, namespace, element, closes, empty, label: label.filter(|label| !label.is_empty()), typing }
 }
 
 /// A blank that the tokenizer of some models leaves as it is.

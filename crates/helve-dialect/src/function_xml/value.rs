@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::tag::Typing;
+use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::calls::Report;
 use crate::coerce;
@@ -51,13 +51,7 @@ pub(super) struct Value {
 
 impl Value {
     /// Begins a value, with the buffers of the last one.
-    pub(super) fn begin(
-        &mut self,
-        key: &str,
-        typing: Option<Typing>,
-        grammar: &TagGrammar,
-        report: &Report<'_, '_>,
-    ) {
+    pub(super) fn begin(&mut self, key: &str, tag: &Tag<'_>, grammar: &TagGrammar, report: &Report<'_, '_>) {
         self.key.clear();
         self.key.push_str(key);
         self.element.clear();
@@ -67,10 +61,12 @@ impl Value {
         self.begun = false;
         self.closing = None;
         self.in_cdata = false;
-        self.one_line = grammar.framing == Framing::OneLine;
+        let namespace = tag.namespace;
+        self.one_line =
+            grammar.framing == Framing::OneLine || !namespace.is_empty() && namespace == grammar.one_line_in;
         let is_text = |tool| report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text);
         let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
-        self.typing = typing.or_else(by_schema);
+        self.typing = tag.typing.or_else(by_schema);
         self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
     }
 

@@ -17,6 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     silent: &["<end_of_turn>", "<start_function_response>"],
+    strays: &["<escape>", "<end_function_call>"],
     ..Dialect::PLAIN
 };
 

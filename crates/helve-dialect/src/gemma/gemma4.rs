@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
     silent: &["<turn|>", "<tool_call|>"],
+    strays: &["<|\"|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
 
@@ -38,6 +39,10 @@ mod tests {
                 (
                     "<|tool_call>call:search{query:42,limit:42}<tool_call|><|tool_call>:time{}",
                     "call search {\"query\": \"42\", \"limit\": 42} | call time {}",
+                ),
+                (
+                    "<|tool_call>call:search{query:null,limit:null}<tool_call|>",
+                    "call search {\"query\": \"null\", \"limit\": null}",
                 ),
                 ("<|channel>thought\nplan<|tool_call>call:time{}<tool_call|>", "think plan | call time {}"),
                 (

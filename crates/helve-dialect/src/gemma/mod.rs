@@ -203,6 +203,7 @@ impl GemmaBody {
             }
             (Sign::Close, State::Ready) => {
                 report.finish();
+                chunk.let_go(report);
                 return Some(Step::Done(Rest::at(chunk.pos)));
             }
             (Sign::Close, _) if report.calls.has_started() => {
@@ -337,13 +338,14 @@ impl GemmaBody {
         }
     }
 
-    /// A bare word: what it looks like, unless the schema of the parameter knows better.
+    /// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
     fn word_read(&mut self, report: &mut Report<'_, '_>) {
         let word = self.word.trim();
         let tool = report.named().unwrap_or("");
-        let json = match self.objects.is_empty() {
-            true => report.tools.typed(tool, &self.key, word),
-            false => coerce::by_look(word),
+        let typed = self.objects.is_empty().then(|| report.tools.typed(tool, &self.key, word));
+        let json = match typed {
+            Some(json) if word != "null" || report.tools.is_text(tool, &self.key) == Some(true) => json,
+            _ => coerce::by_look(word),
         };
         report.arguments(&json);
         self.word.clear();
@@ -390,7 +392,7 @@ impl GemmaBody {
                 report.finish();
                 Ending::Done
             }
-            State::Name if end == End::Normal => Ending::NotACall,
+            State::Name if end == End::Normal && self.word.trim().contains(' ') => Ending::NotACall,
             _ => Ending::Cut,
         }
     }

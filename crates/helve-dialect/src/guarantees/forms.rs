@@ -4,7 +4,7 @@
 use super::*;
 
 /// A call of `get_weather` with one text, as a dialect writes it; `¤` stands for the text.
-const FORMS: &[(&str, &str)] = &[
+pub(super) const FORMS: &[(&str, &str)] = &[
     ("hermes", r#"<tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</tool_call>"#),
     (
         "longcat",
@@ -92,7 +92,7 @@ const FORMS: &[(&str, &str)] = &[
 ];
 
 /// Calls in channels; a head is markup wherever it stands.
-const CHANNELS: &[(&str, &str)] = &[
+pub(super) const CHANNELS: &[(&str, &str)] = &[
     (
         "harmony",
         r#"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "¤"}<|call|>"#,
@@ -111,7 +111,7 @@ const CHANNELS: &[(&str, &str)] = &[
     ),
 ];
 
-fn readings(name: &str) -> [Reading; 2] {
+pub(super) fn readings(name: &str) -> [Reading; 2] {
     let given = dialect(name).unwrap_or_else(|| panic!("no dialect `{name}`"));
     [Reading::of(given, tools()), Reading::any(tools())]
 }
@@ -200,6 +200,31 @@ fn a_call_ends_reasoning_that_the_prompt_has_opened() {
             let outcome = run(&[&text], reading.reasoning_open(true), End::Normal);
             assert!(outcome.calls.len() == 1 && is_weather(&outcome.calls[0], "Rome"), "{name}: {outcome:?}");
             assert_eq!(outcome.reasoning(), "I must look.", "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_is_cut_behind_its_mark_is_no_text() {
+    for (name, form) in FORMS.iter().chain(CHANNELS) {
+        let call = form.replace('¤', "Rome");
+        let channel = CHANNELS.iter().any(|(channel, _)| channel == name);
+        let prose = if channel { "" } else { "So. " };
+        for before in [prose.to_owned(), format!("{prose}{call}")] {
+            for (at, _) in call.char_indices().skip(1) {
+                let text = format!("{before}{}", &call[..at]);
+                for reading in readings(name) {
+                    let outcome = run(&cut(&text, &[3]), reading, End::Normal);
+                    // What is not yet a mark is text.
+                    let said = outcome.content() + &outcome.reasoning();
+                    let said = said.trim_start_matches("So.").trim();
+                    assert!(call.contains(said), "{name}: {text:?} {outcome:?}");
+                    let begun = said.len() >= 2 && outcome.calls.len() <= before.matches(&call).count();
+                    let live = crate::registry::Live::of(dialect(name));
+                    let marks = live.markers.texts().iter().filter(|mark| said.contains(*mark)).count();
+                    assert!(!begun || marks == 0, "{name}: {text:?} {outcome:?}");
+                }
+            }
         }
     }
 }

@@ -15,6 +15,19 @@ pub(crate) enum Flow {
     Tag(usize, &'static str),
 }
 
+/// Where in a comment the text is. One begins only behind a blank, a comma or an opening bracket: elsewhere `//` is
+/// part of an address.
+#[derive(Clone, Copy, PartialEq)]
+enum Comment {
+    None,
+    /// A slash where a comment may begin.
+    Slash,
+    Line,
+    Block,
+    /// A star that may end it.
+    Star,
+}
+
 pub(crate) struct Loose {
     depth: usize,
     text: Option<Quote>,
@@ -22,10 +35,13 @@ pub(crate) struct Loose {
     /// A quote was seen that closes the string if the next character lets it.
     closing: bool,
     lost: bool,
+    comment: Comment,
     closer: Closer,
     /// The last character before the tag that may be there, blanks aside.
     ink: char,
     ink_before_tag: char,
+    /// The last character, a blank or not.
+    before: char,
 }
 
 impl Loose {
@@ -36,9 +52,11 @@ impl Loose {
             escaped: false,
             closing: false,
             lost: false,
+            comment: Comment::None,
             closer: Closer::default(),
             ink: ' ',
             ink_before_tag: ' ',
+            before: ' ',
         }
     }
 
@@ -55,6 +73,7 @@ impl Loose {
                     return Flow::Tag(end, tag);
                 }
             }
+            self.before = c;
             if !c.is_whitespace() {
                 self.ink = c;
             }
@@ -83,7 +102,7 @@ impl Loose {
                     return false;
                 }
                 self.closing = false;
-                if !matches!(c, ',' | ':' | '}' | ']' | '<' | '，' | '：' | '｝' | '］') {
+                if !matches!(c, ',' | ':' | '}' | ']' | '<' | '=' | '，' | '：' | '｝' | '］') {
                     self.lost |= quote == Quote::Double;
                     self.in_text(c, quote);
                     return false;
@@ -94,6 +113,9 @@ impl Loose {
                 return false;
             }
         }
+        if self.in_comment(c) {
+            return false;
+        }
         match c {
             '{' | '[' | '｛' | '［' => self.depth += 1,
             '}' | ']' | '｝' | '］' => {
@@ -103,6 +125,28 @@ impl Loose {
             _ => self.text = Quote::opening(c),
         }
         false
+    }
+
+    /// Takes one character outside strings; true where it belongs to a comment.
+    fn in_comment(&mut self, c: char) -> bool {
+        let may_begin = self.before.is_whitespace() || matches!(self.before, ',' | '{' | '[');
+        self.comment = match (self.comment, c) {
+            (Comment::None, '/') if may_begin => Comment::Slash,
+            (Comment::None, '#') if may_begin => Comment::Line,
+            (Comment::None, _) => Comment::None,
+            (Comment::Slash, '/') => Comment::Line,
+            (Comment::Slash, '*') => Comment::Block,
+            (Comment::Slash, _) => Comment::None,
+            (Comment::Line, '\n') => Comment::None,
+            (Comment::Line, _) => Comment::Line,
+            (Comment::Star, '/') => {
+                self.comment = Comment::None;
+                return true;
+            }
+            (Comment::Block | Comment::Star, '*') => Comment::Star,
+            (Comment::Block | Comment::Star, _) => Comment::Block,
+        };
+        self.comment != Comment::None
     }
 
     fn in_text(&mut self, c: char, quote: Quote) {

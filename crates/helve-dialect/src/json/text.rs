@@ -10,7 +10,7 @@ pub(crate) fn is_object(text: &str) -> bool {
 /// The text of a JSON string, without its quotes and escapes.
 pub(crate) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if !inner.as_bytes().contains(&b'\\') => Some(Cow::Borrowed(inner)),
+        Some(inner) if super::special(inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
         _ => serde_json::from_str(raw).ok().map(Cow::Owned),
     }
 }

@@ -17,6 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: &[Reasoning { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }],
     silent: &["<|assistant_end|>"],
+    strays: &["<|tools_suffix|>"],
     ..Dialect::PLAIN
 };
 

@@ -18,6 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     reasoning: &[Reasoning { open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]" }],
     silent: &["<|end|>"],
     found: false,
+    strays: &["</tool_calls>"],
     ..Dialect::PLAIN
 };
 

@@ -30,6 +30,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         "<|END_OF_TURN_TOKEN|>",
         "<|CHATBOT_TOKEN|>",
     ],
+    strays: &["<|END_ACTION|>"],
     ..Dialect::PLAIN
 };
 

@@ -10,6 +10,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: hermes::OPENERS,
     silent: &["<response>", "</response>"],
     found: false,
+    strays: &["</tool_call>"],
     ..Dialect::PLAIN
 };
 

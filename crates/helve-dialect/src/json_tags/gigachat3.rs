@@ -21,6 +21,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
     ],
     silent: &["</s>"],
+    strays: &["<|role_sep|>"],
     ..Dialect::PLAIN
 };
 

@@ -23,6 +23,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         ..Given::NOTHING
     },
     silent: &["<|end_of_text|>", "<|endoftext|>"],
+    strays: &["</tool_call>"],
     ..Dialect::PLAIN
 };
 

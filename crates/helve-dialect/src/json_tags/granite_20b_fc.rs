@@ -16,6 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Json(&GRAMMAR),
     }],
     silent: &["<|endoftext|>"],
+    strays: &["</function_call>"],
     ..Dialect::PLAIN
 };
 

@@ -2,7 +2,7 @@
 //!
 //! Odd here: `arguments` often comes before `name`, is sometimes a string with JSON inside, and Hermes-2-Pro on
 //! Mistral quotes like Python. The closing tag may be missing, several objects or an array may share one
-//! tag, and the tag may come twice.
+//! tag, the tag may come twice, and the JSON may stand in a fence.
 
 use super::JsonGrammar;
 use crate::Dialect;
@@ -18,8 +18,24 @@ pub(super) const OPENER: Opener =
 static DOUBLED: JsonGrammar =
     JsonGrammar { lead: Some("<tool_call>"), close: &["</tool_call>"], ..JsonGrammar::PLAIN };
 
+/// A fence between the tag and the JSON, as small models write it; what closes behind it is a stray.
+static FENCED: JsonGrammar = JsonGrammar { lead: Some("```"), close: &["```"], ..JsonGrammar::PLAIN };
+
+static FENCED_JSON: JsonGrammar =
+    JsonGrammar { lead: Some("```json"), close: &["```"], ..JsonGrammar::PLAIN };
+
 pub(super) const OPENERS: &[Opener] = &[
     OPENER,
+    Opener {
+        mark: Mark::Tag("<tool_call>"),
+        then: Then::Words(&["```json{", "```json[{"]),
+        grammar: Grammar::Json(&FENCED_JSON),
+    },
+    Opener {
+        mark: Mark::Tag("<tool_call>"),
+        then: Then::Words(&["```{", "```[{"]),
+        grammar: Grammar::Json(&FENCED),
+    },
     Opener {
         mark: Mark::Tag("<tool_call>"),
         then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
@@ -31,6 +47,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
     openers: OPENERS,
     given: Given { reasoning: others::SCRATCH_MARKS, ..Given::NOTHING },
+    strays: &["</tool_call>"],
     ..Dialect::PLAIN
 };
 
@@ -44,6 +61,22 @@ mod tests {
         check(
             &DIALECT,
             &[
+                (
+                    "So.\n<tool_call>\n```json\n{\"name\": \"time\", \"arguments\": {}}\n```\n</tool_call>\nDone.",
+                    "say So.\n | call time {} | say \nDone.",
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {"query": 31 * 47, "limit": 3}}</tool_call>"#,
+                    r#"call search {"query": "31 * 47", "limit": 3} (Quotes)"#,
+                ),
+                (
+                    r#"<tool_call>{"arguments": {"query": New York}, "name": "search"}</tool_call>"#,
+                    r#"call search {"query": "New York"} (Quotes)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {"limit": 31 * 47}}</tool_call>"#,
+                    "broken search",
+                ),
                 (
                     r#"Let me look.<tool_call>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_call>"#,
                     r#"say Let me look. | call get_weather {"city": "Rome"}"#,

@@ -17,6 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     silent: &["<answer>", "</answer>", "助手："],
     found: false,
+    strays: &["</tool_calls>"],
     ..Dialect::PLAIN
 };
 

@@ -34,6 +34,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
         Opener { mark: MARK, then: Then::Words(&["<|interpreter|>"]), grammar: Grammar::Framed(&CODE) },
     ],
+    strays: &["<|plugin|>", "<|interpreter|>", "<|action_end|>"],
     ..Dialect::PLAIN
 };
 

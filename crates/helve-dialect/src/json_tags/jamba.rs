@@ -15,6 +15,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
+    strays: &["</tool_calls>"],
     ..Dialect::PLAIN
 };
 

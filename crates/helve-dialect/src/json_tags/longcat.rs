@@ -16,6 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "<longcat_think>", close: "</longcat_think>" }],
+    strays: &["</longcat_tool_call>"],
     ..Dialect::PLAIN
 };
 

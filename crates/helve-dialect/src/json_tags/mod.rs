@@ -21,21 +21,21 @@ pub(crate) mod json_bare;
 pub(crate) mod json_fenced;
 pub(crate) mod llama3_json;
 pub(crate) mod longcat;
+mod mending;
 pub(crate) mod nemotron_deci;
 pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
+use crate::End;
 use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::envelope::{Envelope, Flow, Rules};
 use crate::json::PLAIN;
-use crate::json::loose::{self, Loose};
-use crate::literal::Quote;
-use crate::repair::{self, Closing};
+use crate::json::loose::Loose;
+use crate::repair::Closing;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, End};
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
@@ -191,13 +191,12 @@ impl JsonBody {
             return None;
         }
         if let State::Ready { in_wrapper } = self.state {
-            chunk.keep(report);
             self.count(report);
             if in_wrapper {
                 self.state = State::Object;
             } else {
                 self.state = State::Between;
-                report.let_go();
+                chunk.let_go(report);
             }
             return None;
         }
@@ -205,8 +204,7 @@ impl JsonBody {
             let marked = self.standing == Standing::Marked;
             match byte {
                 b'{' => {
-                    chunk.keep(report);
-                    self.begin(report.held.len());
+                    self.begin(chunk.held_at(report));
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
@@ -306,8 +304,8 @@ impl JsonBody {
                 if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
                     return Some(Step::NotACall(Rest::at(pos)));
                 }
-                chunk.keep(report);
                 if faulty {
+                    chunk.keep(report);
                     return self.mend(Closing::AsWritten, 0, pos, report);
                 }
                 self.state =
@@ -331,128 +329,6 @@ impl JsonBody {
             }
         }
         None
-    }
-
-    fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
-        let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
-        let readable = match self.standing {
-            Standing::Alone if self.grammar.python && next == '\'' => true,
-            // What nothing marks as a call is read loosely only once it has named a declared tool.
-            Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
-            Standing::Marked if self.envelope.is_recognised() => true,
-            Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
-        };
-        if readable {
-            self.read_loosely(State::Loose);
-        } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
-            self.state = State::BareKey { ended: false };
-        } else {
-            return Some(Step::NotACall(Rest::at(chunk.pos)));
-        }
-        None
-    }
-
-    fn bare_key(&mut self, ended: bool, chunk: &mut Chunk<'_>, _: &mut Report<'_, '_>) -> Option<Step> {
-        let Some(c) = chunk.text[chunk.pos..].chars().next() else {
-            return Some(Step::More);
-        };
-        match c {
-            ':' => {
-                self.read_loosely(State::Loose);
-                return None;
-            }
-            c if is_blank(c) => self.state = State::BareKey { ended: true },
-            c if !ended && (c.is_alphanumeric() || c == '_') => {}
-            _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
-        }
-        chunk.pos += c.len_utf8();
-        None
-    }
-
-    fn read_loosely(&mut self, state: State) {
-        self.loose = Loose::new(self.envelope.depth());
-        self.state = state;
-    }
-
-    fn loose(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        match self.loose.feed(chunk.text, chunk.pos, self.grammar.close) {
-            loose::Flow::More => {
-                chunk.pos = chunk.text.len();
-                Some(Step::More)
-            }
-            loose::Flow::End(pos) => {
-                chunk.pos = pos;
-                chunk.keep(report);
-                self.mend(Closing::AsWritten, 0, pos, report)
-            }
-            loose::Flow::Tag(pos, tag) => {
-                chunk.pos = pos;
-                chunk.keep(report);
-                let step = self.mend(Closing::ByTag, tag.len(), pos, report);
-                if let State::Ready { .. } = self.state {
-                    self.count(report);
-                }
-                Some(step.unwrap_or_else(|| self.over(Rest::at(pos), true)))
-            }
-        }
-    }
-
-    /// Reads the object again, repaired. Calls that were already reported out of it are passed over.
-    fn mend(
-        &mut self,
-        closing: Closing,
-        tag: usize,
-        pos: usize,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
-        let raw = &report.held[self.object_at..report.held.len() - tag];
-        report.calls.steps += raw.len() as u64;
-        let repaired = match self.state {
-            State::Refused => None,
-            _ => repair::read(raw, closing),
-        };
-        let whole = repaired.is_some_and(|repaired| {
-            let mut envelope = Envelope::new(self.grammar.rules(self.standing));
-            let (mut from, mut passed) = (0, 0);
-            report.restart();
-            loop {
-                match envelope.feed(&repaired.text, from, report) {
-                    Flow::Call(next) => {
-                        from = next;
-                        passed += 1;
-                        if passed > self.of_object {
-                            report.repaired(repaired.changes.clone());
-                            self.count(report);
-                        } else {
-                            report.restart();
-                        }
-                    }
-                    Flow::Done(_) => {
-                        self.state = if passed > 0 {
-                            State::Between
-                        } else {
-                            report.repaired(repaired.changes.clone());
-                            State::Ready { in_wrapper: false }
-                        };
-                        return true;
-                    }
-                    _ => return false,
-                }
-            }
-        });
-        if !whole {
-            if self.standing == Standing::Alone {
-                return Some(Step::NotACall(Rest::at(pos)));
-            }
-            self.give_up(report);
-        }
-        None
-    }
-
-    fn give_up(&mut self, report: &mut Report<'_, '_>) {
-        self.calls += 1;
-        self.state = State::Between;
-        report.give_up(Dropped::Broken);
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {

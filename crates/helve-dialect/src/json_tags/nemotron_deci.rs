@@ -11,6 +11,7 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</TOOLCALL>"], ..JsonGramm
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "nemotron_deci",
     openers: &[Opener { mark: Mark::Tag("<TOOLCALL>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) }],
+    strays: &["</TOOLCALL>"],
     ..Dialect::PLAIN
 };
 

@@ -48,11 +48,12 @@ impl Opening {
 
 impl Parser {
     /// Begins the look-ahead behind a mark in prose.
-    pub(super) fn open(&mut self, mut opening: Opening, mark: &str) {
+    pub(super) fn open(&mut self, mut opening: Opening, mark: &'static str) {
         if self.trial.is_none() && !self.is_headed() {
             self.held.clear();
         }
         self.section_at = self.held.len();
+        self.mark = mark;
         self.calls.told = self.section_at;
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
@@ -184,6 +185,12 @@ impl Parser {
             Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
             Mark::Alone => String::new(),
         };
+        if let Mark::Tag(marker) = opening.mark
+            && self.trial.is_none()
+            && self.is_stray(marker)
+        {
+            self.drop_mark();
+        }
         self.line.see_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);

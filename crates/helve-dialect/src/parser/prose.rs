@@ -2,7 +2,16 @@
 
 use super::{Code, Opening, Parser, Trial};
 use crate::calls::Out;
-use crate::marker::ROOT;
+use crate::marker::{Node, ROOT};
+
+/// What of a chunk of prose is not dealt with yet.
+struct Pending<'t> {
+    text: &'t str,
+    /// Has not gone out from here on.
+    from: usize,
+    /// The line has not seen it from here on.
+    line_from: usize,
+}
 
 impl Parser {
     /// Reads prose from `pos` up to the next thing of interest or the end of the chunk.
@@ -12,9 +21,7 @@ impl Parser {
         let bytes = text.as_bytes();
         let mut node = self.node;
         let mut at = pos;
-        // What has not gone out yet begins here, and what the line has not seen yet.
-        let mut from = pos;
-        let mut line_from = pos;
+        let mut pending = Pending { text, from: pos, line_from: pos };
         loop {
             if node == ROOT {
                 // The ends of lines matter only in code; elsewhere the line looks back when it is asked.
@@ -27,28 +34,11 @@ impl Parser {
             let Some(&byte) = bytes.get(at) else { break };
             let next = markers.step(node, byte);
             if node != ROOT && markers.depth(next) != markers.depth(node) + 1 {
-                // What seemed to be a marker is none. A bracket that began it may begin an unmarked call.
-                let prefix = markers.prefix(node);
-                let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
-                let start = at - (markers.depth(node) - self.carried);
-                if prefix.starts_with('[') {
-                    self.line.see_lines(&text[line_from..start]);
-                    line_from = start;
-                    self.say_before_judging(text, &mut from, start, out);
-                }
-                if prefix.starts_with('[') && self.may_stand_alone(&[b'[', second]) {
-                    self.say(&text[from..start], out);
-                    self.stand_alone();
-                    self.advance(prefix, out);
+                if self.bracket_of_no_marker(node, byte, at, &mut pending, out) {
                     return at;
                 }
                 if self.carried > 0 {
-                    let gone = self.carried + (at + 1 - pos) - markers.depth(next);
-                    let gone = gone.min(self.carried);
-                    let released = markers.beginning(node, gone);
-                    self.line.see(released.as_bytes());
-                    self.say(released, out);
-                    self.carried -= gone;
+                    self.release_carried(node, self.carried + (at + 1 - pos) - markers.depth(next), out);
                 }
             }
             node = next;
@@ -61,67 +51,118 @@ impl Parser {
                 hit = Some(marker);
             }
             if let Some(marker) = hit {
-                let mark = markers.text(marker);
-                let start = at - (mark.len() - self.carried);
-                self.line.see_lines(&text[line_from..start]);
-                self.say_before_judging(text, &mut from, start, out);
-                if self.hears(marker) {
-                    self.say(&text[from..start], out);
-                    self.node = ROOT;
-                    self.carried = 0;
-                    self.mark(marker, out);
+                if self.marker(marker, at, &mut pending, out) {
                     return at;
                 }
-                self.say(&mark[..self.carried], out);
-                self.carried = 0;
-                self.line.see(mark.as_bytes());
-                line_from = at;
                 node = ROOT;
-            } else if node == ROOT {
-                match byte {
-                    b'\n' => {
-                        if self.code != Code::None {
-                            self.say(&text[from..at], out);
-                            from = at;
-                            self.line_over(out);
-                        }
-                        self.line = Default::default();
-                        line_from = at;
-                    }
-                    b'`' => {
-                        self.line.see_lines(&text[line_from..at - 1]);
-                        self.say(&text[from..at - 1], out);
-                        self.begin_ticks();
-                        return at - 1;
-                    }
-                    b'{' | b'[' => {
-                        self.line.see_lines(&text[line_from..at - 1]);
-                        line_from = at - 1;
-                        self.say_before_judging(text, &mut from, at - 1, out);
-                        if self.may_stand_alone(&bytes[at - 1..]) {
-                            self.say(&text[from..at - 1], out);
-                            self.stand_alone();
-                            return at - 1;
-                        }
-                    }
-                    _ => {}
-                }
+            } else if node == ROOT && self.sign(byte, at, &mut pending, out) {
+                return at - 1;
             }
         }
         let depth = markers.depth(node);
         let certain = at - (depth - self.carried);
         self.node = node;
         self.carried = depth;
-        self.line.see_lines(&text[line_from..certain]);
-        self.say(&text[from..certain], out);
+        self.line.see_lines(&text[pending.line_from..certain]);
+        self.say(&text[pending.from..certain], out);
         at
     }
 
+    /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; says whether it does.
+    fn bracket_of_no_marker(
+        &mut self,
+        node: Node,
+        byte: u8,
+        at: usize,
+        pending: &mut Pending<'_>,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let prefix = self.live.markers.prefix(node);
+        if !prefix.starts_with('[') {
+            return false;
+        }
+        let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
+        let start = at - (self.live.markers.depth(node) - self.carried);
+        self.line.see_lines(&pending.text[pending.line_from..start]);
+        pending.line_from = start;
+        self.say_before_judging(pending, start, out);
+        if !self.may_stand_alone(&[b'[', second]) {
+            return false;
+        }
+        self.say(&pending.text[pending.from..start], out);
+        self.stand_alone();
+        self.advance(prefix, out);
+        true
+    }
+
+    /// So many bytes that came in earlier chunks are no part of a marker.
+    fn release_carried(&mut self, node: Node, gone: usize, out: &mut Out<'_>) {
+        let gone = gone.min(self.carried);
+        let released = self.live.markers.beginning(node, gone);
+        self.line.see(released.as_bytes());
+        self.say(released, out);
+        self.carried -= gone;
+    }
+
+    /// A marker ends at the position; says whether it means anything there.
+    fn marker(&mut self, marker: usize, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+        let mark = self.live.markers.text(marker);
+        let start = at - (mark.len() - self.carried);
+        self.line.see_lines(&pending.text[pending.line_from..start]);
+        self.say_before_judging(pending, start, out);
+        if self.hears(marker) {
+            self.say(&pending.text[pending.from..start], out);
+            self.node = ROOT;
+            self.carried = 0;
+            self.mark(marker, out);
+            return true;
+        }
+        self.say(&mark[..self.carried], out);
+        self.carried = 0;
+        self.line.see(mark.as_bytes());
+        pending.line_from = at;
+        false
+    }
+
+    /// A byte before the position that begins no marker; says whether it begins anything else.
+    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+        let text = pending.text;
+        match byte {
+            b'\n' => {
+                if self.code != Code::None {
+                    self.say(&text[pending.from..at], out);
+                    pending.from = at;
+                    self.line_over(out);
+                }
+                self.line = Default::default();
+                pending.line_from = at;
+            }
+            b'`' => {
+                self.line.see_lines(&text[pending.line_from..at - 1]);
+                self.say(&text[pending.from..at - 1], out);
+                self.begin_ticks();
+                return true;
+            }
+            b'{' | b'[' => {
+                self.line.see_lines(&text[pending.line_from..at - 1]);
+                pending.line_from = at - 1;
+                self.say_before_judging(pending, at - 1, out);
+                if self.may_stand_alone(&text.as_bytes()[at - 1..]) {
+                    self.say(&text[pending.from..at - 1], out);
+                    self.stand_alone();
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
     /// Text before a mark may settle a trial, and with it what the mark means; so it goes first.
-    fn say_before_judging(&mut self, text: &str, from: &mut usize, to: usize, out: &mut Out<'_>) {
+    fn say_before_judging(&mut self, pending: &mut Pending<'_>, to: usize, out: &mut Out<'_>) {
         if self.trial.is_some() || self.is_headed() {
-            self.say(&text[*from..to], out);
-            *from = to;
+            self.say(&pending.text[pending.from..to], out);
+            pending.from = to;
         }
     }
 

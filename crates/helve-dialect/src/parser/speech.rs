@@ -100,6 +100,13 @@ impl Speech {
         self.plain = false;
     }
 
+    /// Another mark of the call: blanks before it are framing too.
+    pub(super) fn stray_mark(&mut self) {
+        if self.gap == Gap::Call {
+            self.blanks.clear();
+        }
+    }
+
     pub(super) fn replan(&mut self, careful: bool) {
         self.plain = !careful && self.gap == Gap::None && self.blanks.is_empty();
     }

@@ -21,6 +21,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: MARK, then: Then::Function, grammar: Grammar::Python(&PYTHON) },
     ],
     silent: &["<|tool_call_end|>", "<|im_end|>"],
+    strays: &["<|tool_call_end|>"],
     ..Dialect::PLAIN
 };
 

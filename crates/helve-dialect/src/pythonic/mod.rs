@@ -3,6 +3,7 @@
 //! Arguments are turned into JSON as they stream. Only literals count: a name, a sum or a nested call as a value is
 //! a program, not a call. Arguments without names fill the tool's required parameters in their order.
 
+mod arguments;
 pub(crate) mod lfm2;
 pub(crate) mod llama4_pythonic;
 pub(crate) mod olmo3;
@@ -15,7 +16,7 @@ use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::json;
-use crate::literal::{Literal, Taken, strings};
+use crate::literal::Literal;
 use crate::{Dropped, End};
 
 /// What encloses the calls, and what is left out of their names.
@@ -106,10 +107,7 @@ impl PythonBody {
             match self.step(c, report) {
                 Next::Take => chunk.pos += c.len_utf8(),
                 Next::Again => {}
-                Next::Finish => {
-                    chunk.keep(report);
-                    self.over_at = report.held.len();
-                }
+                Next::Finish => self.over_at = chunk.held_at(report),
                 Next::Close => break self.close(&mut chunk, report),
                 Next::Over => {
                     chunk.pos += c.len_utf8();
@@ -256,65 +254,6 @@ impl PythonBody {
         self.go_taking(State::Argument)
     }
 
-    /// An argument without a name, or a word that began like one.
-    fn unnamed(&mut self, report: &mut Report<'_, '_>) -> Next {
-        let word = std::mem::take(&mut self.token);
-        let positions = report.named().map(|name| report.tools.positions(name));
-        let Some(key) = positions.and_then(|names| names.get(self.unnamed).cloned()) else {
-            return self.broken(report);
-        };
-        self.unnamed += 1;
-        self.begin_value(&key, report);
-        match self.literal.feed(&word, 0, &mut self.value) {
-            Taken::All => Next::Again,
-            _ => self.broken(report),
-        }
-    }
-
-    fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {
-        self.value.clear();
-        self.value.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
-        key.chars().for_each(|c| strings::push(c, &mut self.value));
-        self.value.push_str("\": ");
-        report.arguments(&self.value);
-        self.reported = self.value.len();
-        self.arguments += 1;
-        self.literal = Literal::python();
-        self.state = State::Value;
-    }
-
-    fn value(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let taken = self.literal.feed(chunk.text, chunk.pos, &mut self.value);
-        let certain = match taken {
-            Taken::All => self.literal.certain(self.value.len()),
-            _ => self.value.len(),
-        };
-        report.arguments(&self.value[self.reported..certain]);
-        self.reported = certain;
-        match taken {
-            Taken::All => {
-                chunk.pos = chunk.text.len();
-                return Some(Step::More);
-            }
-            Taken::UpTo(at) => {
-                chunk.pos = at;
-                self.state = State::AfterValue;
-            }
-            Taken::Bad(at) => {
-                chunk.pos = at;
-                if self.broken(report) == Next::Refuse {
-                    return Some(Step::NotACall(Rest::at(at)));
-                }
-            }
-        }
-        None
-    }
-
-    fn end_call(&mut self, report: &mut Report<'_, '_>) -> Next {
-        report.arguments(if self.arguments == 0 { "{}" } else { "}" });
-        self.go_taking(State::Ready)
-    }
-
     /// A closing tag, or else the end of the section before it.
     fn close(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
         let carried = self.closer.seen();
@@ -358,11 +297,17 @@ impl PythonBody {
                 Ending::Done
             }
             State::Between | State::Comment | State::Closing if self.calls > 0 => Ending::Done,
-            // A word behind the tag is prose about the tag, unless the stream was cut there.
+            // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
             _ if self.standing == Standing::Marked && (started || end == End::Cut) => Ending::Cut,
+            State::Name if self.standing == Standing::Marked && !self.is_apart(report) => Ending::Cut,
             _ if started && !report.tools.is_unknown() => Ending::Cut,
             _ => Ending::NotACall,
         }
+    }
+
+    /// Whether a blank stands before the name that is being read.
+    fn is_apart(&self, report: &Report<'_, '_>) -> bool {
+        report.held.strip_suffix(&self.token).is_some_and(|before| before.ends_with(' '))
     }
 
     fn collect(&mut self, c: char) -> Next {

@@ -15,6 +15,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Function,
         grammar: Grammar::Python(&GRAMMAR),
     }],
+    strays: &["</function_calls>"],
     ..Dialect::PLAIN
 };
 

@@ -22,6 +22,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: FENCE, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
     ],
+    strays: &["</tool_code>"],
     ..Dialect::PLAIN
 };
 

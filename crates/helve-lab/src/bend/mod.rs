@@ -14,7 +14,7 @@ use helve_store::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
     Recorded, RunRecord, Scope, Store, StoreFuture, Token, Urgency,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 
 pub(crate) use self::late_intent::LateIntent;
 pub(crate) use self::unknown_as_failed::UnknownAsFailed;
@@ -137,6 +137,14 @@ impl<B: Bend> Store for Bent<B> {
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
         self.inner.revoke_token(id, at)
+    }
+
+    fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
+        self.inner.keep_model_profile(model, profile)
+    }
+
+    fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
+        self.inner.model_profiles()
     }
 
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {

@@ -18,7 +18,8 @@ const MAX_TOKENS: u64 = 8_192;
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let params = request.params;
     let (tools, tool_choice) = tools(request);
-    let extra = extra(request);
+    let messages = messages(&request.turns);
+    let extra = extra(request, &messages);
     // The vendor refuses a temperature beside thinking.
     let temperature = params.temperature.filter(|_| !thinks(&extra));
     let mut body = wire::Body {
@@ -26,7 +27,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         tools,
         tool_choice,
         system: text(&request.system).into_iter().collect(),
-        messages: messages(&request.turns),
+        messages,
         temperature,
         top_p: params.top_p,
         stop_sequences: &params.stop,
@@ -41,11 +42,13 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 }
 
 /// What the operator adds, and the bound.
-fn extra(request: &ModelRequest<'_>) -> Map<String, Value> {
+fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<String, Value> {
     let mut extra = request.params.extra.clone();
     // A call cannot be forced on a model that thinks first: what the request asks for wins.
-    if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) && !request.tools.is_empty()
-    {
+    let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
+    // One that decides for itself whether to think (`adaptive`) takes over anywhere.
+    let must_think = extra.get("thinking").is_some_and(|thinking| thinking["type"] == "enabled");
+    if forced && !request.tools.is_empty() || must_think && thoughtless(messages) {
         extra.remove("thinking");
     }
     if let Some(max_tokens) = request.params.max_tokens {
@@ -56,6 +59,14 @@ fn extra(request: &ModelRequest<'_>) -> Map<String, Value> {
         extra.entry("max_tokens").or_insert_with(|| MAX_TOKENS.saturating_add(budget.unwrap_or(0)).into());
     }
     extra
+}
+
+/// Whether the answer goes on from calls that were made without a thought, as when another model made them. A model
+/// that is to think refuses to take over there.
+fn thoughtless(messages: &[wire::Message<'_>]) -> bool {
+    let [.., before, last] = messages else { return false };
+    let is_result = |block: &Block<'_>| matches!(block, Block::Made(Made::ToolResult { .. }));
+    last.content.iter().all(is_result) && !matches!(before.content.first(), Some(Block::Kept(_)))
 }
 
 fn thinks(extra: &Map<String, Value>) -> bool {

@@ -52,6 +52,7 @@ async fn ask(vendor: &str, base_url: String, stream: bool) -> Vec<ModelEvent> {
         tool_choice: &ToolChoice::Auto,
         params: &params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream,
     };
     model.ask(&request).map(|event| event.unwrap()).collect().await

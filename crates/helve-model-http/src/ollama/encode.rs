@@ -139,6 +139,7 @@ mod tests {
             tool_choice: choice,
             params,
             form: None,
+            needs: helve_model::Needs::default(),
             stream: true,
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use helve_model::{ModelRequest, Turn, TurnCall};
+use helve_model::{ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ const OWN: &[&str] = &["model", "messages", "tools", "stream", STRICT];
 const STRICT: &str = "strict_tools";
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
-    let quirks = target.quirks;
+    let quirks = &with_needs(target.quirks, request.needs);
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
     if !request.system.is_empty() {
         messages.push(wire::Message::System { content: &request.system });
@@ -46,6 +46,16 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     match serde_json::to_vec(&body) {
         Ok(bytes) => bytes,
         Err(error) => unreachable!("a body has only string keys and finite numbers: {error}"),
+    }
+}
+
+/// What is known of the vendor, and what its server was found to need.
+fn with_needs(quirks: &Quirks, needs: Needs) -> Quirks {
+    match quirks.reasoning {
+        Returned::Nowhere if needs.reasoning_back => {
+            Quirks { reasoning: Returned::Field("reasoning_content"), ..quirks.clone() }
+        }
+        _ => quirks.clone(),
     }
 }
 
@@ -128,6 +138,7 @@ fn tools<'a>(
     let takes = |choice: &ToolChoice| quirks.choices.take(choice, &request.params.extra);
     let declaration: fn(&ToolSpec) -> wire::Tool<'_> = match request.params.extra.get(STRICT) {
         Some(Value::Bool(true)) => strict_declaration,
+        _ if request.needs.plain_schemas => plain_declaration,
         _ => declaration,
     };
     let all = || request.tools.iter().map(|tool| declaration(tool)).collect();
@@ -175,6 +186,20 @@ fn strict_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
             description: schema::with_notes(&tool.description, &adapted.notes),
             parameters: Cow::Owned(adapted.schema),
             strict: Some(true),
+        },
+    }
+}
+
+/// For a server that refuses rich schemas: the plainest there is, and the rest in words.
+fn plain_declaration(tool: &ToolSpec) -> wire::Tool<'_> {
+    let adapted = schema::for_gemini(&tool.parameters);
+    wire::Tool {
+        kind: "function",
+        function: wire::Declaration {
+            name: &tool.name,
+            description: schema::with_notes(&tool.description, &adapted.notes),
+            parameters: Cow::Owned(adapted.schema),
+            strict: None,
         },
     }
 }

@@ -131,8 +131,12 @@ fn format<'a>(kind: &Type, node: &'a Map<String, Value>) -> Option<&'a Value> {
 }
 
 fn noted(node: &Map<String, Value>) -> Map<String, Value> {
-    let notes = NOTES.iter().filter_map(|keyword| Some(((*keyword).to_owned(), node.get(*keyword)?.clone())));
-    notes.collect()
+    let noted = NOTES.iter().filter_map(|keyword| Some((*keyword, node.get(*keyword)?)));
+    let sound = |keyword: &str, value: &Value| {
+        if keyword == "nullable" { value.is_boolean() } else { value.is_string() }
+    };
+    let noted = noted.filter(|(keyword, value)| sound(keyword, value));
+    noted.map(|(keyword, value)| (keyword.to_owned(), value.clone())).collect()
 }
 
 /// A field of this type, with what it may say.
@@ -151,7 +155,10 @@ fn typed(walk: &mut Flat<'_>, kind: &Type, node: &Map<String, Value>) -> Map<Str
                 Some(names(node.get("required")).filter(known).collect())
             }
             "items" => Some(field(walk, &items(node))),
-            _ => node.get(*keyword).cloned(),
+            "enum" => node.get("enum").cloned(),
+            "pattern" => node.get("pattern").filter(|pattern| pattern.is_string()).cloned(),
+            // The bounds.
+            _ => node.get(*keyword).filter(|bound| bound.is_number()).cloned(),
         };
         let empty = |value: &Value| {
             value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
@@ -172,12 +179,8 @@ fn items(node: &Map<String, Value>) -> Value {
 
 /// The values that are allowed: as an enum where they are text, in words where not.
 fn values(node: &mut Map<String, Value>, kinds: &mut Vec<String>, words: &mut Vec<String>) {
-    let Some(allowed) = node.remove("const").map(|only| vec![only]).or_else(|| {
-        let listed = node.remove("enum")?;
-        listed.as_array().cloned()
-    }) else {
-        return;
-    };
+    let listed = node.remove("enum").and_then(|listed| listed.as_array().cloned());
+    let Some(allowed) = node.remove("const").map(|only| vec![only]).or(listed) else { return };
     let (nulls, allowed): (Vec<_>, Vec<_>) = allowed.into_iter().partition(Value::is_null);
     if !nulls.is_empty() {
         node.insert("nullable".to_owned(), Value::Bool(true));

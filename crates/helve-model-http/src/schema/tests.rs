@@ -63,3 +63,81 @@ fn anthropic_takes_schemas_as_they_are_unless_the_root_is_a_choice() {
     assert_eq!(found["properties"]["b"], json!({"$ref": "#/$defs/B"}));
     assert_eq!((found["$defs"]["B"].clone(), found.get("$ref")), (json!({"type": "string"}), None));
 }
+
+/// A small generator of chance, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn schema(&mut self, depth: usize) -> Value {
+        let mut node = Map::new();
+        for _ in 0..self.below(5) {
+            let (keyword, value) = self.keyword(depth);
+            node.insert(keyword.to_owned(), value);
+        }
+        match self.below(12) {
+            0 => Value::Bool(true),
+            1 => json!("no schema"),
+            _ => Value::Object(node),
+        }
+    }
+
+    fn keyword(&mut self, depth: usize) -> (&'static str, Value) {
+        const TYPES: &[&str] =
+            &["string", "integer", "number", "boolean", "array", "object", "null", "strange"];
+        const REFERENCES: &[&str] =
+            &["#", "#/$defs/a", "#/$defs/b", "#/properties/x", "https://example.org", ""];
+        let deeper = |dice: &mut Self| if depth == 0 { json!({}) } else { dice.schema(depth - 1) };
+        match self.below(22) {
+            0 | 1 => ("type", TYPES[self.below(TYPES.len())].into()),
+            2 => ("type", json!([TYPES[self.below(TYPES.len())], TYPES[self.below(TYPES.len())]])),
+            3 | 4 => ("properties", json!({"x": deeper(self), "y": deeper(self)})),
+            5 => ("required", json!(["x", "gone", 7])),
+            6 => ("items", deeper(self)),
+            7 => ("items", json!([deeper(self)])),
+            8 => ("anyOf", json!([deeper(self), deeper(self)])),
+            9 => ("oneOf", json!([deeper(self), {"type": "null"}])),
+            10 => ("allOf", json!([deeper(self), deeper(self)])),
+            11 | 12 => ("$ref", REFERENCES[self.below(REFERENCES.len())].into()),
+            13 => ("enum", json!(["a", "", 1, null, {"b": 2}])),
+            14 => ("enum", json!(["a", "b", null])),
+            15 => ("const", json!(1.5)),
+            16 => ("format", json!("email")),
+            17 => ("minimum", json!("not a number")),
+            18 => ("additionalProperties", deeper(self)),
+            19 => ("prefixItems", json!([deeper(self)])),
+            20 => ("description", json!(["not a text"])),
+            _ => ("nullable", json!(true)),
+        }
+    }
+}
+
+#[test]
+fn whatever_a_schema_looks_like_each_vendor_gets_one_that_it_takes() {
+    let mut dice = Dice(4);
+    let mut strict = 0;
+    for _ in 0..4_000 {
+        let mut schema = dice.schema(3);
+        if let Some(members) = schema.as_object_mut() {
+            members.insert("$defs".into(), json!({"a": dice.schema(2), "b": dice.schema(2)}));
+            if dice.below(2) == 0 {
+                members.insert("type".into(), "object".into());
+            }
+        }
+        let adapted = for_gemini(&schema);
+        assert_eq!(adapted.schema["type"], "object", "{schema}");
+        assert_plain(&adapted.schema);
+        let (found, _) = for_anthropic(&schema);
+        assert_eq!(found["type"], "object", "{schema}");
+        if let Some(adapted) = for_strict_openai(&schema) {
+            strict += 1;
+            let members = adapted.schema["properties"].as_object().unwrap();
+            assert_eq!(adapted.schema["required"].as_array().unwrap().len(), members.len(), "{schema}");
+        }
+    }
+    assert!(strict > 20, "{strict}");
+}

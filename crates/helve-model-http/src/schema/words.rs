@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 /// Longer than this, words help nobody.
 const SHOWN_MAX: usize = 300;
 
+const NUMBER_FORMATS: &[&str] = &["int", "uint", "float", "double"];
+
 /// The words for all keywords of a schema that a vendor does not know.
 pub(super) fn untold(node: &Map<String, Value>, known: &[&str]) -> Vec<String> {
     let unknown = node.iter().filter(|(keyword, _)| !known.contains(&keyword.as_str()));
@@ -24,6 +26,8 @@ pub(super) fn said(keyword: &str, value: &Value) -> Option<String> {
         "minLength" => format!("at least {shown} characters"),
         "maxLength" => format!("at most {shown} characters"),
         "pattern" => format!("matches the regular expression {shown}"),
+        // How many bits a number has in some program tells a model nothing.
+        "format" if NUMBER_FORMATS.iter().any(|known| shown.starts_with(known)) => return None,
         "format" => format!("format: {shown}"),
         "minItems" => format!("at least {shown} items"),
         "maxItems" => format!("at most {shown} items"),

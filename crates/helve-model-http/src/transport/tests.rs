@@ -1,6 +1,6 @@
 //! Against servers that are slow, silent or indiscreet. Time is paused: it passes as soon as everybody waits.
 
-use helve_model::{Model, ModelRequest, ToolMode, Turn};
+use helve_model::{Model, ModelRequest, Needs, ToolMode, Turn};
 use helve_types::{ModelParams, ToolChoice};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -76,6 +76,7 @@ async fn put(settings: HttpModelSettings, stream: bool) -> (String, Option<Model
         tool_choice: &ToolChoice::None,
         params: &params,
         form: None,
+        needs: Needs::default(),
         stream,
     };
     let mut events = model.ask(&request);

@@ -6,7 +6,7 @@ use helve_types::{Effect, ToolChoice, ToolSpec};
 use serde_json::json;
 
 use super::*;
-use crate::{Turn, TurnCall};
+use crate::{Needs, Turn, TurnCall};
 
 fn tools() -> Vec<ToolSpec> {
     ["calculator", "time", "search_web", "browser_js_eval", "save_note"]
@@ -24,6 +24,7 @@ async fn said(turns: Vec<Turn<'_>>) -> String {
         tool_choice: &ToolChoice::Auto,
         params: &params,
         form: None,
+        needs: Needs::default(),
         stream: true,
     };
     let mut text = String::new();
@@ -126,6 +127,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
         tool_choice: &ToolChoice::None,
         params: &params,
         form: None,
+        needs: Needs::default(),
         stream: true,
     };
     let mut text = String::new();

@@ -233,6 +233,43 @@ async fn running_out_of_steps_is_told() {
 }
 
 #[tokio::test]
+async fn a_request_can_require_a_call_and_hears_if_there_was_none() {
+    let named = json!({"type": "function", "function": {"name": "look"}});
+    for (choice, asked) in [
+        (json!("required"), "choice: required\n"),
+        (named, "choice: look\n"),
+        (json!({"name": "look"}), "choice: look\n"),
+    ] {
+        for path in ["/api/chat", "/api/agent"] {
+            let house = House::new([reply(r#"call look {"q": "x"}"#), reply("say It is there.")]).await;
+            let body = json!({"message": "find x", "tool_choice": choice});
+            let stream = house.post_text(path, body).await;
+            assert!(!stream.contains("ending"), "{stream}");
+            assert!(house.model.asked()[0].ends_with(asked), "{}", house.model.asked()[0]);
+        }
+    }
+    let words = || [reply("say I would rather talk."), reply("say I told you.")];
+    for path in ["/api/chat", "/api/agent"] {
+        let house = House::new(words()).await;
+        let stream = house.post_text(path, json!({"message": "x", "toolChoice": "required"})).await;
+        let last = events(&stream).pop().unwrap();
+        assert_eq!(last["ending"], "without_call", "{stream}");
+        assert!(last["message"].as_str().unwrap().contains("required"), "{stream}");
+    }
+    let house = House::new(words()).await;
+    let body = json!({"message": "x", "tool_choice": "required", "stream": false});
+    let whole: Value = house.post("/api/agent", body).await.json().await.unwrap();
+    assert_eq!((&whole["ending"], &whole["content"]), (&json!("without_call"), &json!("I told you.")));
+    // What was not taken was paid for.
+    assert_eq!(whole["usage"]["output_tokens"], 10);
+    let house = House::new([reply("say Hi.")]).await;
+    let body = json!({"message": "x", "tool_choice": "none"});
+    let run: Value = house.post("/api/runs", body).await.json().await.unwrap();
+    house.settled(run["run"].as_str().unwrap()).await;
+    assert_eq!(house.model.asked(), ["user: x\n"]);
+}
+
+#[tokio::test]
 async fn an_agent_that_waits_for_a_person_says_so_and_names_its_run() {
     let replies = || [reply(r#"say Sending. | call send {"q": "x"}"#), reply("say Sent.")];
     for path in ["/api/chat", "/api/agent"] {

@@ -7,4 +7,5 @@ mod bad_input;
 mod chat;
 mod house;
 mod people;
+mod probe;
 mod runs;

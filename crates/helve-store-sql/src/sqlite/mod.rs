@@ -3,6 +3,7 @@
 mod approvals;
 mod conversations;
 mod journal;
+mod profiles;
 mod readers;
 mod rows;
 mod runs;
@@ -17,7 +18,7 @@ use helve_store::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
     Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -334,6 +335,14 @@ impl Store for SqliteStore {
 
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| tokens::audit(connection, &entry))
+    }
+
+    fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| profiles::keep(connection, &model, &profile))
+    }
+
+    fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
+        self.read(profiles::all_profiles)
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

@@ -18,6 +18,9 @@ use crate::nearby::choose_ollama_model;
 /// How often tokens that were made or revoked meanwhile are noticed.
 const TOKENS: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// How often a model that another process has probed meanwhile is noticed.
+const PROFILES: std::time::Duration = std::time::Duration::from_secs(30);
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -77,6 +80,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     if taken_up > 0 {
         tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
     }
+    assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
     assembly.nearby.look(&assembly.models).await;
     app.set_ready();
     println!("listening on http://{address}");
@@ -119,10 +123,19 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 }
             }
         };
+        let profiles = async {
+            loop {
+                tokio::time::sleep(PROFILES).await;
+                if let Err(error) = runtime.recall_profiles().await {
+                    tracing::warn!(%error, "the profiles of the models cannot be read; those known before hold");
+                }
+            }
+        };
         tokio::select! {
             () = runtime.keep_watch() => {}
             () = tokens => {}
             () = nearby.keep_looking(&models) => {}
+            () = profiles => {}
             () = stop.cancelled() => {}
         }
     })

@@ -22,6 +22,8 @@ pub(super) struct ModelTable {
     api_key_env: Option<String>,
     /// `auto`, `native`, `prompt` or `prompt:<profile>`.
     tools: Option<String>,
+    /// Whether it is asked what it can do before its first question.
+    probe: Option<bool>,
     #[serde(default)]
     params: ModelParams,
     /// The models that answer when this one cannot, in this order.
@@ -35,6 +37,8 @@ pub struct ModelSettings {
     pub name: String,
     pub source: Source,
     pub options: ModelOptions,
+    /// Whether it is asked what it can do before its first question; if nothing is said, where that costs nothing.
+    pub probe: Option<bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -134,6 +138,7 @@ pub(super) fn models(
         name: "demo".into(),
         source: Source::Demo,
         options: ModelOptions::default(),
+        probe: None,
     });
     check_fallbacks(&models, places)?;
     Ok(models)
@@ -198,7 +203,7 @@ fn from_table(
     };
     settings.check().map_err(|error| (error.key(), error.to_string()))?;
     let options = ModelOptions { fallbacks: table.fallbacks, ..ModelOptions::default() };
-    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options })
+    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options, probe: table.probe })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
@@ -228,6 +233,7 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
         name: known.name.into(),
         source: Source::Http(Box::new(settings)),
         options: ModelOptions::default(),
+        probe: None,
     }))
 }
 

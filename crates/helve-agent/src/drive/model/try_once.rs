@@ -40,9 +40,10 @@ impl Driver {
             kit: &self.kit,
             tools: quest.tools,
             params: &params,
+            needs: shared.models.needs(model.name()),
             profile,
             choice,
-            takes_choice: model.takes(choice),
+            takes_choice: shared.models.takes(model, choice),
             words: quest.words.as_deref(),
         };
         let feed = self.feed.clone();

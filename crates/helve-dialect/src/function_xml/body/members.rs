@@ -79,7 +79,7 @@ impl TagBody {
             self.keys.push(key.to_owned());
         }
         self.state = State::Value;
-        self.value.begin(key, tag.typing, self.grammar, report);
+        self.value.begin(key, tag, self.grammar, report);
         if self.value.streams() {
             self.open_member(key, "\": \"", report);
         }

@@ -24,6 +24,7 @@ fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
         tool_choice: &ToolChoice::Auto,
         params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: true,
     }
 }
@@ -263,6 +264,26 @@ fn thinking_goes_with_its_budget_without_a_temperature_and_gives_way_to_a_forced
         ModelRequest { tools: vec![&tool], tool_choice: &ToolChoice::Required, ..ask(turns(), &params) };
     let forced = body(&forced);
     assert_eq!((forced.get("thinking"), &forced["temperature"]), (None, &json!(0.2)));
+}
+
+#[test]
+fn a_model_that_takes_over_after_the_calls_of_another_does_not_think_before_it_goes_on() {
+    let enabled = extra(json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}));
+    let adaptive = extra(json!({"thinking": {"type": "adaptive"}}));
+    let own = json!({"blocks": [{"type": "thinking", "thinking": "a", "signature": "1"}]});
+    let thinks = |params: &ModelParams, echo: Option<&Value>, more: Option<&str>| {
+        let mut turns = vec![
+            Turn::User("hi".into()),
+            said("", echo, vec![call("a", "time", "{}")]),
+            result("a", "time", "12:00", false),
+        ];
+        turns.extend(more.map(|text| Turn::User(text.into())));
+        body(&ask(turns, params)).get("thinking").is_some()
+    };
+    assert!(thinks(&enabled, Some(&own), None));
+    assert!(!thinks(&enabled, None, None));
+    assert!(thinks(&enabled, None, Some("and now?")));
+    assert!(thinks(&adaptive, None, None));
 }
 
 #[test]

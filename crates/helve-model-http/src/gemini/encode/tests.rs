@@ -24,6 +24,7 @@ fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
         tool_choice: &ToolChoice::Auto,
         params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: true,
     }
 }

@@ -147,9 +147,9 @@ fn fails_in_band() {
     check(
         include_str!("../fixtures/fails-in-band.jsonl"),
         expect![[r#"
-        text "Hel"
-        Broken: the model server reported an error: The server had an error while processing your request
-    "#]],
+            text "Hel"
+            Unavailable: the model server reported an error: The server had an error while processing your request
+        "#]],
     );
     check(
         "not json at all",

@@ -27,6 +27,7 @@ fn request<'a>(params: &'a ModelParams, tool_choice: &'a ToolChoice) -> ModelReq
         tool_choice,
         params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: true,
     }
 }
@@ -59,6 +60,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
         tool_choice: &ToolChoice::Named("time".into()),
         params: &params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: true,
     };
     let reasoning = Returned::Field("reasoning_content");
@@ -137,6 +139,7 @@ fn nothing_is_said_about_tools_where_there_are_none() {
         tool_choice: &ToolChoice::Required,
         params: &params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: false,
     };
     check(
@@ -316,6 +319,7 @@ fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
         tool_choice: &ToolChoice::Auto,
         params: &params,
         form: None,
+        needs: helve_model::Needs::default(),
         stream: false,
     };
     let body = encode(&request, &Target { model: "m", quirks: &PLAIN });

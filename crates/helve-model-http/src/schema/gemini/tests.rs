@@ -47,7 +47,12 @@ pub(in crate::schema) fn assert_plain(node: &Value) {
             "anyOf" => value.as_array().unwrap().iter().for_each(assert_plain),
             "type" => assert!(value.is_string(), "{node}"),
             "enum" => assert!(value.as_array().unwrap().iter().all(Value::is_string), "{node}"),
-            _ => {}
+            "nullable" => assert!(value.is_boolean(), "{node}"),
+            "description" | "title" | "format" | "pattern" => assert!(value.is_string(), "{node}"),
+            "required" => {
+                assert!(names(Some(value)).all(|name| node["properties"].get(name).is_some()), "{node}")
+            }
+            _ => assert!(value.is_number(), "{node}"),
         }
     }
     let is = |kind: &str| members.get("type").is_some_and(|found| found == kind);
@@ -150,6 +155,10 @@ fn gemini_is_told_in_words_what_it_has_no_keyword_for() {
     check(
         json!({"type": "string", "format": "email", "pattern": "^.+@"}),
         expect![[r#"{"description":"format: email","pattern":"^.+@","type":"string"}"#]],
+    );
+    check(
+        json!({"type": "integer", "format": "uint8", "minimum": 0}),
+        expect![[r#"{"minimum":0,"type":"integer"}"#]],
     );
     check(
         json!({"type": "string", "format": "date-time"}),

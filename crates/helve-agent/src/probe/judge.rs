@@ -1,0 +1,109 @@
+//! What an answer says about the model that gave it: pure, and nobody is asked.
+
+use helve_dialect::{Profile, Reading, Tools, read};
+use helve_types::{Finding, StopReason, ToolSpec};
+use serde_json::Value;
+
+use super::hear::{Reply, Said, SaidCall};
+
+/// Whether it called natively, and the dialect if it wrote the call into its text instead.
+pub(super) struct Native {
+    pub(super) finding: Finding,
+    pub(super) dialect: Option<&'static str>,
+}
+
+pub(super) fn native(said: &Said, clock: &ToolSpec) -> Native {
+    if let Some(call) = said.calls.first() {
+        let sound = call.tool == clock.name && arguments(call).is_some();
+        let shown = shorten(&format!("{} {}", call.tool, call.arguments));
+        let finding = if sound {
+            Finding::yes(format!("it called `{shown}`"))
+        } else {
+            Finding::no(format!("it called `{shown}`, which is no call of `{}`", clock.name))
+        };
+        return Native { finding, dialect: None };
+    }
+    if let Some(dialect) = written(said, clock, None) {
+        let finding = Finding::no(format!("it wrote its call into the text, as `{dialect}`"));
+        return Native { finding, dialect: Some(dialect) };
+    }
+    Native { finding: Finding::no(format!("it said: {}", shorten(&said.text))), dialect: None }
+}
+
+/// The dialect of a sound call of the tool in the text, after the model was told to write as the profile shows.
+pub(super) fn written(said: &Said, clock: &ToolSpec, profile: Option<&Profile>) -> Option<&'static str> {
+    let tools = Tools::new([(clock.name.clone(), clock.parameters.clone())]);
+    let found = read(&said.text, Reading::expecting(profile.map(Profile::dialect), tools), None);
+    let sound = found.calls.iter().any(|call| {
+        let arguments: Option<Value> = serde_json::from_str(&call.arguments).ok();
+        call.name == clock.name && arguments.is_some_and(|arguments| arguments["zone"].is_string())
+    });
+    found.dialect.filter(|_| sound)
+}
+
+pub(super) fn reasons(said: &Said) -> Finding {
+    if said.reasoning.is_empty() && said.echo.is_none() {
+        Finding::no("it answered at once")
+    } else {
+        Finding::yes(format!("it thought: {}", shorten(&said.reasoning)))
+    }
+}
+
+pub(super) fn streams_arguments(said: &Said) -> Finding {
+    let pieces = said.calls.iter().map(|call| call.pieces).max().unwrap_or_default();
+    match pieces {
+        0 => Finding::unknown("its call had no arguments"),
+        1 => Finding::no("they came in one piece"),
+        more => Finding::yes(format!("they came in {more} pieces")),
+    }
+}
+
+pub(super) fn names_its_end(said: &Said) -> Finding {
+    match said.stop {
+        Some(StopReason::ToolCalls) => Finding::yes("a message with a call ends with `tool_calls`"),
+        Some(other) => Finding::no(format!("a message with a call ends with `{other:?}`")),
+        None => Finding::unknown("its message has no end"),
+    }
+}
+
+pub(super) fn parallel(said: &Said) -> Finding {
+    match said.calls.iter().filter(|call| arguments(call).is_some()).count() {
+        0 => Finding::unknown("it made no call"),
+        1 => Finding::no("it made one call where two were wanted"),
+        more => Finding::yes(format!("it made {more} calls in one message")),
+    }
+}
+
+pub(super) fn required(said: &Said) -> Finding {
+    if said.calls.is_empty() {
+        Finding::no(format!("it said: {}", shorten(&said.text)))
+    } else {
+        Finding::yes("it called the tool although nothing was asked")
+    }
+}
+
+/// `with` is what it said when its reasoning did come back, where it was asked at all.
+pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Finding {
+    match (without, with) {
+        (Reply::Said(_), _) => Finding::no("the conversation went on without it"),
+        (Reply::Refused(error), Some(Reply::Said(_))) => {
+            Finding::yes(format!("without it the server says: {}", shorten(&error.message)))
+        }
+        (Reply::Refused(error), _) => Finding::unknown(error.message.clone()),
+    }
+}
+
+fn arguments(call: &SaidCall) -> Option<Value> {
+    let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
+    arguments["zone"].is_string().then_some(arguments)
+}
+
+/// As much as fits a line.
+fn shorten(text: &str) -> String {
+    const SHOWN_MAX: usize = 80;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

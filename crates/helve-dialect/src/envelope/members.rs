@@ -1,0 +1,108 @@
+//! What each member of the object says about the call, given what the others have said.
+
+use super::fields::Field;
+use super::{Envelope, Form, Into, Naming};
+use crate::calls::Report;
+use crate::json;
+
+impl Envelope {
+    /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
+    /// argument, and a declared parameter is one.
+    pub(super) fn role(&self, report: &Report<'_, '_>) -> Field {
+        let strong = self.call.naming == Naming::Strong;
+        if strong && self.call.form != Form::Nested {
+            let key = self.key.trim_matches('"');
+            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+            let free = report.tools.is_unknown() && key != "type";
+            let is_argument = match self.field {
+                _ if declared => true,
+                Field::Arguments | Field::Id => self.call.form == Form::Flat,
+                Field::Known | Field::Name | Field::Tool => free,
+                _ => false,
+            };
+            if is_argument {
+                return Field::Other;
+            }
+        }
+        match self.field {
+            Field::Name | Field::Tool | Field::Function if self.call.naming != Naming::None => Field::Known,
+            Field::Arguments if self.call.form != Form::Open => Field::Known,
+            field => field,
+        }
+    }
+
+    /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
+    pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
+        if self.call.form == Form::Nested {
+            return Into::Nowhere;
+        }
+        if self.call.naming == Naming::Strong {
+            let open = match self.call.form {
+                Form::Flat => ", ",
+                _ if self.call.members.is_empty() => "{",
+                _ => {
+                    let members = std::mem::take(&mut self.call.members);
+                    report.arguments("{");
+                    report.arguments(&members);
+                    ", "
+                }
+            };
+            self.call.form = Form::Flat;
+            report.arguments(open);
+            report.arguments(&self.key);
+            report.arguments(": ");
+        } else {
+            let key = self.key.trim_matches('"');
+            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
+            self.call.undeclared_member |= !declared;
+            if !self.call.members.is_empty() {
+                self.call.members.push_str(", ");
+            }
+            self.call.members.push_str(&self.key);
+            self.call.members.push_str(": ");
+        }
+        Into::Member
+    }
+
+    pub(super) fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {
+        std::mem::swap(&mut self.key, &mut self.capture);
+        let Some(key) = json::unquoted(&self.key) else {
+            return false;
+        };
+        if self.rules.keyed && self.call.naming == Naming::None {
+            self.call.naming = Naming::Strong;
+            self.field = Field::Arguments;
+            self.recognised = true;
+            report.name(key.trim());
+            return !key.trim().is_empty();
+        }
+        self.field = Field::of(&key);
+        self.recognised |= self.field != Field::Other;
+        self.call.described |= key == "description";
+        self.call.parameters |= key == "parameters";
+        // Unmarked JSON whose members are no call's is an answer in JSON, and should not be held back.
+        if !self.rules.gated || self.field != Field::Other {
+            return true;
+        }
+        match self.call.naming {
+            Naming::None => false,
+            Naming::Strong => true,
+            Naming::Weak => {
+                self.call.form == Form::Nested
+                    || report.named().is_some_and(|name| report.tools.has_parameter(name, &key))
+            }
+        }
+    }
+
+    pub(super) fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {
+        let Some(name) = json::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
+            return false;
+        };
+        if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {
+            return false;
+        }
+        self.call.naming = if strong { Naming::Strong } else { Naming::Weak };
+        report.name(name.trim());
+        true
+    }
+}

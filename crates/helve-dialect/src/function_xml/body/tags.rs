@@ -1,0 +1,133 @@
+//! What a tag means where it stands: inside a value, inside a call, or between calls.
+
+use super::{State, TagBody};
+use crate::body::{Chunk, Rest, Step};
+use crate::calls::Report;
+use crate::function_xml::Element;
+use crate::function_xml::tag::{self, Tag};
+use crate::function_xml::value::Gap;
+
+impl TagBody {
+    pub(super) fn tag(
+        &mut self,
+        raw: &str,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let grammar = self.grammar;
+        let tag = tag::parse(grammar, raw);
+        match self.state {
+            State::Value => {
+                if !self.ends_value(raw, &tag, report) {
+                    return None;
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+            State::Word => {
+                let name = self.word.split(['\n', '\\']).next().unwrap_or("").trim().to_owned();
+                self.begin_call(Some(&name), report);
+                if self.bad && self.calls == 0 {
+                    return self.not_a_call(chunk);
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
+            State::Key if tag.kind == Some(Element::Key) && tag.closes => {
+                self.has_key = true;
+                self.gap = Gap::default();
+                self.state = State::Call;
+                None
+            }
+            State::Key if tag.kind == Some(Element::Name) && tag.closes => {
+                let name = std::mem::take(&mut self.word);
+                self.begin_call(Some(name.trim()), report);
+                None
+            }
+            State::Key => {
+                self.word.push_str(raw);
+                None
+            }
+            State::Between => self.between(raw, &tag, chunk, report),
+            _ => self.in_call(raw, &tag, chunk, report),
+        }
+    }
+
+    fn between(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        match (tag.kind, tag.closes) {
+            (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
+                return Some(self.done(Rest::at(chunk.pos)));
+            }
+            (Some(Element::Parameter), false) if self.grammar.headed && report.calls.has_started() => {
+                self.begin_call(None, report);
+                return self.in_call(raw, tag, chunk, report);
+            }
+            (Some(Element::Wrapper | Element::Skip), _) => self.settled(chunk, report),
+            (Some(Element::Call), false) => {
+                self.begin_call(tag.label.as_deref(), report);
+                if tag.empty {
+                    self.end_call(chunk, report);
+                }
+            }
+            (Some(Element::NamedByText), false) => {
+                self.word.clear();
+                self.state = State::Word;
+            }
+            (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
+            _ if !self.grammar.noisy => return self.over(raw.len(), chunk, report),
+            _ => {}
+        }
+        None
+    }
+
+    /// A tag inside a call, outside its values.
+    fn in_call(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        match (tag.kind, tag.closes) {
+            (Some(Element::Parameter), false) => match &tag.label {
+                Some(label) => self.begin_value(label, tag, report),
+                None => self.bad = true,
+            },
+            (Some(Element::Key), false) => {
+                self.bad |= self.has_key;
+                self.word.clear();
+                self.state = State::Key;
+            }
+            // A call that has arguments has had its name.
+            (Some(Element::Name), false) if self.has_arguments() => self.bad = true,
+            (Some(Element::Name), false) => {
+                self.word.clear();
+                self.state = State::Key;
+            }
+            (Some(Element::Value), false) => {
+                let key = std::mem::take(&mut self.word);
+                self.bad |= !self.has_key;
+                self.begin_value(key.trim(), tag, report);
+                self.word = key;
+            }
+            (Some(Element::Group), closes) => self.in_group = !closes,
+            (Some(Element::Json), false) => {}
+            (Some(Element::Call | Element::NamedByText), true) => self.end_call(chunk, report),
+            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
+            (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
+                self.end_call(chunk, report);
+                return self.between(raw, tag, chunk, report);
+            }
+            (None, false) if self.in_group => {
+                self.begin_value(tag.element, tag, report);
+                self.value.element.push_str(tag.element);
+            }
+            _ => {}
+        }
+        None
+    }
+}

@@ -1,0 +1,63 @@
+//! The inside of a JSON string: which bytes mean nothing but themselves, and where the first other stands.
+
+use crate::scan;
+
+/// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
+const fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Where the first byte stands that means more than itself inside a string.
+#[inline]
+pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
+    // Most strings are names and short values, so the first bytes are judged in words.
+    let (words, _) = bytes.as_chunks();
+    let near = &words[..words.len().min(2)];
+    for (at, word) in near.iter().enumerate() {
+        let specials = specials(u64::from_le_bytes(*word));
+        if specials != 0 {
+            return Some(8 * at + specials.trailing_zeros() as usize / 8);
+        }
+    }
+    let seen = 8 * near.len();
+    scan::find(&bytes[seen..], is_special).map(|at| seen + at)
+}
+
+/// The highest bit of each byte that is special; exact up to the first such byte.
+const fn specials(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHS: u64 = ONES << 7;
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (control | quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
+}
+
+/// Bytes that mean nothing but themselves inside a string.
+pub(crate) static PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = !is_special(byte as u8);
+        byte += 1;
+    }
+    plain
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_special_byte_is_found_wherever_it_stands() {
+        for special_byte in *b"\"\\\n\0\x1f" {
+            for at in 0..60 {
+                let mut text = "aé €\u{7f}!#[] ~".repeat(8).into_bytes();
+                text[at] = special_byte;
+                text[at + 5] = b'"';
+                assert_eq!(special(&text), Some(at));
+                assert_eq!(special(&text[..at]), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Objects that are not quite JSON: read loosely to their end, then repaired as a whole.
+
+use super::{JsonBody, State};
+use crate::Dropped;
+use crate::body::{Chunk, Rest, Standing, Step};
+use crate::calls::Report;
+use crate::dialect::is_blank;
+use crate::envelope::{Envelope, Flow};
+use crate::json::loose::{self, Loose};
+use crate::literal::Quote;
+use crate::repair::Closing;
+
+impl JsonBody {
+    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
+        let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
+        let readable = match self.standing {
+            Standing::Alone if self.grammar.python && next == '\'' => true,
+            // What nothing marks as a call is read loosely only once it has named a declared tool.
+            Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
+            Standing::Marked if self.envelope.is_recognised() => true,
+            Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
+        };
+        if readable {
+            self.read_loosely(State::Loose);
+        } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
+            self.state = State::BareKey { ended: false };
+        } else {
+            return Some(Step::NotACall(Rest::at(chunk.pos)));
+        }
+        None
+    }
+
+    pub(super) fn bare_key(
+        &mut self,
+        ended: bool,
+        chunk: &mut Chunk<'_>,
+        _: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let Some(c) = chunk.text[chunk.pos..].chars().next() else {
+            return Some(Step::More);
+        };
+        match c {
+            ':' => {
+                self.read_loosely(State::Loose);
+                return None;
+            }
+            c if is_blank(c) => self.state = State::BareKey { ended: true },
+            c if !ended && (c.is_alphanumeric() || c == '_') => {}
+            _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
+        }
+        chunk.pos += c.len_utf8();
+        None
+    }
+
+    pub(super) fn read_loosely(&mut self, state: State) {
+        self.loose = Loose::new(self.envelope.depth());
+        self.state = state;
+    }
+
+    pub(super) fn loose(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.loose.feed(chunk.text, chunk.pos, self.grammar.close) {
+            loose::Flow::More => {
+                chunk.pos = chunk.text.len();
+                Some(Step::More)
+            }
+            loose::Flow::End(pos) => {
+                chunk.pos = pos;
+                chunk.keep(report);
+                self.mend(Closing::AsWritten, 0, pos, report)
+            }
+            loose::Flow::Tag(pos, tag) => {
+                chunk.pos = pos;
+                chunk.keep(report);
+                let step = self.mend(Closing::ByTag, tag.len(), pos, report);
+                if let State::Ready { .. } = self.state {
+                    self.count(report);
+                }
+                Some(step.unwrap_or_else(|| self.over(Rest::at(pos), true)))
+            }
+        }
+    }
+
+    /// Reads the object again, repaired. Calls that were already reported out of it are passed over.
+    pub(super) fn mend(
+        &mut self,
+        closing: Closing,
+        tag: usize,
+        pos: usize,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let raw = &report.held[self.object_at..report.held.len() - tag];
+        report.calls.steps += raw.len() as u64;
+        let repaired = match self.state {
+            State::Refused => None,
+            _ => report.repair(raw, closing),
+        };
+        let whole = repaired.is_some_and(|repaired| {
+            let mut envelope = Envelope::new(self.grammar.rules(self.standing));
+            let (mut from, mut passed) = (0, 0);
+            report.restart();
+            loop {
+                match envelope.feed(&repaired.text, from, report) {
+                    Flow::Call(next) => {
+                        from = next;
+                        passed += 1;
+                        if passed > self.of_object {
+                            report.repaired(repaired.changes.clone());
+                            self.count(report);
+                        } else {
+                            report.restart();
+                        }
+                    }
+                    Flow::Done(_) => {
+                        self.state = if passed > 0 {
+                            State::Between
+                        } else {
+                            report.repaired(repaired.changes.clone());
+                            State::Ready { in_wrapper: false }
+                        };
+                        return true;
+                    }
+                    _ => return false,
+                }
+            }
+        });
+        if !whole {
+            if self.standing == Standing::Alone {
+                return Some(Step::NotACall(Rest::at(pos)));
+            }
+            self.give_up(report);
+        }
+        None
+    }
+
+    pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
+        self.calls += 1;
+        self.state = State::Between;
+        report.give_up(Dropped::Broken);
+    }
+}

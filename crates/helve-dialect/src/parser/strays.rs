@@ -1,0 +1,30 @@
+//! Marks that open and close nothing, behind a call to whose dialect they belong.
+
+use super::{Parser, Trial};
+use crate::calls::Out;
+
+impl Parser {
+    /// Whether a call has been read, or is on trial, to which the marker could belong.
+    pub(super) fn is_stray(&self, marker: usize) -> bool {
+        let marked = matches!(self.trial, Some(Trial::Inline(_) | Trial::Reasoning));
+        let on_trial = (marked && self.calls.any_waits()).then_some(self.calls.speaking);
+        self.live.is_stray(marker, |dialect| self.calls.has_spoken(dialect) || on_trial == Some(dialect))
+    }
+
+    /// A mark that belongs to no call. What stands without a mark of its own before it repeats the call, and is text;
+    /// a quotation keeps it.
+    pub(super) fn stray(&mut self, mark: &str, out: &mut Out<'_>) {
+        match self.trial {
+            Some(Trial::Alone { .. } | Trial::Fence { .. }) => self.reject(out),
+            Some(Trial::Inline(_) | Trial::Reasoning) => self.held.push_str(mark),
+            None => self.speech.stray_mark(),
+        }
+    }
+
+    /// The mark of the present section opened nothing: behind a call of its own dialect it is a stray.
+    pub(super) fn drop_mark(&mut self) {
+        if self.held.get(self.section_at..).is_some_and(|text| text.starts_with(self.mark)) {
+            self.held.drain(self.section_at..self.section_at + self.mark.len());
+        }
+    }
+}

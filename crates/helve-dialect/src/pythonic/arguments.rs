@@ -1,0 +1,67 @@
+//! The arguments of a call, by name or by place.
+
+use super::{Next, PythonBody, State};
+use crate::body::{Chunk, Rest, Step};
+use crate::calls::Report;
+use crate::literal::{Literal, Taken, strings};
+
+impl PythonBody {
+    /// An argument without a name, or a word that began like one.
+    pub(super) fn unnamed(&mut self, report: &mut Report<'_, '_>) -> Next {
+        let word = std::mem::take(&mut self.token);
+        let positions = report.named().map(|name| report.tools.positions(name));
+        let Some(key) = positions.and_then(|names| names.get(self.unnamed).cloned()) else {
+            return self.broken(report);
+        };
+        self.unnamed += 1;
+        self.begin_value(&key, report);
+        match self.literal.feed(&word, 0, &mut self.value) {
+            Taken::All => Next::Again,
+            _ => self.broken(report),
+        }
+    }
+
+    pub(super) fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {
+        self.value.clear();
+        self.value.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
+        key.chars().for_each(|c| strings::push(c, &mut self.value));
+        self.value.push_str("\": ");
+        report.arguments(&self.value);
+        self.reported = self.value.len();
+        self.arguments += 1;
+        self.literal = Literal::python();
+        self.state = State::Value;
+    }
+
+    pub(super) fn value(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let taken = self.literal.feed(chunk.text, chunk.pos, &mut self.value);
+        let certain = match taken {
+            Taken::All => self.literal.certain(self.value.len()),
+            _ => self.value.len(),
+        };
+        report.arguments(&self.value[self.reported..certain]);
+        self.reported = certain;
+        match taken {
+            Taken::All => {
+                chunk.pos = chunk.text.len();
+                return Some(Step::More);
+            }
+            Taken::UpTo(at) => {
+                chunk.pos = at;
+                self.state = State::AfterValue;
+            }
+            Taken::Bad(at) => {
+                chunk.pos = at;
+                if self.broken(report) == Next::Refuse {
+                    return Some(Step::NotACall(Rest::at(at)));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn end_call(&mut self, report: &mut Report<'_, '_>) -> Next {
+        report.arguments(if self.arguments == 0 { "{}" } else { "}" });
+        self.go_taking(State::Ready)
+    }
+}

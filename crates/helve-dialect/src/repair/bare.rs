@@ -1,0 +1,124 @@
+//! Text without quotes: `{"expression": 31 * 47}`.
+//!
+//! It has one reading only where the schema allows nothing but text for the parameter, and where nothing in it could
+//! mean anything else: no quote, no backtick, no bracket, no line break. It ends with its member: before the bracket that closes
+//! the object, or before a comma that the next member's name follows.
+
+use super::inner_quotes::starts_with_key;
+use crate::envelope;
+use crate::literal::Quote;
+
+/// Puts quotes around every such value; `None` where there is none.
+pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut objects: Vec<Object> = Vec::new();
+    let mut any = false;
+    let mut rest = text;
+    // The last string or word: a member's name, if a colon follows.
+    let mut name = "";
+    while let Some(c) = rest.chars().next() {
+        let token = match c {
+            '{' | '[' => {
+                let of_arguments = objects.last().is_none_or(|object| envelope::holds_arguments(object.key));
+                objects.push(Object { key: "", of_arguments: c == '{' && of_arguments });
+                &rest[..1]
+            }
+            '}' | ']' => {
+                objects.pop();
+                &rest[..1]
+            }
+            ':' => {
+                if let Some(object) = objects.last_mut() {
+                    object.key = name;
+                }
+                let wanted = objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
+                let blanks = rest.len() - 1 - rest[1..].trim_start_matches(' ').len();
+                let (before, behind) = rest.split_at(1 + blanks);
+                if let Some(value) = wanted.then(|| bare(behind)).flatten() {
+                    any = true;
+                    out.push_str(before);
+                    out.push('"');
+                    out.push_str(&value.replace('\\', "\\\\"));
+                    out.push('"');
+                    rest = &behind[value.len()..];
+                    continue;
+                }
+                before
+            }
+            '"' | '\'' => {
+                let string = string(rest)?;
+                name = &string[1..string.len() - 1];
+                string
+            }
+            _ => {
+                let word = word(rest);
+                name = if word.trim().is_empty() { name } else { word };
+                word
+            }
+        };
+        out.push_str(token);
+        rest = &rest[token.len()..];
+    }
+    any.then_some(out)
+}
+
+struct Object<'t> {
+    /// The member being read.
+    key: &'t str,
+    /// Its members are the call's arguments, or the call itself.
+    of_arguments: bool,
+}
+
+/// A value without quotes, if it can be nothing else.
+fn bare(text: &str) -> Option<&str> {
+    let mut end = 0;
+    loop {
+        let at = end + text[end..].find(|c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c))?;
+        let member = &text[at..];
+        if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
+            let value = text[..at].trim_end();
+            return (!value.is_empty() && !is_literal(value)).then_some(value);
+        }
+        if !member.starts_with(',') {
+            return None;
+        }
+        end = at + 1;
+    }
+}
+
+/// A name and a colon, or the end of the object.
+fn starts_a_member(text: &str) -> bool {
+    let text = text.trim_start();
+    let word = word(text);
+    text.starts_with('}')
+        || starts_with_key(text)
+        || !word.is_empty() && text[word.len()..].trim_start().starts_with([':', '='])
+}
+
+/// Whether it is a value as it stands.
+fn is_literal(value: &str) -> bool {
+    let word = matches!(value, "true" | "false" | "null" | "True" | "False" | "None");
+    word || serde_json::from_str::<serde::de::IgnoredAny>(value).is_ok()
+}
+
+/// A string with its quotes.
+fn string(text: &str) -> Option<&str> {
+    let quote = text.chars().next()?;
+    let mut escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let closes = !escaped && *c == quote;
+        escaped = !escaped && *c == '\\';
+        closes
+    });
+    end.map(|(at, _)| &text[..=at])
+}
+
+/// Letters and digits, or one character that is none.
+fn word(text: &str) -> &str {
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    let run = text.find(|c: char| !letter(c)).unwrap_or(text.len());
+    match run {
+        0 => &text[..text.chars().next().map_or(0, char::len_utf8)],
+        _ => &text[..run],
+    }
+}

@@ -1,0 +1,96 @@
+//! Quotes inside a string that the model forgot to escape.
+
+use crate::literal::Quote;
+
+/// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
+/// might end in two places, and is left alone.
+pub(super) fn escape(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut frames: Vec<char> = Vec::new();
+    let mut is_key = false;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        out.push(c);
+        match c {
+            '{' | '[' => {
+                frames.push(c);
+                is_key = c == '{';
+            }
+            '}' | ']' => {
+                frames.pop();
+                is_key = false;
+            }
+            ',' => is_key = frames.last() == Some(&'{'),
+            ':' => is_key = false,
+            '"' | '\'' => {
+                let place = match (is_key, frames.last()) {
+                    (true, _) => Place::Key,
+                    (false, Some('[')) => Place::Item,
+                    _ => Place::Member,
+                };
+                rest = escape_string(rest, c, place, &mut out)?;
+            }
+            _ => {}
+        }
+    }
+    Some(out)
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Key,
+    Member,
+    Item,
+}
+
+/// Copies one string up to its true end and gives back what follows.
+fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String) -> Option<&'t str> {
+    let mut inner = 0;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if escaped || c != quote {
+            escaped = !escaped && c == '\\';
+            out.push(c);
+            continue;
+        }
+        let rest = &text[at + 1..];
+        if can_close(rest, place) {
+            out.push(c);
+            return (inner % 2 == 0).then_some(rest);
+        }
+        // Two quotes with nothing between them: a comma may be missing there instead.
+        if rest.trim_start().starts_with(quote) {
+            return None;
+        }
+        inner += 1;
+        out.push('\\');
+        out.push(c);
+    }
+    None
+}
+
+/// Whether what follows a quote is what follows a string.
+fn can_close(rest: &str, place: Place) -> bool {
+    let rest = rest.trim_start();
+    let Some(next) = rest.chars().next() else {
+        return true;
+    };
+    let after = rest[next.len_utf8()..].trim_start();
+    match (place, next) {
+        (Place::Key, ':') | (Place::Member, '}') | (Place::Item, ']') => true,
+        (Place::Member, ',') => after.starts_with('}') || starts_with_key(after),
+        (Place::Item, ',') => after.starts_with(|c: char| {
+            Quote::opening(c).is_some() || c.is_ascii_digit() || matches!(c, '-' | '{' | '[' | ']')
+        }),
+        _ => false,
+    }
+}
+
+/// A quoted name and a colon; looks no further than the next quote, so that the whole stays linear.
+pub(super) fn starts_with_key(text: &str) -> bool {
+    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+        return false;
+    };
+    text[1..].split_once(quote).is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
+}

@@ -1,0 +1,46 @@
+//! Asking a model what it can do, on demand.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use helve_agent::ProbeError;
+use helve_store::AuditEntry;
+use helve_types::ModelProfile;
+
+use crate::access::Principal;
+use crate::app::App;
+use crate::problem::Problem;
+
+/// The questions go on if whoever asked for them leaves: what they find out is kept all the same.
+pub(crate) async fn probe_model(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<axum::Json<ModelProfile>, Problem> {
+    if app.runtime.models().get(&name).is_none() {
+        return Err(Problem::not_found("model"));
+    }
+    // On record first: the questions cost money where the model does.
+    let entry = AuditEntry {
+        at: app.runtime.world().now(),
+        by: principal.user.to_string(),
+        action: "model.probed".into(),
+        detail: name.clone(),
+    };
+    app.runtime.store().audit(entry).await?;
+    let runtime = app.runtime.clone();
+    let probe = tokio::spawn(async move { runtime.probe(&name, &mut |_| {}).await });
+    let profile = probe.await.map_err(|_| {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "probe_failed", "the probe ended before its time")
+    })?;
+    Ok(axum::Json(profile?))
+}
+
+impl From<ProbeError> for Problem {
+    fn from(error: ProbeError) -> Self {
+        match error {
+            ProbeError::Unknown(_) => Self::not_found("model"),
+            ProbeError::Store(error) => error.into(),
+            ProbeError::Model(error) => Self::new(StatusCode::BAD_GATEWAY, error.code(), error.message),
+        }
+    }
+}

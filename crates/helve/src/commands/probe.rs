@@ -1,0 +1,50 @@
+//! `helve models probe`: a few cheap questions to a model, and what it can do.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use helve_types::{Answered, ModelProfile};
+
+use crate::assemble::Assembly;
+
+pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut progress = |question: &str| eprintln!("{question}");
+    let asked = assembly.runtime.probe(name, &mut progress).await;
+    let profile = asked.with_context(|| format!("the model `{name}` cannot be probed"))?;
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&profile)?);
+    } else {
+        print!("{}", in_words(&profile));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The findings, one on each line.
+pub(super) fn in_words(profile: &ModelProfile) -> String {
+    let mut text = format!("{}\n", profile.subject);
+    for (name, finding) in profile.findings() {
+        let is = match finding.is {
+            Answered::Yes => "yes",
+            Answered::No => "no",
+            Answered::Unknown => "?",
+        };
+        text.push_str(&format!("  {name:21} {is:4} {}\n", finding.because));
+    }
+    let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:21} {value}\n"));
+    if !profile.rejects.is_empty() {
+        line("refuses in schemas", &profile.rejects.join(", "));
+    }
+    if let Some(prompt) = &profile.prompt {
+        line("prompt profile", prompt);
+    } else if profile.native.is_no() {
+        line("prompt profile", "none of those tried made it write a call");
+    }
+    if let Some(dialect) = &profile.dialect {
+        line("dialect", dialect);
+    }
+    let used = profile.usage;
+    let cost =
+        format!("{} questions, {} + {} tokens", profile.questions, used.input_tokens, used.output_tokens);
+    line("asked", &cost);
+    text
+}
