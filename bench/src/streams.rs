@@ -31,7 +31,7 @@ pub(crate) fn report() -> anyhow::Result<()> {
     println!("\nStreams of 20 tokens: the mock model server alone, and through Helve\n");
     println!("| streams at once | first token ms, alone | through Helve | tokens/s, alone | through Helve | CPU µs a token in Helve |");
     println!("|---|---|---|---|---|---|");
-    crate::block_on(async {
+    let after_a_crowd = crate::block_on(async {
         for clients in [1, 32, 256] {
             let answers = if clients == 1 { 300 } else { 4_000 };
             crowd(&through(&helve), clients, answers / 8).await?;
@@ -49,10 +49,10 @@ pub(crate) fn report() -> anyhow::Result<()> {
                 ours.answers_per_second() * 20.0,
             );
         }
-        anyhow::Ok(())
+        memory(&helve).await
     })?;
     drop(helve);
-    println!("\nAn open slow stream, one of {STREAMS}, in Helve\n");
+    println!("\nAn open slow stream, one of {STREAMS}, in a server that has just started\n");
     println!("| the model's protocol | KiB of memory |");
     println!("|---|---|");
     for protocol in PROTOCOLS {
@@ -60,6 +60,7 @@ pub(crate) fn report() -> anyhow::Result<()> {
         let helve = Server::helve_with(&mock, dir.path(), protocol.name)?;
         println!("| {} | {} |", protocol.name, crate::block_on(memory(&helve))?);
     }
+    println!("\nIn one that has served a crowd before, and keeps what it needed for it: {after_a_crowd} KiB");
     Ok(())
 }
 
