@@ -11,6 +11,7 @@ mod ids;
 mod live;
 mod message;
 mod run;
+mod spent;
 mod tool;
 mod world;
 
@@ -21,9 +22,10 @@ pub use event::{
 };
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
 pub use live::{Live, PartKind};
-pub use message::{Message, Part, Role, ToolPart, ToolState};
+pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
+pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use world::{Clock, Fate, Ids, Timestamp, World};

@@ -95,7 +95,7 @@ impl Driver {
             let error = ModelError::new(ModelErrorKind::Refused, message);
             return Ok(Try::Broken(Broken { error, shown: false }));
         }
-        let params = self.run.setup().params.clone().over(model.params());
+        let params = shared.models.params(model, self.run.setup());
         let asking = Asking {
             run: &self.run,
             model: model.name(),
@@ -129,9 +129,12 @@ impl Driver {
             shared.models.learn_dialect(model.name(), dialect);
         }
         Ok(match ended {
-            None => Try::Stopped(listener.stopped(mode.clone())),
-            Some(Ok(())) => Try::Heard(listener.heard(mode.clone(), tools)),
-            Some(Err(broken)) => Try::Broken(broken),
+            None => Try::Stopped(self.priced(model, listener.stopped(mode.clone()))),
+            Some(Ok(())) => Try::Heard(self.priced(model, listener.heard(mode.clone(), tools))),
+            Some(Err(broken)) => {
+                self.lose(model, mode, step, attempt, listener.usage());
+                Try::Broken(broken)
+            }
         })
     }
 

@@ -6,4 +6,5 @@ mod fixtures;
 mod lab;
 mod people;
 mod recovery;
+mod spending;
 mod transcripts;

@@ -6,6 +6,7 @@ mod journal;
 mod readers;
 mod rows;
 mod runs;
+mod spent;
 mod tokens;
 mod writer;
 
