@@ -5,6 +5,7 @@
 //! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
 //! nothing.
 
+mod defaults;
 mod model;
 mod openai_chat;
 mod protocol;
@@ -13,6 +14,7 @@ mod scenario;
 mod transport;
 mod vendors;
 
+pub use defaults::{small_params, vendor_params};
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use protocol::Protocol;
 pub use transport::client;

@@ -16,6 +16,7 @@ mod health;
 mod hex;
 mod input;
 mod listen;
+mod models;
 mod page;
 mod problem;
 mod routes;
@@ -36,6 +37,7 @@ use serde_json::Value;
 pub use access::{AccessSettings, new_token};
 pub use app::{App, ModelProblems};
 pub use listen::serve;
+pub use models::{ModelList, ModelView, PriceView, model_list};
 
 use access::{Right, keep_foreign_pages_out};
 use routes::{Operation, Routes};
@@ -155,7 +157,7 @@ fn table(app: App) -> (Router<App>, Value) {
         )
         .add(get("/api/tools", Chat, "List tools").gives::<catalog::ToolList>(), catalog::list_tools)
         .add(get("/api/agents", Chat, "List agents").gives::<catalog::AgentList>(), catalog::list_agents)
-        .add(get("/api/models", Chat, "List models").gives::<catalog::ModelList>(), catalog::list_models)
+        .add(get("/api/models", Chat, "List models").gives::<models::ModelList>(), models::list_models)
         .add(
             get("/api/tool-system/status", Chat, "Every tool's guards and counts")
                 .gives::<tool_system::SystemView>(),

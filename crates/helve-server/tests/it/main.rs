@@ -6,5 +6,6 @@ mod access;
 mod bad_input;
 mod chat;
 mod house;
+mod models;
 mod people;
 mod runs;
