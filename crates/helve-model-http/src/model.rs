@@ -145,6 +145,22 @@ impl HttpModel {
         self.urls.pieces.as_str()
     }
 
+    /// The host of that address with its port, and without the name and the password that may stand before it.
+    pub fn host(&self) -> String {
+        let url = &self.urls.pieces;
+        let host = url.host_str().unwrap_or_default();
+        url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// The vendor's name, unless only a protocol was named.
+    pub fn vendor(&self) -> Option<&str> {
+        self.settings.vendor.as_deref()
+    }
+
+    pub fn protocol(&self) -> &'static str {
+        self.vendor.protocol.name
+    }
+
     /// The vendor's name for the model.
     pub fn vendor_model(&self) -> &str {
         &self.settings.model

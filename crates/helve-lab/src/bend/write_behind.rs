@@ -18,7 +18,7 @@ pub(crate) struct WriteBehind {
 
 enum Late {
     Open(Box<NewRun>),
-    Append(Append),
+    Append(Box<Append>),
     /// Tells when everything before it is written.
     Mark(oneshot::Sender<()>),
 }
@@ -36,7 +36,7 @@ impl WriteBehind {
                     }
                     Late::Append(batch) => {
                         tokio::time::sleep(LAG).await;
-                        _ = inner.append(batch, Urgency::Now).await;
+                        _ = inner.append(*batch, Urgency::Now).await;
                     }
                     Late::Mark(reached) => _ = reached.send(()),
                 }
@@ -55,7 +55,7 @@ impl Bend for WriteBehind {
         if let Some(publish) = batch.on_commit.take() {
             publish(&batch.events);
         }
-        self.push(Late::Append(batch));
+        self.push(Late::Append(Box::new(batch)));
         Box::pin(std::future::ready(Ok(())))
     }
 
