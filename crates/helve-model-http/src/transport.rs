@@ -124,10 +124,19 @@ async fn send(
     key: Option<SecretString>,
     patience: Duration,
 ) -> Result<Response, ModelError> {
-    let response = timeout(patience, request.send()).await.map_err(|_| late(&url))?;
-    let response = response.map_err(|error| unreachable(&error, &url))?;
+    let response = head(request, &url, patience).await?;
+    fit(response, &url, key.as_ref()).await
+}
+
+async fn head(request: RequestBuilder, url: &Url, patience: Duration) -> Result<Response, ModelError> {
+    let response = timeout(patience, request.send()).await.map_err(|_| late(url))?;
+    response.map_err(|error| unreachable(&error, url))
+}
+
+/// The response if it is one of success, or what is wrong.
+async fn fit(response: Response, url: &Url, key: Option<&SecretString>) -> Result<Response, ModelError> {
     let (status, headers) = (response.status(), response.headers());
-    if let Some(error) = status::unfit(status, headers, &url) {
+    if let Some(error) = status::unfit(status, headers, url) {
         return Err(error);
     }
     if status.is_success() {
@@ -135,7 +144,7 @@ async fn send(
     }
     let retry_after = status::retry_after(headers);
     let body = timeout(SILENCE, beginning(response, ERROR_BYTES_MAX)).await.unwrap_or_default();
-    let error = complaint::before_answer(status.as_u16(), &redact(&body, key.as_ref()));
+    let error = complaint::before_answer(status.as_u16(), &redact(&body, key));
     Err(ModelError { retry_after, ..error })
 }
 

@@ -282,7 +282,7 @@ async fn lines_are_read_as_they_come_and_a_break_is_one() {
 async fn a_server_is_asked_which_models_it_has() {
     let model = |server: String| HttpModel::new(ollama(server), made()).unwrap();
     let tags = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"llama3.2:latest"}]}"#;
-    let listing = model(served(vec![say(HEAD), say(tags)]).await).listed().await.unwrap();
+    let listing = model(served(vec![say(HEAD), say(tags)]).await).listed().await.unwrap().unwrap();
     assert!(listing.complete && listing.has("llama3.2") && !listing.has("gemma"));
     assert_eq!(listing.names[0], "qwen3:8b");
 
@@ -290,4 +290,6 @@ async fn a_server_is_asked_which_models_it_has() {
     assert_eq!(other.message, "what answers there is no model server that speaks `ollama`");
     let refused = model(served(refusal("401 Unauthorized", "{}")).await).listed().await.unwrap_err();
     assert_eq!(refused.kind, ModelErrorKind::Key);
+    let silent = model(served(refusal("404 Not Found", "{}")).await).listed().await;
+    assert_eq!(silent, Ok(None));
 }
