@@ -240,6 +240,17 @@ async fn a_whole_answer_is_taken_where_pieces_were_asked_for() {
     let busy = r#"{"error": {"message": "overloaded", "type": "overloaded_error"}}"#;
     let (_, error) = asked(served(vec![say(head), say(busy)]).await, true).await;
     assert_eq!(error.unwrap().kind, ModelErrorKind::Unavailable);
+    let (text, error) = asked(served(vec![say(head), say(PIECE), say(LAST)]).await, true).await;
+    assert_eq!((text.as_str(), error), ("hello ", None));
+}
+
+#[tokio::test]
+async fn a_web_page_is_no_answer() {
+    let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\n\r\n<html>";
+    for stream in [true, false] {
+        let (_, error) = asked(served(vec![say(page)]).await, stream).await;
+        assert!(error.unwrap().message.contains("a web page"));
+    }
 }
 
 #[tokio::test]

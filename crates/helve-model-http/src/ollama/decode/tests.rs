@@ -218,3 +218,19 @@ fn a_whole_answer_is_read_like_a_stream() {
     .assert_eq(&words(&events));
     assert!(whole(r#"{"message":{"content":"Hel"},"done":false}"#, &mut VecDeque::new()).is_err());
 }
+
+#[test]
+fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
+    for whole in [
+        include_str!("../fixtures/streams-text.jsonl"),
+        include_str!("../fixtures/streams-a-tool-call.jsonl"),
+        include_str!("../fixtures/reasons-then-calls.jsonl"),
+    ] {
+        let whole = whole.trim_end();
+        assert!(read(decoder(), whole).contains("finished"));
+        for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+            let told = read(decoder(), &whole[..end]);
+            assert!(told.contains("Broken: ") && !told.contains("finished"), "{told}");
+        }
+    }
+}
