@@ -58,16 +58,12 @@ fn calls_two_tools_at_once() {
 }
 
 #[test]
-fn a_call_cut_by_length_keeps_its_reason() {
+fn cut_by_length() {
     check(
-        r#"
-        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"lon"}}]}}]}
-        {"choices":[{"delta":{},"finish_reason":"length"}]}
-        [DONE]
-        "#,
+        include_str!("../fixtures/cut-by-length.jsonl"),
         expect![[r#"
-            call 0 a f
-            arguments 0 {"x": "lon
+            call 0 call_a save_note
+            arguments 0 {"text": "lon
             finished Length
         "#]],
     );
@@ -85,17 +81,11 @@ fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
 }
 
 #[test]
-fn reports_overload_and_other_errors_inside_the_stream() {
+fn reports_overload() {
     check(
-        r#"{"error":{"message":"The engine is overloaded","type":"server_error"}}"#,
+        include_str!("../fixtures/reports-overload.jsonl"),
         expect![[r#"
             Unavailable: the model server reported an error: The engine is overloaded
-        "#]],
-    );
-    check(
-        "not json at all",
-        expect![[r#"
-            Broken: the model server sent something that is not a chat completion (expected ident at line 1 column 2): not json at all
         "#]],
     );
 }
@@ -117,6 +107,19 @@ fn a_whole_answer_is_read_like_a_stream() {
 
 #[test]
 fn fails_in_band() {
+    check(
+        include_str!("../fixtures/fails-in-band.jsonl"),
+        expect![[r#"
+            text "Hel"
+            Unavailable: the model server reported an error: The server had an error while processing your request
+        "#]],
+    );
+    check(
+        "not json at all",
+        expect![[r#"
+            Broken: the model server sent something that is not a chat completion (expected ident at line 1 column 2): not json at all
+        "#]],
+    );
     let cases = [
         (
             r#"{"error":{"code":502,"message":"Provider disconnected"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
