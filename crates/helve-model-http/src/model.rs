@@ -166,17 +166,19 @@ impl HttpModel {
         &self.settings.model
     }
 
-    /// The models that its server says it has. This costs nothing.
-    pub async fn listed(&self) -> Result<Listing, ModelError> {
+    /// The models that its server says it has, if it says so. This costs nothing.
+    pub async fn listed(&self) -> Result<Option<Listing>, ModelError> {
         listed(&self.client, &self.urls.catalogue, self.settings.key.as_ref(), self.vendor.protocol).await
+    }
+
+    /// The environment variable in which its key is looked for.
+    pub fn key_env(&self) -> Option<&str> {
+        self.settings.key_env.as_deref().or(self.vendor.key_env)
     }
 
     /// Whether a key is needed that is not there, and under which name it is looked for.
     pub fn missing_key(&self) -> Option<&str> {
-        if self.settings.key.is_some() {
-            return None;
-        }
-        self.settings.key_env.as_deref().or(self.vendor.key_env)
+        if self.settings.key.is_some() { None } else { self.key_env() }
     }
 }
 

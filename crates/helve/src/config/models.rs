@@ -256,10 +256,7 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
         vendor: Some(known.vendor.into()),
         protocol: None,
         model: environment.text(known.model_env).unwrap_or_else(|| known.model.into()),
-        base_url: known
-            .url_env
-            .and_then(|variable| environment.text(variable))
-            .map(|url| base_url(known, url)),
+        base_url: known.url_env.and_then(|variable| environment.text(variable)),
         key_env: row.key_env.map(str::to_owned),
         key,
         tool_mode: ToolMode::Auto,
@@ -269,13 +266,4 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     let variable = known.url_env.unwrap_or_default();
     settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
     Ok(Some(ModelSettings::new(known.name, Source::Http(Box::new(settings)))))
-}
-
-/// `OLLAMA_API_URL` names the server or its chat route; its OpenAI-style door is at `/v1`.
-fn base_url(known: &Known, url: String) -> String {
-    if known.vendor != "ollama" {
-        return url;
-    }
-    let server = url.trim_end_matches('/').trim_end_matches("/api/chat").trim_end_matches("/v1").to_owned();
-    format!("{server}/v1")
 }
