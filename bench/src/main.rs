@@ -8,6 +8,7 @@ mod floor;
 mod load;
 mod pipeline;
 mod processes;
+mod protocols;
 mod streams;
 mod turns;
 
@@ -24,16 +25,19 @@ fn main() -> anyhow::Result<()> {
         // The processes that a bench starts are this same binary.
         ["serve-mock", port] => processes::mock(port.parse()?),
         ["serve-floor", port, model] => floor::serve(port.parse()?, model),
-        ["serve-helve", port, model, data] => processes::helve(port, model, data),
+        ["serve-helve", port, model, data, protocol] => processes::helve(port, model, data, protocol),
+        ["hold", reader, protocol, address] => protocols::hold(reader, protocol, address),
         [] => {
             pipeline::report()?;
             turns::report()?;
-            streams::report()
+            streams::report()?;
+            protocols::report()
         }
         ["pipeline"] => pipeline::report(),
         ["turns"] => turns::report(),
         ["streams"] => streams::report(),
-        _ => bail!("use one of: pipeline, turns, streams"),
+        ["protocols"] => protocols::report(),
+        _ => bail!("use one of: pipeline, turns, streams, protocols"),
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use helve::config::{Config, Environment, Overrides};
+use helve_lab::mock::{PROTOCOLS, Script};
 use helve_types::World;
 
 /// A server that ends with this value.
@@ -47,7 +48,11 @@ impl Server {
     }
 
     pub(crate) fn helve(model: &Server, data: &Path) -> anyhow::Result<Self> {
-        Self::start("serve-helve", &[&model.address.to_string(), &data.display().to_string()])
+        Self::helve_with(model, data, "openai_chat")
+    }
+
+    pub(crate) fn helve_with(model: &Server, data: &Path, protocol: &str) -> anyhow::Result<Self> {
+        Self::start("serve-helve", &[&model.address.to_string(), &data.display().to_string(), protocol])
     }
 
     fn wait(&self, role: &str) -> anyhow::Result<()> {
@@ -63,31 +68,40 @@ impl Server {
         Ok(())
     }
 
-    /// CPU time used so far, of user and system.
     pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let after_name = stat.rsplit_once(')').context("an odd /proc entry")?.1;
-        let fields: Vec<&str> = after_name.split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-        // utime and stime, in hundredths of a second on every Linux there is.
-        Ok(Duration::from_millis((ticks(11) + ticks(12)) * 10))
+        cpu_of(&self.child.id().to_string())
     }
 
-    /// Memory in use, in KiB.
     pub(crate) fn memory_kib(&self) -> anyhow::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
+        memory_kib_of(&self.child.id().to_string())
     }
+}
+
+/// CPU time that a process has used so far, of user and system.
+pub(crate) fn cpu_of(process: &str) -> anyhow::Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let after_name = stat.rsplit_once(')').context("an odd /proc entry")?.1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    // utime and stime, in hundredths of a second on every Linux there is.
+    Ok(Duration::from_millis((ticks(11) + ticks(12)) * 10))
+}
+
+/// Memory that a process has in use, in KiB.
+pub(crate) fn memory_kib_of(process: &str) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
 }
 
 /// The mock model server, as a process.
 pub(crate) fn mock(port: u16) -> anyhow::Result<()> {
-    helve_lab::mock::serve_forever(SocketAddr::from(([127, 0, 0, 1], port)))
+    helve_lab::mock::serve_forever(SocketAddr::from(([127, 0, 0, 1], port)), Script::default())
 }
 
 /// Helve with the mock as its model, and a tool that does next to nothing.
-pub(crate) fn helve(port: &str, model: &str, data: &str) -> anyhow::Result<()> {
+pub(crate) fn helve(port: &str, model: &str, data: &str, protocol: &str) -> anyhow::Result<()> {
+    let spoken = PROTOCOLS.iter().find(|known| known.name == protocol).context("an unknown protocol")?;
     let directory = std::path::PathBuf::from(data);
     std::fs::create_dir_all(&directory)?;
     let file = directory.join("helve.toml");
@@ -95,9 +109,10 @@ pub(crate) fn helve(port: &str, model: &str, data: &str) -> anyhow::Result<()> {
         &file,
         format!(
             "default_model = \"mock\"\n[server]\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n\
-             [[models]]\nname = \"mock\"\nprotocol = \"openai_chat\"\nmodel = \"mock\"\n\
-             base_url = \"http://{model}/v1\"\ntools = \"native\"\n\
-             [[agents]]\nname = \"default\"\ntools = [\"calculator\"]\n"
+             [[models]]\nname = \"mock\"\nprotocol = \"{protocol}\"\nmodel = \"mock\"\n\
+             base_url = \"http://{model}{}\"\ntools = \"native\"\n\
+             [[agents]]\nname = \"default\"\ntools = [\"calculator\"]\n",
+            spoken.base
         ),
     )?;
     let overrides = Overrides { config: Some(file), listen: None, data: Some(directory) };

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use helve_lab::mock::PROTOCOLS;
+
 use crate::load::{Question, ask, client, crowd};
 use crate::processes::Server;
+
+const STREAMS: u64 = 1_000;
 
 /// Straight to the mock, or through Helve; `model` says how the mock is to answer.
 fn direct(mock: &Server, model: &str) -> Question {
@@ -45,13 +49,22 @@ pub(crate) fn report() -> anyhow::Result<()> {
                 ours.answers_per_second() * 20.0,
             );
         }
-        memory(&helve).await
-    })
+        anyhow::Ok(())
+    })?;
+    drop(helve);
+    println!("\nAn open slow stream, one of {STREAMS}, in Helve\n");
+    println!("| the model's protocol | KiB of memory |");
+    println!("|---|---|");
+    for protocol in PROTOCOLS {
+        let dir = tempfile::tempdir()?;
+        let helve = Server::helve_with(&mock, dir.path(), protocol.name)?;
+        println!("| {} | {} |", protocol.name, crate::block_on(memory(&helve))?);
+    }
+    Ok(())
 }
 
-/// What an open, slow stream costs.
-async fn memory(helve: &Server) -> anyhow::Result<()> {
-    const STREAMS: u64 = 1_000;
+/// The memory of an open, slow stream, in KiB.
+async fn memory(helve: &Server) -> anyhow::Result<u64> {
     let body = Bytes::from_static(b"{\"message\": \"[[text=1000,gap=100]]\", \"tools\": false}");
     let question = Question { body, ..through(helve) };
     let before = helve.memory_kib()?;
@@ -69,7 +82,5 @@ async fn memory(helve: &Server) -> anyhow::Result<()> {
         ended.await??;
         anyhow::bail!("a slow stream ended early");
     }
-    let each = after.saturating_sub(before) / STREAMS;
-    println!("\nAn open slow stream, one of {STREAMS}: {each} KiB of memory in Helve");
-    Ok(())
+    Ok(after.saturating_sub(before) / STREAMS)
 }

@@ -17,6 +17,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "anthropic",
     base: "",
     path: "/v1/messages",
+    catalogue: (
+        "/v1/models",
+        r#"{"data":[{"type":"model","id":"mock","display_name":"mock"}],"has_more":false}"#,
+    ),
     framing: Framing::NamedEvents,
     route: |path| (path == "/v1/messages").then(Route::default),
     read,

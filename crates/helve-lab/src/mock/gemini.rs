@@ -18,6 +18,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "gemini",
     base: "",
     path: "/v1beta/models/mock:streamGenerateContent?alt=sse",
+    catalogue: ("/v1beta/models", r#"{"models":[{"name":"models/mock"}]}"#),
     framing: Framing::Events,
     route,
     read,

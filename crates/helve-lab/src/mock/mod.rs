@@ -144,9 +144,12 @@ impl Shared {
     async fn answer(&self, question: &Question) -> Answer {
         let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
         let path = unescaped(path);
-        if question.method == "GET" && path == "/v1/models" {
-            let models = r#"{"object":"list","data":[{"id":"mock","object":"model"}]}"#;
-            return Answer::json(200, "", models);
+        if question.method == "GET" {
+            // Two share an address, and the first of them is enough for both.
+            let catalogue = PROTOCOLS.iter().find(|protocol| protocol.catalogue.0 == path);
+            if let Some(protocol) = catalogue {
+                return Answer::json(200, "", protocol.catalogue.1);
+            }
         }
         let routed = PROTOCOLS.iter().find_map(|protocol| Some((*protocol, (protocol.route)(&path)?)));
         let Some((protocol, route)) = routed.filter(|_| question.method == "POST") else {

@@ -15,6 +15,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "ollama",
     base: "",
     path: "/api/chat",
+    catalogue: ("/api/tags", r#"{"models":[{"name":"mock","model":"mock"}]}"#),
     framing: Framing::Lines,
     // Pieces are what it sends unless told otherwise.
     route: |path| (path == "/api/chat").then_some(Route { model: None, stream: Some(true) }),

@@ -19,6 +19,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "openai_chat",
     base: "/v1",
     path: "/chat/completions",
+    catalogue: ("/v1/models", r#"{"object":"list","data":[{"id":"mock","object":"model"}]}"#),
     framing: Framing::Events,
     route: |path| path.ends_with("/chat/completions").then(Route::default),
     read,

@@ -17,6 +17,8 @@ pub struct Protocol {
     /// Where a question goes, below the base, for a model called `mock`.
     pub path: &'static str,
     pub(super) framing: Framing,
+    /// Where it says which models it has, and how.
+    pub(super) catalogue: (&'static str, &'static str),
     /// Whether a path is this protocol's.
     pub(super) route: fn(&str) -> Option<Route>,
     pub(super) read: fn(&[u8]) -> Result<Asked, serde_json::Error>,

@@ -63,7 +63,9 @@ fn middle(text: &str) -> usize {
 
 fn with_a_key_twice(json: &str) -> String {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
-    let Some((key, value)) = object.iter().next() else { return json.to_owned() };
+    // The one that matters most is the longest.
+    let longest = object.iter().max_by_key(|(_, value)| value.to_string().len());
+    let Some((key, value)) = longest else { return json.to_owned() };
     json.replacen('{', &format!("{{{}:{value},", serde_json::json!(key)), 1)
 }
 

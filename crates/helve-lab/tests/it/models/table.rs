@@ -103,6 +103,7 @@ pub(super) const TABLE: &[Row] = &[
     row("nested=3", EVERY, Class::Restart(BROKE)),
     row("nan=3", EVERY, Class::Restart(BROKE)),
     row("surrogate=3", EVERY, Class::Restart(BROKE)),
+    row("twice=3", EVERY, Class::Restart(BROKE)),
     row("short", EVERY, Class::Restart(BROKE)),
     row("endless", EVERY, Class::Restart(BROKE)),
     row("open", EVERY, Class::Restart(BROKE)),
