@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_was_spent_before_there_were_sums_is_summed_once() {
-        let mut connection = Connection::open_in_memory().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(SQLITE[0].sql).unwrap();
         let step =
             r#"{"type":"step.finished","usage":{"input_tokens":10,"output_tokens":5,"cached_tokens":4}}"#;
