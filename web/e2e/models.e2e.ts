@@ -22,6 +22,8 @@ describe('the model picker', () => {
     const page = await openPage();
     await page.getByRole('button', { name: 'Model: demo' }).focus();
     await page.keyboard.press('Enter');
+    // The chosen one has the focus as soon as the menu is there.
+    await shows(page.locator('[role="menuitemradio"][aria-checked="true"]:focus'));
     await page.keyboard.press('v');
     expect(await focused(page)).toContain('set ARK_API_KEY');
     // Not ready: nothing happens.
@@ -43,9 +45,10 @@ describe('the model picker', () => {
       await route.fulfill({ json: { ...list, models: [...list.models, ...more] } });
     });
     await page.goto(url);
-    await page.getByRole('button', { name: /^Model/ }).click();
+    await page.getByRole('button', { name: 'Model: demo' }).click();
     const menu = page.getByRole('menu', { name: 'Model' });
     await shows(menu.getByRole('menuitemradio', { name: /more-8/ }));
+    await shows(page.locator('input[type="search"]:focus'));
     await page.keyboard.type('gpt mini');
     await menu.getByRole('menuitemradio', { name: /more-8/ }).waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowDown');
