@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { answer, ask, finished, isMock, openPage, shows } from './browser';
+import { answer, ask, finished, isMock, openPage, shows, url } from './browser';
 
 describe('the model picker', () => {
   test.runIf(isMock)('tells state, way of calling tools and price, and remembers a variant', async () => {
@@ -20,8 +20,10 @@ describe('the model picker', () => {
 
   test.runIf(isMock)('is used from the keyboard, and what cannot be chosen says why there too', async () => {
     const page = await openPage();
-    await page.getByRole('button', { name: /^Model/ }).focus();
+    await page.getByRole('button', { name: 'Model: demo' }).focus();
     await page.keyboard.press('Enter');
+    // The chosen one has the focus as soon as the menu is there.
+    await shows(page.locator('[role="menuitemradio"][aria-checked="true"]:focus'));
     await page.keyboard.press('v');
     expect(await focused(page)).toContain('set ARK_API_KEY');
     // Not ready: nothing happens.
@@ -33,6 +35,30 @@ describe('the model picker', () => {
     await page.keyboard.press('Enter');
     await shows(page.getByRole('button', { name: 'Model: house' }));
     expect(await focused(page)).toContain('house');
+  });
+
+  test.runIf(isMock)('finds one among many by what is typed', async () => {
+    const page = await openPage('/healthz');
+    await page.route('**/api/models', async (route) => {
+      const list = (await (await route.fetch()).json()) as { models: object[] };
+      const more = Array.from({ length: 9 }, (_, n) => ({ name: `more-${n}`, mode: 'native', ready: true }));
+      await route.fulfill({ json: { ...list, models: [...list.models, ...more] } });
+    });
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Model: demo' }).click();
+    const menu = page.getByRole('menu', { name: 'Model' });
+    await shows(menu.getByRole('menuitemradio', { name: /more-8/ }));
+    await shows(page.locator('input[type="search"]:focus'));
+    await page.keyboard.type('gpt mini');
+    await menu.getByRole('menuitemradio', { name: /more-8/ }).waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowDown');
+    expect(await focused(page)).toContain('house');
+    // Whoever goes on to type means the search.
+    await page.keyboard.type('x');
+    await shows(menu.getByText('No model is called that.'));
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Enter');
+    await shows(page.getByRole('button', { name: 'Model: house' }));
   });
 });
 

@@ -1,4 +1,6 @@
 //! What vendors are asked with unless somebody says otherwise: the lowest layer of parameters, as data.
+//!
+//! What a protocol cannot do without is its own business: its `encode` sees to it.
 
 use helve_types::ModelParams;
 
@@ -11,8 +13,6 @@ struct Defaults {
 }
 
 const DEFAULTS: &[Defaults] = &[
-    // It answers nothing without a bound.
-    Defaults { vendor: "anthropic", max_tokens: Some(8192), small: &[] },
     // It knows no bound of its own: a model that repeats itself goes on until the context is full. And its penalty on
     // repetition spoils arguments that are copied from the question.
     Defaults { vendor: "ollama", max_tokens: Some(8192), small: &[("repeat_penalty", 1.0)] },

@@ -12,7 +12,8 @@ impl ModelSettings {
     /// The settings with everything that holds unless the operator says otherwise: the vendor's defaults, then what
     /// small models want, then the model's own.
     pub fn layered(&self, settings: &HttpModelSettings) -> HttpModelSettings {
-        let vendor = settings.vendor.as_deref().unwrap_or_default();
+        // A protocol without a vendor stands for the vendor that made it, where that has its name.
+        let vendor = settings.vendor.as_deref().or(settings.protocol.as_deref()).unwrap_or_default();
         let mut params = vendor_params(vendor);
         let mut tool_mode = settings.tool_mode.clone();
         if self.is_small(settings) {

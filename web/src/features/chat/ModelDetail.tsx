@@ -9,16 +9,14 @@ export function ModelDetail({ model, currency }: { model: Model; currency: strin
   const { ready, problem, mode, price } = model;
   const profile = mode.startsWith('prompt:') ? mode.slice('prompt:'.length) : null;
   return (
-    <>
-      <span className={styles.state}>
+    <span className={styles.facts}>
+      <span className={ready ? styles.state : `${styles.state} ${styles.whole}`}>
         <i className={ready ? styles.ready : styles.problem} aria-hidden="true" />
         {ready ? t.chat.ready : `${t.chat.notReady}${problem ? `: ${problem}` : ''}`}
       </span>
-      <span className={styles.facts}>
-        <span>{profile === null ? t.chat.native : t.chat.prompted(profile)}</span>
-        {price && <PriceFact price={price} currency={currency} />}
-      </span>
-    </>
+      <span>{profile === null ? t.chat.native : t.chat.prompted(profile)}</span>
+      {price && <PriceFact price={price} currency={currency} />}
+    </span>
   );
 }
 
