@@ -6,6 +6,7 @@
 
 mod calls;
 mod model;
+mod spending;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::calls::SeenTo;
+use self::spending::Lost;
 use crate::agents::Kit;
 use crate::command::{Command, CommandError};
 use crate::feed::Feed;
@@ -68,6 +70,8 @@ pub(crate) struct Driver {
     pub(crate) cancelled_by: Option<String>,
     pub(crate) in_flight: FuturesUnordered<SeenTo>,
     pub(crate) in_flight_calls: HashSet<CallId>,
+    /// Spent on the step that is being asked for, without a message yet.
+    pub(crate) lost: Option<Lost>,
 }
 
 /// What a driver is made of.
@@ -100,6 +104,7 @@ impl Driver {
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
             in_flight_calls: HashSet::new(),
+            lost: None,
         }
     }
 
@@ -151,6 +156,7 @@ impl Driver {
     /// Writes the last facts together with the finished message.
     async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let fate = self.shared.world.fate.clone();
+        let facts = self.lost_step().into_iter().chain(facts).collect();
         let entry = ending(&self.run, facts, state, self.shared.world.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;

@@ -6,12 +6,14 @@
 
 mod agents;
 mod ask;
+mod choose;
 mod command;
 mod drive;
 mod feed;
 mod follow;
 mod listen;
 mod models;
+mod price;
 mod probe;
 mod retry;
 mod run;
@@ -23,7 +25,8 @@ pub use command::CommandError;
 pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_model::Model;
-pub use models::{ModelOptions, Models};
+pub use models::{ModelOptions, Models, Origin};
+pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};
 pub use transcript::transcript;

@@ -80,6 +80,11 @@ impl<'a> Listener<'a> {
         self.dialect.filter(|_| in_text)
     }
 
+    /// What the vendor has reported so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// Hears the stream to its end. Dropping the future stops the model; what was heard stays here.
     pub(crate) async fn hear(&mut self, mut stream: ModelStream) -> Result<(), Broken> {
         while let Some(event) = stream.next().await {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Mode, ModelParams, ModelProfile, ToolChoice};
+use helve_types::{Mode, ModelParams, ModelProfile, RunSetup, ToolChoice};
 use tokio::time::Instant;
 
+use crate::price::Price;
 use crate::retry::Health;
 
 /// What the operator says about a model, besides how it is reached.
@@ -20,6 +21,24 @@ pub struct ModelOptions {
     pub probe: bool,
     /// Named sets of parameters that a request may choose from.
     pub variants: BTreeMap<String, ModelParams>,
+    /// What its tokens cost, if anybody knows.
+    pub price: Option<Price>,
+    /// Whether it is asked as small models want to be asked.
+    pub small: bool,
+    /// Where it comes from; none for a model inside the program.
+    pub origin: Option<Origin>,
+}
+
+/// Where a model comes from, as far as anybody may know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// None where only a protocol was named.
+    pub vendor: Option<String>,
+    pub protocol: String,
+    /// What the vendor calls the model.
+    pub model: String,
+    /// With the port, and without anything secret.
+    pub host: String,
 }
 
 /// The models of this server, by name.
@@ -27,6 +46,7 @@ pub struct ModelOptions {
 pub struct Models {
     models: BTreeMap<String, Entry>,
     default: Option<String>,
+    currency: String,
     learned: Mutex<HashMap<String, Learned>>,
 }
 
@@ -69,12 +89,30 @@ impl Models {
         self.default.as_deref().unwrap_or_default()
     }
 
+    /// What the prices are in.
+    pub fn currency(&self) -> &str {
+        if self.currency.is_empty() { "USD" } else { &self.currency }
+    }
+
+    pub fn set_currency(&mut self, currency: impl Into<String>) {
+        self.currency = currency.into();
+    }
+
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Model>> {
         self.models.get(name).map(|entry| &entry.model)
     }
 
     pub fn options(&self, name: &str) -> Option<&ModelOptions> {
         self.models.get(name).map(|entry| &entry.options)
+    }
+
+    /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which
+    /// its configuration has already put over the options of small models and the vendor's defaults.
+    pub fn params(&self, model: &dyn Model, setup: &RunSetup) -> ModelParams {
+        let none = ModelParams::default();
+        let variants = self.options(model.name()).map(|options| &options.variants);
+        let variant = setup.variant.as_ref().and_then(|name| variants?.get(name)).unwrap_or(&none);
+        setup.params.clone().over(variant).over(&setup.agent_params).over(model.params())
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

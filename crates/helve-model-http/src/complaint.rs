@@ -48,6 +48,7 @@ const MONEY: &[&str] = &[
     "insufficient credits",
     "billing_hard_limit",
     "billing_not_active",
+    "billing_error",
     "credit balance is too low",
     "arrearage",
     "accountoverdue",
@@ -79,6 +80,7 @@ const TOO_LONG: &[&str] = &[
     "input is too long",
     "token count exceeds",
     "exceeds the maximum number of tokens",
+    "request_too_large",
     "range of input length",
 ];
 
@@ -91,6 +93,10 @@ const BUSY: &[&str] = &[
     "unavailable",
     "resource_exhausted",
     "server_error",
+    "api_error",
+    "internal",
+    "deadline_exceeded",
+    "aborted",
     "server busy",
     "server is busy",
     "at capacity",
@@ -102,12 +108,19 @@ const BUSY: &[&str] = &[
 /// Gemini says it with the status of a wrong question.
 const KEY_NOT_VALID: &[&str] = &["api key not valid", "api key expired"];
 
-const KEY: &[&str] =
-    &["invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "permission_denied"];
+const KEY: &[&str] = &[
+    "invalid_api_key",
+    "incorrect api key",
+    "invalid api key",
+    "authentication_error",
+    "unauthenticated",
+    "permission_error",
+    "permission_denied",
+];
 
-const NOT_THERE: &[&str] = &["model_not_found", "model not found", "not_found_error", "try pulling it first"];
+const NOT_THERE: &[&str] = &["model_not_found", "model not found", "not_found", "try pulling it first"];
 
-const REFUSED: &[&str] = &["invalid_request", "invalid_argument", "bad_request"];
+const REFUSED: &[&str] = &["invalid_request", "invalid_argument", "failed_precondition", "bad_request"];
 
 /// An error that came instead of an answer, with a status.
 pub(crate) fn before_answer(status: u16, body: &str) -> ModelError {
@@ -143,6 +156,8 @@ fn trouble(status: Option<u16>, words: &str) -> Trouble {
         Some(408 | 425 | 500..=599) => Trouble::Busy,
         _ if says(POLICY) => Trouble::Policy,
         Some(403) => Trouble::Key,
+        // Gemini's way.
+        Some(400) if says(KEY) => Trouble::Key,
         Some(413) => Trouble::TooLong,
         Some(404) => Trouble::NotThere,
         Some(_) if says(NOT_THERE) => Trouble::NotThere,

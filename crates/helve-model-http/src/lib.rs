@@ -7,6 +7,7 @@
 
 mod anthropic_messages;
 mod complaint;
+mod defaults;
 mod gemini;
 mod model;
 mod ollama;
@@ -19,6 +20,7 @@ mod schema;
 mod transport;
 mod vendors;
 
+pub use defaults::{small_params, vendor_params};
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use patience::Patience;
 pub use protocol::Protocol;

@@ -145,22 +145,40 @@ impl HttpModel {
         self.urls.pieces.as_str()
     }
 
+    /// The host of that address with its port, and without the name and the password that may stand before it.
+    pub fn host(&self) -> String {
+        let url = &self.urls.pieces;
+        let host = url.host_str().unwrap_or_default();
+        url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// The vendor's name, unless only a protocol was named.
+    pub fn vendor(&self) -> Option<&str> {
+        self.settings.vendor.as_deref()
+    }
+
+    pub fn protocol(&self) -> &'static str {
+        self.vendor.protocol.name
+    }
+
     /// The vendor's name for the model.
     pub fn vendor_model(&self) -> &str {
         &self.settings.model
     }
 
-    /// The models that its server says it has. This costs nothing.
-    pub async fn listed(&self) -> Result<Listing, ModelError> {
+    /// The models that its server says it has, if it says so. This costs nothing.
+    pub async fn listed(&self) -> Result<Option<Listing>, ModelError> {
         listed(&self.client, &self.urls.catalogue, self.settings.key.as_ref(), self.vendor.protocol).await
+    }
+
+    /// The environment variable in which its key is looked for.
+    pub fn key_env(&self) -> Option<&str> {
+        self.settings.key_env.as_deref().or(self.vendor.key_env)
     }
 
     /// Whether a key is needed that is not there, and under which name it is looked for.
     pub fn missing_key(&self) -> Option<&str> {
-        if self.settings.key.is_some() {
-            return None;
-        }
-        self.settings.key_env.as_deref().or(self.vendor.key_env)
+        if self.settings.key.is_some() { None } else { self.key_env() }
     }
 }
 

@@ -126,10 +126,24 @@ async fn send(
     key: Option<SecretString>,
     patience: Duration,
 ) -> Result<Response, ModelError> {
-    let response = timeout(patience, request.send()).await.map_err(|_| late(&url))?;
-    let response = response.map_err(|error| unreachable(&error, &url))?;
+    let response = head(request, &url, patience).await?;
+    fit(response, &url, key.as_ref(), patience).await
+}
+
+async fn head(request: RequestBuilder, url: &Url, patience: Duration) -> Result<Response, ModelError> {
+    let response = timeout(patience, request.send()).await.map_err(|_| late(url))?;
+    response.map_err(|error| unreachable(&error, url))
+}
+
+/// The response if it is one of success, or what is wrong.
+async fn fit(
+    response: Response,
+    url: &Url,
+    key: Option<&SecretString>,
+    patience: Duration,
+) -> Result<Response, ModelError> {
     let (status, headers) = (response.status(), response.headers());
-    if let Some(error) = status::unfit(status, headers, &url) {
+    if let Some(error) = status::unfit(status, headers, url) {
         return Err(error);
     }
     if status.is_success() {
@@ -137,7 +151,7 @@ async fn send(
     }
     let retry_after = status::retry_after(headers);
     let body = timeout(patience, beginning(response, ERROR_BYTES_MAX)).await.unwrap_or_default();
-    let error = complaint::before_answer(status.as_u16(), &redact(&body, key.as_ref()));
+    let error = complaint::before_answer(status.as_u16(), &redact(&body, key));
     Err(ModelError { retry_after, ..error })
 }
 
@@ -240,9 +254,16 @@ impl Reading {
         // Some servers send a whole answer, or an error, although pieces were asked for.
         if protocol.framing == Framing::Events && status::is_json(response.headers()) {
             let late = |_| broke_off(&patient::too_long(&patience));
-            let events = timeout_at(deadline, whole(response, protocol)).await.map_err(late)??;
-            let frames = Frames::new(protocol.framing, stream::empty());
-            return Ok(Self { frames, decoder, events, ended: true });
+            let body =
+                timeout_at(deadline, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(late)??;
+            let mut events = VecDeque::new();
+            // And some only say so.
+            let in_pieces = !body.trim_start().starts_with('{');
+            if !in_pieces {
+                (protocol.whole)(&body, &mut events)?;
+            }
+            let frames = Frames::new(protocol.framing, stream::iter([Ok(body.into())]));
+            return Ok(Self { frames, decoder, events, ended: !in_pieces });
         }
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {

@@ -53,6 +53,13 @@ impl Reply {
         self
     }
 
+    /// What the vendor says it took so far, before the answer has ended.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.events.push(Ok(ModelEvent::Usage(usage)));
+        self
+    }
+
     #[must_use]
     pub fn fails(mut self, error: ModelError) -> Self {
         self.events.push(Err(error));

@@ -6,7 +6,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use helve_agent::{Frame, StartInput, StartRequest, Started};
 use helve_store::{Scope, StoreError};
-use helve_types::{CallId, Ending, Fact, Live, PartKind, Question, RunState, ToolChoice, Usage};
+use helve_types::{CallId, Ending, Fact, Live, PartKind, Question, RunState, Spent, ToolChoice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,7 +28,10 @@ pub(crate) struct AgentBody {
     message: String,
     conversation_id: Option<String>,
     user_id: Option<String>,
+    /// The name of a configured model, or `name:variant`.
     model: Option<String>,
+    /// A variant of the model.
+    variant: Option<String>,
     /// `false` for one answer in one piece.
     #[serde(default = "yes")]
     stream: bool,
@@ -52,7 +55,8 @@ pub(crate) struct Whole {
     run: String,
     conversation: Option<String>,
     state: RunState,
-    usage: Usage,
+    #[serde(flatten)]
+    spent: Spent,
     tools: Vec<WholeTool>,
     /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools;
     /// with `without_call` a call was required and the model answered in words.
@@ -83,7 +87,7 @@ pub(crate) async fn agent(
     let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let (world, route) = (app.runtime.world(), "POST /api/agent");
     let key = start::idempotency_key(&headers, route, agent.as_deref(), &body.bytes, world)?;
-    let AgentBody { message, conversation_id, user_id, model, stream, tools, tool_choice: choice } =
+    let AgentBody { message, conversation_id, user_id, model, variant, stream, tools, tool_choice: choice } =
         body.value;
     let choice = tool_choice(choice.as_ref())?;
     let user = principal.acting_for(user_id.as_deref())?;
@@ -91,6 +95,7 @@ pub(crate) async fn agent(
     let request = StartRequest {
         agent,
         model,
+        variant,
         tool_choice: if tools { choice } else { ToolChoice::None },
         stream,
         key,
@@ -106,7 +111,7 @@ pub(crate) async fn agent(
         run: started.run.to_string(),
         conversation: started.conversation.map(|id| id.to_string()),
         state: RunState::Running,
-        usage: Usage::default(),
+        spent: Spent::default(),
         tools: vec![],
         ending: None,
         approvals: vec![],
@@ -129,7 +134,9 @@ async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, 
         match &recorded.event.fact {
             Fact::TextFinished { text, .. } => add(&mut whole.content, text),
             Fact::ReasoningFinished { text, .. } => add(&mut whole.thinking, text),
-            Fact::StepFinished { usage, .. } => whole.usage = whole.usage.plus(*usage),
+            fact @ Fact::StepFinished { .. } => {
+                whole.spent = whole.spent.plus(Spent::of(fact).unwrap_or_default());
+            }
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(WholeTool {
                 call: Some(call.clone()),
                 name: tool.clone(),

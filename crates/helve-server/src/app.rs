@@ -48,8 +48,8 @@ impl App {
         self.ready.load(Ordering::Acquire) && !self.runtime.is_closing()
     }
 
-    pub(crate) fn problem_of_model(&self, name: &str) -> Option<String> {
-        (self.problems)(name)
+    pub(crate) fn model_problems(&self) -> &ModelProblems {
+        &*self.problems
     }
 
     /// Reads the tokens again.

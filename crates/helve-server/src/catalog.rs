@@ -1,7 +1,7 @@
-//! What there is to choose from: tools, agents, models.
+//! What there is to choose from: tools and agents. Models have a file of their own.
 
 use axum::extract::State;
-use helve_types::{Effect, Mode, ModelProfile};
+use helve_types::Effect;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -69,46 +69,4 @@ pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList>
         tools: agent.tools.clone(),
     };
     axum::Json(AgentList { agents: app.runtime.agents().map(view).collect() })
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ModelList {
-    models: Vec<ModelView>,
-    default: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ModelView {
-    name: String,
-    /// How it calls tools now.
-    mode: Mode,
-    /// The dialect of the last call that it wrote into its text, if it ever did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dialect: Option<&'static str>,
-    /// What it was found to do when it was asked; none if it never was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<ModelProfile>,
-    ready: bool,
-    /// What is wrong, and what to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-}
-
-pub(crate) async fn list_models(State(app): State<App>) -> axum::Json<ModelList> {
-    let models = app.runtime.models();
-    let view = |model: &std::sync::Arc<dyn helve_agent::Model>| {
-        let problem = app.problem_of_model(model.name());
-        ModelView {
-            name: model.name().to_owned(),
-            mode: models.mode(&**model, app.runtime.default_profile()),
-            dialect: models.dialect(model.name()),
-            profile: models.profile(model.name()).map(|profile| (*profile).clone()),
-            ready: problem.is_none(),
-            problem,
-        }
-    };
-    axum::Json(ModelList {
-        models: models.all().map(view).collect(),
-        default: models.default_name().to_owned(),
-    })
 }

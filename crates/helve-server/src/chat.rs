@@ -44,7 +44,10 @@ pub(crate) struct ChatBody {
 pub(crate) struct Config {
     /// `native`, `prompt`, or `prompt:` and a profile; the model's own way if not said.
     mode: Option<String>,
+    /// The name of a configured model, or `name:variant`; `modelType` goes before it.
     model: Option<String>,
+    /// A variant of the model.
+    variant: Option<String>,
 }
 
 pub(crate) async fn chat(
@@ -89,6 +92,7 @@ pub(crate) async fn chat(
     let request = StartRequest {
         agent,
         model: model_type.or(config.model),
+        variant: config.variant,
         client_tools,
         tool_choice: tool_choice(choice.as_ref())?,
         mode: config

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use helve_store::{Conversation, Scope};
-use helve_types::{ConversationId, Message};
+use helve_types::{ConversationId, Message, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub(crate) struct ConversationView {
     id: String,
     title: String,
     messages: u64,
+    /// What all its runs took so far.
+    #[serde(flatten)]
+    spent: Spent,
     created_at: i64,
     updated_at: i64,
     /// The run that is not over, if there is one.
@@ -32,6 +35,7 @@ impl From<Conversation> for ConversationView {
             id: row.id.to_string(),
             title: row.title,
             messages: row.messages,
+            spent: row.spent,
             created_at: row.created_at.0,
             updated_at: row.updated_at.0,
             active_run: row.active_run.map(|run| run.to_string()),

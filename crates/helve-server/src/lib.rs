@@ -16,6 +16,7 @@ mod health;
 mod hex;
 mod input;
 mod listen;
+mod models;
 mod page;
 mod probe;
 mod problem;
@@ -38,6 +39,7 @@ use serde_json::Value;
 pub use access::{AccessSettings, new_token};
 pub use app::{App, ModelProblems};
 pub use listen::serve;
+pub use models::{ModelList, ModelView, PriceView, model_list};
 
 use access::{Right, keep_foreign_pages_out};
 use routes::{Operation, Routes};
@@ -157,7 +159,7 @@ fn table(app: App) -> (Router<App>, Value) {
         )
         .add(get("/api/tools", Chat, "List tools").gives::<catalog::ToolList>(), catalog::list_tools)
         .add(get("/api/agents", Chat, "List agents").gives::<catalog::AgentList>(), catalog::list_agents)
-        .add(get("/api/models", Chat, "List models").gives::<catalog::ModelList>(), catalog::list_models)
+        .add(get("/api/models", Chat, "List models").gives::<models::ModelList>(), models::list_models)
         .add(
             post("/api/models/{name}/probe", Admin, "Ask a model what it can do, and keep the answer")
                 .gives::<ModelProfile>(),

@@ -107,6 +107,8 @@ impl From<StartError> for Problem {
         match error {
             StartError::UnknownAgent { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_agent", detail),
             StartError::UnknownModel { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_model", detail),
+            StartError::UnknownVariant { .. } => Self::new(StatusCode::NOT_FOUND, "unknown_variant", detail),
+            StartError::TwoVariants { .. } => Self::bad_request("two_variants", detail),
             StartError::UnknownProfile(_) => Self::bad_request("unknown_profile", detail),
             StartError::UnknownTool { .. } => Self::bad_request("unknown_tool", detail),
             StartError::Empty => Self::bad_request("empty_message", detail),

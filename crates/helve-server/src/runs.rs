@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use helve_agent::{Frame, StartInput, StartRequest};
 use helve_store::{RunRecord, Scope, StoreError};
 use helve_tool::Outcome;
-use helve_types::{CallId, Failure, FailureKind, RunId, RunState, ToolOutput};
+use helve_types::{CallId, Failure, FailureKind, RunId, RunState, Spent, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,6 +27,12 @@ pub(crate) struct RunView {
     state: RunState,
     agent: String,
     model: String,
+    /// The variant of the model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
+    /// What its steps took so far.
+    #[serde(flatten)]
+    spent: Spent,
     /// The number of the last durable event.
     last_event: u64,
     created_at: i64,
@@ -42,6 +48,8 @@ impl From<RunRecord> for RunView {
             state: record.state,
             agent: record.setup.agent,
             model: record.setup.model,
+            variant: record.setup.variant,
+            spent: record.spent,
             last_event: record.last_seq,
             created_at: record.created_at.0,
             ended_at: record.ended_at.map(|at| at.0),
@@ -58,7 +66,10 @@ pub(crate) struct RunList {
 pub(crate) struct RunBody {
     message: String,
     conversation: Option<String>,
+    /// The name of a configured model, or `name:variant`.
     model: Option<String>,
+    /// A variant of the model.
+    variant: Option<String>,
     agent: Option<String>,
     user: Option<String>,
     /// Tools that the client runs itself.
@@ -82,12 +93,14 @@ pub(crate) async fn start_run(
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
-    let RunBody { message, conversation, model, agent, user, tools, tool_choice: choice } = body.value;
+    let RunBody { message, conversation, model, variant, agent, user, tools, tool_choice: choice } =
+        body.value;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
         model,
+        variant,
         client_tools: client_tools(tools, app.runtime.registry())?,
         tool_choice: tool_choice(choice.as_ref())?,
         key,

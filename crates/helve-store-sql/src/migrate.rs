@@ -12,10 +12,11 @@ struct Migration {
 /// Never edited after a release; a change of the layout is a new file.
 const SQLITE: &[Migration] = &[
     Migration { number: 1, name: "journal", sql: include_str!("../migrations/sqlite/0001_journal.sql") },
+    Migration { number: 2, name: "spent", sql: include_str!("../migrations/sqlite/0002_spent.sql") },
     Migration {
-        number: 2,
+        number: 3,
         name: "model_profiles",
-        sql: include_str!("../migrations/sqlite/0002_model_profiles.sql"),
+        sql: include_str!("../migrations/sqlite/0003_model_profiles.sql"),
     },
 ];
 
@@ -86,6 +87,37 @@ mod tests {
         migrate(&mut connection, 1).unwrap();
         migrate(&mut connection, 2).unwrap();
         assert_eq!(applied(&connection).unwrap().len(), SQLITE.len());
+    }
+
+    #[test]
+    fn what_was_spent_before_there_were_sums_is_summed_once() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(SQLITE[0].sql).unwrap();
+        let step =
+            r#"{"type":"step.finished","usage":{"input_tokens":10,"output_tokens":5,"cached_tokens":4}}"#;
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO users VALUES ('mei', 1);
+                 INSERT INTO conversations VALUES (x'0c', 'mei', 'a talk', 2, 1, 1), (x'0d', 'mei', 'empty', 0, 1, 1);
+                 INSERT INTO runs VALUES (x'01', 'mei', x'0c', 0, 'completed', 1, 'o', 0, '{{}}', 1, 2),
+                                         (x'02', 'mei', x'0c', 0, 'completed', 1, 'o', 0, '{{}}', 1, 2);
+                 INSERT INTO run_events VALUES (x'01', 2, 'step.finished', '{step}'),
+                                               (x'01', 3, 'step.finished', '{step}'),
+                                               (x'02', 2, 'step.finished', '{step}'),
+                                               (x'02', 1, 'run.started', '{{}}');"
+            ))
+            .unwrap();
+        connection.execute_batch(SQLITE[1].sql).unwrap();
+        let sums = |table: &str, id: &str| {
+            let sql = format!(
+                "SELECT input_tokens, output_tokens, cached_tokens, cost_nanos FROM {table} WHERE id = x'{id}'"
+            );
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            connection.query_row(&sql, [], row).unwrap()
+        };
+        assert_eq!(sums("runs", "01"), (20_i64, 10_i64, 8_i64, None::<i64>));
+        assert_eq!(sums("conversations", "0c"), (30, 15, 12, None));
+        assert_eq!(sums("conversations", "0d"), (0, 0, 0, None));
     }
 
     #[test]

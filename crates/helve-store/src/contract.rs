@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use helve_types::{
     Answer, ApprovalKind, CallId, ConversationId, Effect, Ending, Fact, Failure, FailureKind, Finding,
     Message, Mode, ModelParams, ModelProfile, Question, RunId, RunInput, RunSetup, RunStarted, RunState,
-    StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage, UserId, World,
+    Spent, StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage, UserId, World,
 };
 
 use crate::{
@@ -40,6 +40,8 @@ macro_rules! store_contract {
             a_finished_run_leaves_its_answer_and_frees_the_conversation,
             a_claim_gives_all_that_is_needed_to_go_on,
             resumes_are_counted_until_a_step_is_finished,
+            what_steps_take_is_summed_for_the_run_and_its_conversation,
+            absurd_usage_neither_fails_a_write_nor_overflows,
             nobody_sees_anothers_things,
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,
@@ -169,6 +171,8 @@ fn setup() -> RunSetup {
         tools: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
+        variant: None,
+        agent_params: ModelParams::default(),
         mode: Some(Mode::Native),
         stream: true,
         input: RunInput::Conversation,
@@ -551,6 +555,72 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
     };
     ok(mei.append(&mut run, vec![finished]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
+}
+
+pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let step = |step, cost_nanos| Fact::StepFinished {
+        step,
+        attempt: 1,
+        reason: StopReason::Stop,
+        mode: Mode::Native,
+        usage: Usage {
+            input_tokens: 10,
+            output_tokens: 5,
+            cached_tokens: 4,
+            cache_write_tokens: 2,
+            reasoning_tokens: 1,
+        },
+        cost_nanos,
+        model: None,
+        echo: None,
+    };
+    let mut first = mei.start(mei.new_conversation(), "one").await;
+    let Some(conversation) = first.conversation else { panic!("no conversation") };
+    let of_run = async |run| ok(mei.store.run(mei.scope(), run).await).spent;
+    let of_talk = async || ok(mei.store.conversation(mei.scope(), conversation).await).spent;
+    assert_eq!(of_run(first.run).await, Spent::default());
+    ok(mei.append(&mut first, vec![step(1, None)]).await);
+    assert_eq!(of_talk().await.cost_nanos, None);
+    ok(mei.append(&mut first, vec![step(2, Some(700))]).await);
+    mei.finish(&mut first, "an answer").await;
+    let mut second = mei.start(Place::Conversation(conversation), "two").await;
+    ok(mei.append(&mut second, vec![step(1, Some(50)), step(2, None)]).await);
+
+    let steps = |count: u64, cost_nanos| Spent {
+        usage: Usage {
+            input_tokens: 10 * count,
+            output_tokens: 5 * count,
+            cached_tokens: 4 * count,
+            cache_write_tokens: 2 * count,
+            reasoning_tokens: count,
+        },
+        cost_nanos,
+    };
+    assert_eq!(of_run(first.run).await, steps(2, Some(700)));
+    assert_eq!(of_run(second.run).await, steps(2, Some(50)));
+    assert_eq!(of_talk().await, steps(4, Some(750)));
+    let listed = ok(mei.store.conversations(mei.scope(), Page::first(9)).await);
+    assert_eq!(listed[0].spent, steps(4, Some(750)));
+}
+
+pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "one").await;
+    let usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
+    let step = |step| Fact::StepFinished {
+        step,
+        attempt: 1,
+        reason: StopReason::Stop,
+        mode: Mode::Native,
+        usage,
+        cost_nanos: Some(u64::MAX),
+        model: None,
+        echo: None,
+    };
+    ok(mei.append(&mut run, vec![step(1), step(2)]).await);
+    let spent = ok(mei.store.run(mei.scope(), run.run).await).spent;
+    assert_eq!((spent.usage.input_tokens, spent.cost_nanos), (Spent::MAX, Some(Spent::MAX)));
 }
 
 pub async fn nobody_sees_anothers_things(store: Subject) {

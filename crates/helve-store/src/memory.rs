@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Fact, Message, ModelProfile, RunId, RunState, Timestamp, ToolCall,
-    Trail, UserId,
+    ApprovalId, CallId, ConversationId, Fact, Message, ModelProfile, RunId, RunState, Spent, Timestamp,
+    ToolCall, Trail, UserId,
 };
 
 use crate::{
@@ -99,6 +99,7 @@ impl Shelves {
                     user: new.user.clone(),
                     title: title.clone(),
                     messages: 0,
+                    spent: Spent::default(),
                     created_at: at,
                     updated_at: at,
                     active_run: None,
@@ -131,6 +132,7 @@ impl Shelves {
             setup: new.setup,
             last_seq: 1,
             resumes: 0,
+            spent: Spent::default(),
             created_at: at,
             ended_at: None,
         };
@@ -186,6 +188,12 @@ impl Shelves {
         shelf.record.last_seq = recorded.event.seq;
         if let Fact::StepFinished { .. } = fact {
             shelf.record.resumes = 0;
+        }
+        if let Some(spent) = Spent::of(fact) {
+            shelf.record.spent = shelf.record.spent.plus(spent);
+            if let Some(place) = shelf.record.conversation.and_then(|id| self.conversations.get_mut(&id)) {
+                place.row.spent = place.row.spent.plus(spent);
+            }
         }
         if let Fact::ApprovalAsked(question) = fact {
             let approval = Approval {

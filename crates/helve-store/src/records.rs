@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use helve_types::{
     Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, Message, Question, RunId,
-    RunSetup, RunState, Timestamp, ToolCall, Trail, UserId,
+    RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, UserId,
 };
 use serde::Serialize;
 
@@ -179,6 +179,8 @@ pub struct RunRecord {
     pub last_seq: u64,
     /// How often a start of the server took it up since it last made progress.
     pub resumes: u32,
+    /// By its steps so far.
+    pub spent: Spent,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }
@@ -189,6 +191,8 @@ pub struct Conversation {
     pub user: UserId,
     pub title: String,
     pub messages: u64,
+    /// By all its runs so far, the one that is not over included.
+    pub spent: Spent,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// The run that is not over, if there is one.

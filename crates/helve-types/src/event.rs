@@ -117,7 +117,8 @@ pub enum Fact {
     #[serde(rename = "approval.answered")]
     ApprovalAnswered { approval: ApprovalId, call: CallId, answer: Answer, by: String },
 
-    /// The model's message is complete and its calls, if any, are on record.
+    /// The model's message is complete and its calls, if any, are on record; or it will never be, and this is what
+    /// was spent on it. Usage and cost are those of all its tries.
     #[serde(rename = "step.finished")]
     StepFinished {
         step: u32,
@@ -305,6 +306,8 @@ pub enum StopReason {
     ContentFilter,
     /// A person stopped it.
     Cancelled,
+    /// It broke off and no other try was left: the step is on record for what was spent on it.
+    Failed,
     Other,
 }
 

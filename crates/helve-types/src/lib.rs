@@ -12,6 +12,7 @@ mod live;
 mod message;
 mod profile;
 mod run;
+mod spent;
 mod tool;
 mod world;
 
@@ -27,5 +28,6 @@ pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
+pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use world::{Clock, Fate, Ids, Timestamp, World};

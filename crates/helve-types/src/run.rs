@@ -131,8 +131,15 @@ pub struct RunSetup {
     /// Tools that the client declared and will run itself.
     #[serde(default)]
     pub client_tools: Vec<ToolSpec>,
+    /// What the request says; it wins over everything below.
     #[serde(default)]
     pub params: ModelParams,
+    /// The variant of the model that was asked for. A model that answers in its place uses its own of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// What the agent says, below the variant.
+    #[serde(default)]
+    pub agent_params: ModelParams,
     /// Overrides the model's own way of calling tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,

@@ -8,7 +8,7 @@ use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
-use helve_server::{AccessSettings, App};
+use helve_server::{AccessSettings, App, ModelProblems};
 use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
@@ -16,7 +16,7 @@ use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
 use crate::config::{Config, Source};
-use crate::nearby::{Nearby, is_nearby};
+use crate::nearby::Nearby;
 
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,17 +178,16 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
         match &model.source {
             Source::Demo => models.add(Arc::new(DemoModel::new()), ModelOptions::default()),
             Source::Http(settings) => {
-                let made = HttpModel::new((**settings).clone(), client.clone());
+                let made = HttpModel::new(model.layered(settings), client.clone());
                 let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);
                 over_http.push(made.clone());
-                let subject = format!("{} at {}", made.vendor_model(), made.url());
-                // Whoever is on the internet costs money to ask.
-                let probe = model.probe.unwrap_or_else(|| is_nearby(&made));
-                models.add(made, ModelOptions { subject, probe, ..model.options.clone() });
+                let known = model.known(settings, &made, &config.prices);
+                models.add(made, known);
             }
         }
     }
     models.set_default(config.default_model.clone());
+    models.set_currency(config.prices.currency.clone());
     Ok((models, over_http))
 }
 
@@ -200,13 +199,17 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
+    Ok(App::new(assembly.runtime.clone(), access, problems(assembly)))
+}
+
+/// What is wrong with a model, and what to do about it.
+pub fn problems(assembly: &Assembly) -> Box<ModelProblems> {
     let (models, nearby) = (assembly.models.clone(), assembly.nearby.clone());
-    let problems = move |name: &str| {
+    Box::new(move |name: &str| {
         let model = models.iter().find(|model| model.name() == name)?;
         let key = model.missing_key().map(|variable| format!("set the environment variable {variable}"));
         key.or_else(|| nearby.problem(name))
-    };
-    Ok(App::new(assembly.runtime.clone(), access, Box::new(problems)))
+    })
 }
 
 /// The key that signs the page's cookies: kept beside the database, not in it.

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod doctor;
+mod models;
 mod parse;
 pub mod serve;
 mod token;
@@ -31,6 +32,8 @@ enum Command {
     Parse(parse::ParseArgs),
     /// Look at tools and call them
     Tools(tools::ToolsArgs),
+    /// Look at models: their state, their price, their variants
+    Models(models::ModelsArgs),
     /// Make, list and revoke access tokens
     Token(token::TokenArgs),
     /// Check the configuration, keys, model servers and database, and say what to do about each problem
@@ -60,6 +63,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
+        Command::Models(args) => models::run(args),
         Command::Token(args) => token::run(args),
         Command::Doctor(common) => doctor::run(&common),
     }

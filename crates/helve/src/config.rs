@@ -5,9 +5,12 @@
 
 mod environment;
 mod file;
+mod layers;
 mod models;
 mod places;
+mod prices;
 mod prompts;
+mod small;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -21,6 +24,7 @@ pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable};
 pub use self::models::{ModelSettings, Source};
 pub use self::places::Places;
+pub use self::prices::Prices;
 pub use self::prompts::Prompts;
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8890";
@@ -39,6 +43,7 @@ pub struct Config {
     pub log: String,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
+    pub prices: Prices,
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
@@ -111,6 +116,7 @@ impl Config {
             log,
             models,
             default_model,
+            prices: Prices::read(file.prices, &places)?,
             agents,
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_agent::Model;
-use helve_model_http::HttpModel;
-use serde_json::Value;
+use helve_model_http::{HttpModel, HttpModelSettings};
 
 use crate::config::{Config, Source};
 
@@ -81,20 +80,17 @@ fn nearby_address(url: &str) -> Option<String> {
 pub(crate) async fn choose_ollama_model(config: &mut Config) {
     for model in &mut config.models {
         let Source::Http(settings) = &mut model.source else { continue };
-        if settings.vendor.as_deref() != Some("ollama") || !settings.model.is_empty() {
-            continue;
+        if settings.model.is_empty() {
+            settings.model = first_model((**settings).clone()).await.unwrap_or_else(|| "llama3.2".into());
         }
-        let base = settings.base_url.as_deref().unwrap_or("http://127.0.0.1:11434/v1");
-        let server = base.trim_end_matches("/v1");
-        settings.model = first_model(server).await.unwrap_or_else(|| "llama3.2".into());
     }
 }
 
-async fn first_model(server: &str) -> Option<String> {
-    let client = reqwest::Client::builder().timeout(PATIENCE).build().ok()?;
-    let answer = client.get(format!("{server}/api/tags")).send().await.ok()?;
-    let tags: Value = answer.json().await.ok()?;
-    Some(tags.get("models")?.get(0)?.get("name")?.as_str()?.to_owned())
+async fn first_model(settings: HttpModelSettings) -> Option<String> {
+    let model = HttpModel::new(settings, helve_model_http::client().ok()?).ok()?;
+    nearby_address(model.url())?;
+    let listing = tokio::time::timeout(PATIENCE, model.listed()).await.ok()?.ok()??;
+    listing.names.into_iter().next()
 }
 
 #[cfg(test)]
@@ -104,7 +100,7 @@ mod tests {
     #[test]
     fn only_servers_nearby_are_looked_at() {
         let cases = [
-            ("http://127.0.0.1:11434/v1/chat/completions", Some("127.0.0.1:11434")),
+            ("http://127.0.0.1:11434/api/chat", Some("127.0.0.1:11434")),
             ("http://localhost:8000/v1", Some("localhost:8000")),
             ("http://[::1]:8000/v1", Some("[::1]:8000")),
             ("http://192.168.1.5/v1", Some("192.168.1.5:80")),

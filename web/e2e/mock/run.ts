@@ -16,7 +16,10 @@ type Outcome = { text: string; isError: boolean };
 class Crashed extends Error {}
 class Cancelled extends Error {}
 
-const usage = { input_tokens: 12, output_tokens: 34 };
+const usage = { input_tokens: 12, output_tokens: 34, cached_tokens: 8 };
+
+/** What a step costs. */
+const COST = 1_200_000;
 
 export class MockRun {
   readonly feed = new FakeFeed(Date.now);
@@ -139,7 +142,7 @@ export class MockRun {
       });
     });
     const reason = calls.length > 0 ? 'tool_calls' : 'stop';
-    this.feed.record({ type: 'step.finished', step, attempt, reason, mode: 'native', usage });
+    this.feed.record({ type: 'step.finished', step, attempt, reason, mode: 'native', usage, cost_nanos: COST });
     this.#tell();
     return calls;
   }

@@ -124,7 +124,7 @@ class MockServer {
       case 'POST approvals/:id':
         return world.settle(id, body as unknown as Answer) ?? {};
       case 'GET models':
-        return { models: MODELS, default: 'demo' };
+        return { models: MODELS, default: 'demo', currency: 'USD' };
       case 'GET agents':
         return { agents: [{ name: 'helve' }, { name: 'researcher' }] };
       case 'GET tools':
@@ -183,8 +183,20 @@ class MockServer {
   }
 }
 
+const PRICE = { input: 0.25, cached: 0.025, cache_write: 0.25, output: 2, source: 'shipped', as_of: '2026-06-01' };
+
 const MODELS = [
-  { name: 'demo', mode: 'native', ready: true },
+  { name: 'demo', default: true, mode: 'native', ready: true },
+  {
+    name: 'house',
+    vendor: 'openai',
+    model: 'gpt-5-mini',
+    mode: 'native',
+    ready: true,
+    price: PRICE,
+    variants: ['brief', 'thorough'],
+  },
+  { name: 'small', vendor: 'ollama', model: 'qwen3:0.6b', mode: 'prompt:hermes', ready: true },
   { name: 'volcano', mode: 'native', ready: false, problem: 'set ARK_API_KEY' },
   { name: 'no-such-model', mode: 'native', ready: true },
 ];

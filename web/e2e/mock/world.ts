@@ -170,5 +170,7 @@ function keptMessage(run: MockRun): Message {
     return { type: 'tool', step, call: call ?? '', tool, input, state: kept, output, failure, ...times };
   });
   if (state.end?.how === 'failed') parts.push({ type: 'notice', text: state.end.message });
-  return { id: run.ids.reply, role: 'assistant', at: state.asked?.at ?? 0, run: run.id, model: run.ids.model, parts };
+  const { id, ids } = run;
+  const { asked, steps } = state;
+  return { id: ids.reply, role: 'assistant', at: asked?.at ?? 0, run: id, model: ids.model, parts, steps };
 }

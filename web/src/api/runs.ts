@@ -11,6 +11,7 @@ export interface NewRun {
   message: string;
   conversation?: ConversationId;
   model?: string;
+  variant?: string;
   agent?: string;
   tools?: ToolDeclaration[];
 }

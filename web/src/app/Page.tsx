@@ -103,6 +103,7 @@ export function Page({ session, onSignOut }: Props) {
         me={me}
         choice={choosing.choice}
         tools={catalog.tools}
+        currency={catalog.currency}
         ApprovalView={ApprovalView}
       />
     </Layout>

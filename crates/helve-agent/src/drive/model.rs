@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_model::{Model, ModelErrorKind, ToolMode};
-use helve_types::{Fact, Mode, RunState, StopReason, ToolChoice, Usage};
+use helve_types::{Fact, Mode, RunState, StopReason, ToolChoice};
 use tokio::time::Instant;
 
 use self::try_once::Try;
@@ -36,8 +36,6 @@ struct Quest {
     tally: Tally,
     /// What a model said in place of a call that was required; it is asked once more.
     words: Option<String>,
-    /// What was spent on an answer that was not taken.
-    spent: Usage,
 }
 
 impl Quest {
@@ -78,7 +76,6 @@ impl Driver {
                 restarts: 0,
                 tally: Tally::default(),
                 words: None,
-                spent: Usage::default(),
             },
         )
         .await
@@ -95,12 +92,16 @@ impl Driver {
                 Try::Heard(heard) => {
                     self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
                     if !self.wants_call_instead(&heard, &quest) {
-                        return self.take(heard, &*model, &quest);
+                        self.take(heard, &*model);
+                        return Ok(());
                     }
                     self.insist(heard, &*model, &mut quest).await?;
                     continue;
                 }
-                Try::Stopped(heard) => return self.take(heard, &*model, &quest),
+                Try::Stopped(heard) => {
+                    self.take(heard, &*model);
+                    return Ok(());
+                }
                 Try::Broken(broken) => broken,
             };
             let other = self.next_other(&quest);
@@ -214,7 +215,7 @@ impl Driver {
         let (run, model) = (self.run.id(), model.name());
         tracing::warn!(%run, model, "the model answered in words though a call was required; it is asked once more");
         quest.words = Some(words_of(&heard));
-        quest.spent = quest.spent.plus(heard.usage);
+        self.give_back(&heard, quest.step, quest.attempt);
         quest.tries = 0;
         quest.attempt += 1;
         let because = "a tool call was required and the model answered in words".into();
@@ -223,13 +224,11 @@ impl Driver {
     }
 
     /// Durable together with whatever is committed next, and before it.
-    fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
+    fn take(&mut self, mut heard: Heard, model: &dyn Model) {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
-        heard.usage = heard.usage.plus(quest.spent);
         self.journal.note(self.run.heard(heard));
         self.shared.world.fate.at("model.noted");
-        Ok(())
     }
 
     /// The model's name, where it is not the run's own.

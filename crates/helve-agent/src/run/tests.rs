@@ -21,6 +21,8 @@ fn setup(max_steps: u32) -> RunSetup {
         tools: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
+        variant: None,
+        agent_params: ModelParams::default(),
         mode: None,
         stream: true,
         input: RunInput::Conversation,

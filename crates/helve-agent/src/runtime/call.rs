@@ -33,6 +33,8 @@ impl Runtime {
             tools: vec![],
             client_tools: vec![],
             params: ModelParams::default(),
+            variant: None,
+            agent_params: ModelParams::default(),
             mode: None,
             stream: false,
             input: RunInput::Call,

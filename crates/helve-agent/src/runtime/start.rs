@@ -10,7 +10,8 @@ use helve_types::{
 };
 
 use super::Runtime;
-use crate::agents::{Agent, Kit};
+use crate::agents::{Agent, AgentSettings, Kit};
+use crate::choose::{Chosen, choose, list};
 use crate::drive::{Driver, Parts};
 use crate::follow::Follower;
 use crate::run::Run;
@@ -22,8 +23,9 @@ pub struct StartRequest {
     pub user: UserId,
     /// The default agent if none is named.
     pub agent: Option<String>,
-    /// The agent's model, or the default, if none is named.
+    /// The agent's model, or the default, if none is named; `name:variant` names a variant of it too.
     pub model: Option<String>,
+    pub variant: Option<String>,
     pub input: StartInput,
     /// Tools that the client will run itself.
     pub client_tools: Vec<ToolSpec>,
@@ -42,6 +44,7 @@ impl StartRequest {
             user,
             agent: None,
             model: None,
+            variant: None,
             input,
             client_tools: vec![],
             tool_choice: ToolChoice::Auto,
@@ -76,6 +79,12 @@ pub enum StartError {
 
     #[error("there is no model `{name}`; the models are: {known}")]
     UnknownModel { name: String, known: String },
+
+    #[error("the model `{model}` has no variant `{name}`; {known}")]
+    UnknownVariant { model: String, name: String, known: String },
+
+    #[error("the model's name asks for the variant `{named}` and the request for `{asked}`; choose one")]
+    TwoVariants { named: String, asked: String },
 
     #[error("there is no prompt profile `{0}`")]
     UnknownProfile(String),
@@ -148,7 +157,8 @@ impl Runtime {
     ) -> Result<(NewRun, MessageId), StartError> {
         let world = &self.shared.world;
         let settings = &agent.settings;
-        let model = self.model_name(request.model.as_deref().or(settings.model.as_deref()))?;
+        let Chosen { model, variant } =
+            self.chosen(settings, request.model.as_deref(), request.variant.as_deref())?;
         self.check_mode(request.mode.as_ref())?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;
         let now = world.now();
@@ -180,7 +190,9 @@ impl Runtime {
             tool_choice: request.tool_choice,
             tools: kit.pinned(),
             client_tools: request.client_tools,
-            params: request.params.over(&settings.params),
+            params: request.params,
+            variant,
+            agent_params: settings.params.clone(),
             mode: request.mode,
             stream: request.stream,
             input,
@@ -216,13 +228,20 @@ impl Runtime {
         })
     }
 
-    fn model_name(&self, name: Option<&str>) -> Result<String, StartError> {
+    /// The model of the request, of its agent, or the default. A request that names only a variant means one of the
+    /// model that it would get anyway.
+    fn chosen(
+        &self,
+        agent: &AgentSettings,
+        model: Option<&str>,
+        variant: Option<&str>,
+    ) -> Result<Chosen, StartError> {
         let models = &self.shared.models;
-        let name = name.unwrap_or(models.default_name());
-        match models.get(name) {
-            Some(_) => Ok(name.to_owned()),
-            None => Err(StartError::UnknownModel { name: name.into(), known: list(models.names()) }),
+        if let Some(name) = model {
+            return choose(models, name, variant);
         }
+        let own = choose(models, agent.model.as_deref().unwrap_or(models.default_name()), None)?;
+        if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
     }
 
     fn check_mode(&self, mode: Option<&Mode>) -> Result<(), StartError> {
@@ -280,8 +299,4 @@ fn title(text: &str) -> String {
         title.push('…');
     }
     title
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -146,6 +146,8 @@ fn replay(facts: &[Fact]) -> Run {
         tools: vec![],
         client_tools: vec![],
         params: ModelParams::default(),
+        variant: None,
+        agent_params: ModelParams::default(),
         mode: None,
         stream: true,
         input: RunInput::Conversation,

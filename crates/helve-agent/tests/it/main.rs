@@ -9,4 +9,5 @@ mod people;
 mod probing;
 mod recovery;
 mod resilience;
+mod spending;
 mod transcripts;

@@ -49,6 +49,8 @@ impl Story {
             tools: vec![],
             client_tools: vec![],
             params: ModelParams::default(),
+            variant: None,
+            agent_params: ModelParams::default(),
             mode: None,
             stream: true,
             input: RunInput::Conversation,

@@ -7,6 +7,7 @@ use helve_types::{StopReason, Usage};
 use serde_json::{Value, json};
 
 use super::wire;
+use crate::complaint;
 use crate::protocol::Decoder;
 
 pub(super) fn decoder() -> Decoder {
@@ -86,7 +87,7 @@ impl State {
                 self.count(answer.usage, events);
                 self.end(events);
             }
-            wire::Event::Error { error } => return Err(in_band(&error)),
+            wire::Event::Error { error } => return Err(complaint::in_answer(&error)),
             wire::Event::Other => {}
         }
         Ok(())
@@ -223,26 +224,6 @@ fn arguments(block: &Value, reason: StopReason) -> Option<String> {
         Some(_) => block.get("input").map(Value::to_string),
         None => (reason != StopReason::Length).then(|| "{}".to_owned()),
     }
-}
-
-/// An error that came after a status of success.
-fn in_band(error: &wire::Error) -> ModelError {
-    let kind = match &*error.kind {
-        "overloaded_error" | "api_error" | "rate_limit_error" | "timeout_error" => {
-            ModelErrorKind::Unavailable
-        }
-        "authentication_error" | "permission_error" => ModelErrorKind::Key,
-        "request_too_large" => ModelErrorKind::TooLong,
-        "invalid_request_error" | "not_found_error" | "billing_error" => ModelErrorKind::Refused,
-        _ => ModelErrorKind::Broken,
-    };
-    let message = match kind {
-        ModelErrorKind::Key => {
-            "the model server refuses the key; check it, and that it may use this model".into()
-        }
-        _ => format!("the model server reported an error: {}", error.message),
-    };
-    ModelError::new(kind, message)
 }
 
 fn stop_reason(word: &str) -> StopReason {

@@ -124,7 +124,7 @@ pub(super) enum Event {
     MessageStop,
     Message(Answer),
     Error {
-        error: Error,
+        error: Value,
     },
     /// `ping`, `content_block_stop`, and what may be added one day.
     #[serde(other)]
@@ -179,12 +179,4 @@ pub(super) struct Usage {
     pub(super) cache_creation_input_tokens: Option<u64>,
     #[serde(default)]
     pub(super) cache_read_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Error {
-    #[serde(default, rename = "type")]
-    pub(super) kind: String,
-    #[serde(default)]
-    pub(super) message: String,
 }

@@ -7,6 +7,7 @@ use helve_types::{StopReason, Usage};
 use serde_json::{Map, Value, json};
 
 use super::wire;
+use crate::complaint;
 use crate::protocol::Decoder;
 
 pub(super) fn decoder() -> Decoder {
@@ -51,7 +52,7 @@ struct State {
 impl State {
     fn take(&mut self, chunk: wire::Chunk, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if let Some(error) = &chunk.error {
-            return Err(in_band(error));
+            return Err(complaint::in_answer(error));
         }
         if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             let message = format!("the vendor blocks this question ({reason}); put it in other words");
@@ -139,25 +140,6 @@ impl State {
         events.push_back(ModelEvent::Finished(if called { StopReason::ToolCalls } else { reason }));
         Ok(())
     }
-}
-
-/// An error that came after a status of success.
-fn in_band(error: &wire::Error) -> ModelError {
-    let kind = match &*error.status {
-        "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "INTERNAL" | "DEADLINE_EXCEEDED" | "ABORTED" => {
-            ModelErrorKind::Unavailable
-        }
-        "UNAUTHENTICATED" | "PERMISSION_DENIED" => ModelErrorKind::Key,
-        "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "NOT_FOUND" => ModelErrorKind::Refused,
-        _ => ModelErrorKind::Broken,
-    };
-    let message = match kind {
-        ModelErrorKind::Key => {
-            "the model server refuses the key; check it, and that it may use this model".into()
-        }
-        _ => format!("the model server reported an error: {}", error.message),
-    };
-    ModelError::new(kind, message)
 }
 
 /// Why the answer ended, or that it is none: a call that the model could not write, asked for again, may be right.

@@ -112,7 +112,7 @@ pub(super) struct Chunk {
     #[serde(default)]
     pub(super) usage_metadata: Option<Usage>,
     #[serde(default)]
-    pub(super) error: Option<Error>,
+    pub(super) error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -177,12 +177,4 @@ pub(super) struct Usage {
     pub(super) thoughts_token_count: u64,
     #[serde(default)]
     pub(super) cached_content_token_count: u64,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Error {
-    #[serde(default)]
-    pub(super) status: String,
-    #[serde(default)]
-    pub(super) message: String,
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::redact::redacted;
-use super::{ANSWER_BYTES_MAX, bounded_body, late, send, with_key};
+use super::{ANSWER_BYTES_MAX, bounded_body, fit, head, late, with_key};
 use crate::protocol::Protocol;
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,21 +33,24 @@ impl Listing {
     }
 }
 
+/// What the server lists, or none if it has no list.
 pub(crate) async fn listed(
     client: &Client,
     url: &Url,
     key: Option<&SecretString>,
     protocol: &Protocol,
-) -> Result<Listing, ModelError> {
+) -> Result<Option<Listing>, ModelError> {
     let read = async {
-        let request = with_key(client.get(url.clone()), protocol, key)?;
-        let response = send(request, url.clone(), key.cloned(), PATIENCE).await?;
-        let body =
-            timeout(PATIENCE, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(|_| late(url))?;
-        names(&body?, protocol)
+        let response = head(with_key(client.get(url.clone()), protocol, key)?, url, PATIENCE).await?;
+        if matches!(response.status().as_u16(), 404 | 405 | 501) {
+            return Ok(None);
+        }
+        let body = async { bounded_body(fit(response, url, key, PATIENCE).await?, ANSWER_BYTES_MAX).await };
+        let body = timeout(PATIENCE, body).await.map_err(|_| late(url))??;
+        let names = names(&body, protocol)?;
+        Ok(Some(Listing { names, complete: protocol.catalogue.complete }))
     };
-    let names = read.await.map_err(|error| redacted(error, key))?;
-    Ok(Listing { names, complete: protocol.catalogue.complete })
+    read.await.map_err(|error| redacted(error, key))
 }
 
 fn names(body: &str, protocol: &Protocol) -> Result<Vec<String>, ModelError> {

@@ -44,6 +44,10 @@ pub(super) fn unfit(status: StatusCode, headers: &HeaderMap, url: &Url) -> Optio
         );
         return Some(ModelError::new(ModelErrorKind::Refused, what));
     }
+    if status.is_success() && media_type(headers).eq_ignore_ascii_case("text/html") {
+        let what = "what answered is a web page and no model server; check base_url, and what is in between";
+        return Some(ModelError::new(ModelErrorKind::Broken, what));
+    }
     // Helve asks for plain text, so nothing can grow out of proportion when it is unpacked.
     let packed = text(CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))?;
     let what =
@@ -59,8 +63,12 @@ fn shown(url: &Url) -> String {
 
 /// Whether the body is one piece of JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    media_type(headers).eq_ignore_ascii_case("application/json")
+}
+
+fn media_type(headers: &HeaderMap) -> &str {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]

@@ -241,6 +241,17 @@ async fn a_whole_answer_is_taken_where_pieces_were_asked_for() {
     let busy = r#"{"error": {"message": "overloaded", "type": "overloaded_error"}}"#;
     let (_, error) = asked(served(vec![say(head), say(busy)]).await, true).await;
     assert_eq!(error.unwrap().kind, ModelErrorKind::Unavailable);
+    let (text, error) = asked(served(vec![say(head), say(PIECE), say(LAST)]).await, true).await;
+    assert_eq!((text.as_str(), error), ("hello ", None));
+}
+
+#[tokio::test]
+async fn a_web_page_is_no_answer() {
+    let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\n\r\n<html>";
+    for stream in [true, false] {
+        let (_, error) = asked(served(vec![say(page)]).await, stream).await;
+        assert!(error.unwrap().message.contains("a web page"));
+    }
 }
 
 #[tokio::test]
@@ -283,7 +294,7 @@ async fn lines_are_read_as_they_come_and_a_break_is_one() {
 async fn a_server_is_asked_which_models_it_has() {
     let model = |server: String| HttpModel::new(ollama(server), made()).unwrap();
     let tags = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"llama3.2:latest"}]}"#;
-    let listing = model(served(vec![say(HEAD), say(tags)]).await).listed().await.unwrap();
+    let listing = model(served(vec![say(HEAD), say(tags)]).await).listed().await.unwrap().unwrap();
     assert!(listing.complete && listing.has("llama3.2") && !listing.has("gemma"));
     assert_eq!(listing.names[0], "qwen3:8b");
 
@@ -291,4 +302,6 @@ async fn a_server_is_asked_which_models_it_has() {
     assert_eq!(other.message, "what answers there is no model server that speaks `ollama`");
     let refused = model(served(refusal("401 Unauthorized", "{}")).await).listed().await.unwrap_err();
     assert_eq!(refused.kind, ModelErrorKind::Key);
+    let silent = model(served(refusal("404 Not Found", "{}")).await).listed().await;
+    assert_eq!(silent, Ok(None));
 }

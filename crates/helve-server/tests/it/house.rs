@@ -86,11 +86,21 @@ pub(crate) struct Plan {
     pub(crate) max_steps: u32,
     /// How long the model takes for each word.
     pub(crate) pace: Duration,
+    /// What is said about the model.
+    pub(crate) options: ModelOptions,
+    /// What is wrong with it.
+    pub(crate) problem: Option<&'static str>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { token: None, max_steps: 10, pace: Duration::ZERO }
+        Self {
+            token: None,
+            max_steps: 10,
+            pace: Duration::ZERO,
+            options: ModelOptions::default(),
+            problem: None,
+        }
     }
 }
 
@@ -129,7 +139,7 @@ impl House {
         } else {
             Arc::new(Paced { script: model.clone(), pace: plan.pace })
         };
-        models.add(speaker, ModelOptions::default());
+        models.add(speaker, plan.options);
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };
@@ -140,7 +150,7 @@ impl House {
             loopback: true,
             session_key: [7; 32],
         };
-        let app = App::new(runtime, access, Box::new(|_| None));
+        let app = App::new(runtime, access, Box::new(move |_| plan.problem.map(str::to_owned)));
         app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -6,8 +6,10 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{all, column, execute, first, id_column, json_column, optional_id_column};
 use super::runs::{limits, only_user};
+use super::spent::spent_columns;
 
 const COLUMNS: &str = "SELECT id, user, title, messages, created_at, updated_at,
+    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
     (SELECT runs.id FROM runs WHERE runs.conversation = conversations.id AND runs.ended_at IS NULL)
         AS active_run
     FROM conversations";
@@ -40,6 +42,7 @@ fn read(row: &Row<'_>) -> Result<Conversation, StoreError> {
         user: UserId(column(row, "user")?),
         title: column(row, "title")?,
         messages: column(row, "messages")?,
+        spent: spent_columns(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         updated_at: Timestamp(column(row, "updated_at")?),
         active_run: optional_id_column(row, "active_run", RunId)?,

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use helve_store::{Append, CallChange, NewRun, Place, Recorded, Scope, StoreError, call_change};
-use helve_types::{CallId, ConversationId, Fact, Message, RunId, RunState, Timestamp};
+use helve_types::{CallId, ConversationId, Fact, Message, RunId, RunState, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::rows::{column, execute, first, id_column, to_json};
+use super::spent::add_spent;
 use super::{conversations, runs};
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
@@ -225,6 +226,9 @@ fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<()
     let fact = &recorded.event.fact;
     match fact {
         Fact::StepFinished { .. } => {
+            if let Some(spent) = Spent::of(fact) {
+                add_spent(connection, run, &spent)?;
+            }
             execute(
                 connection,
                 "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0",

@@ -7,6 +7,7 @@ mod profiles;
 mod readers;
 mod rows;
 mod runs;
+mod spent;
 mod tokens;
 mod writer;
 

@@ -7,8 +7,10 @@ use rusqlite::{Connection, Row, params};
 use super::rows::{
     all, column, first, id_column, json_column, optional_id_column, text_id_column, word_column,
 };
+use super::spent::spent_columns;
 
 const COLUMNS: &str = "SELECT id, user, conversation, state, setup, resumes, created_at, ended_at,
+    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
     (SELECT max(seq) FROM run_events WHERE run = runs.id) AS last_seq FROM runs";
 
 /// The user that a scope is limited to, for `(?1 IS NULL OR user = ?1)`.
@@ -51,6 +53,7 @@ fn read_run(row: &Row<'_>) -> Result<RunRecord, StoreError> {
         setup: json_column(row, "setup")?,
         last_seq: column(row, "last_seq")?,
         resumes: column(row, "resumes")?,
+        spent: spent_columns(row)?,
         created_at: Timestamp(column(row, "created_at")?),
         ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp),
     })

@@ -1,11 +1,11 @@
 //! `helve doctor`: is everything there that is needed, and what to do if not.
 
+mod models;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
-use helve_agent::Model;
-use helve_model_http::HttpModel;
 use helve_types::World;
 use reqwest::Client;
 
@@ -80,9 +80,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
         address(config, &client).await,
     ];
     findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
-    for model in &assembly.models {
-        findings.push(model_server(config, model, &client).await);
-    }
+    findings.extend(models::all(config, &assembly.models).await);
     findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
     findings.push(match config.tavily_key {
         Some(_) => Finding::Good("tool `search_web`: TAVILY_API_KEY is set".into()),
@@ -90,13 +88,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
             "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search".into(),
         ),
     });
-    for variable in ["ANTHROPIC_API_KEY", "GEMINI_API_KEY"] {
-        if Environment::of_process().text(variable).is_some() {
-            findings.push(Finding::Note(format!(
-                "{variable} is set, but this version does not speak its protocol yet"
-            )));
-        }
-    }
+    findings.extend(models::idle_keys(config, &Environment::of_process()));
     Ok(findings)
 }
 
@@ -139,31 +131,4 @@ async fn address(config: &Config, client: &Client) -> Finding {
             Finding::Bad(format!("address: {address} is taken by another program; choose one with --listen"))
         }
     }
-}
-
-/// Whether the server behind a model answers; it is not asked anything that costs.
-async fn model_server(config: &Config, model: &HttpModel, client: &Client) -> Finding {
-    let name = model.name();
-    let wanted = config.default_model == name;
-    let missing = |text: String| if wanted { Finding::Bad(text) } else { Finding::Note(text) };
-    if let Some(variable) = model.missing_key() {
-        return missing(format!("model `{name}`: set {variable} to use it"));
-    }
-    match client.get(model.url()).send().await {
-        Ok(_) => Finding::Good(format!(
-            "model `{name}`: its server answers ({}, {})",
-            model.vendor_model(),
-            host(model)
-        )),
-        Err(_) => missing(format!(
-            "model `{name}`: nobody answers at {}; start the server or change base_url",
-            host(model)
-        )),
-    }
-}
-
-/// Without the name and the password that may stand before it.
-fn host(model: &HttpModel) -> &str {
-    let authority = model.url().split('/').nth(2).unwrap_or_default();
-    authority.rsplit('@').next().unwrap_or_default()
 }

@@ -16,6 +16,7 @@ use toml::{Table, Value};
 use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
+use super::prices::PricesTable;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -24,6 +25,7 @@ pub struct File {
     pub(super) server: ServerTable,
     pub(super) prompt: PromptTable,
     pub(super) models: Vec<ModelTable>,
+    pub(super) prices: PricesTable,
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
@@ -124,7 +126,7 @@ impl Setting<'_> {
             return attempt(text());
         };
         // What goes to the vendor as it stands may be anything, and then a number is a number.
-        if self.path.iter().any(|step| step == "params") {
+        if self.path.iter().any(|step| step == "params" || step == "variants") {
             return attempt(typed).or_else(|_| attempt(text()));
         }
         attempt(text()).or_else(|_| attempt(typed))
@@ -172,7 +174,7 @@ pub(super) fn agents(
             return Err(wrong("name", format!("there are two agents named `{}`", table.name)));
         }
         if let Some(model) = &table.model
-            && !models.iter().any(|known| known.name == *model)
+            && !models.iter().any(|known| known.answers_to(model))
         {
             let known = names_of(models);
             return Err(wrong("model", format!("there is no model `{model}`; the models are: {known}")));

@@ -1,5 +1,7 @@
 //! Which models there are: those in the file, those whose keys are in the environment, and always `demo`.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use helve_agent::ModelOptions;
 use helve_model::ToolMode;
@@ -9,6 +11,7 @@ use serde::Deserialize;
 
 use super::Environment;
 use super::places::Places;
+use super::prices::PriceTable;
 use super::prompts::Prompts;
 
 #[derive(Debug, Deserialize)]
@@ -29,6 +32,11 @@ pub(super) struct ModelTable {
     /// The models that answer when this one cannot, in this order.
     #[serde(default)]
     fallbacks: Vec<String>,
+    /// Found from its name if not said.
+    small: Option<bool>,
+    #[serde(default)]
+    variants: BTreeMap<String, ModelParams>,
+    price: Option<PriceTable>,
 }
 
 /// A model and where it comes from.
@@ -39,6 +47,23 @@ pub struct ModelSettings {
     pub options: ModelOptions,
     /// Whether it is asked what it can do before its first question; if nothing is said, where that costs nothing.
     pub probe: Option<bool>,
+    /// What the operator says of its size.
+    pub small: Option<bool>,
+    /// Whether the operator says how it calls tools.
+    pub tools_said: bool,
+}
+
+impl ModelSettings {
+    fn new(name: impl Into<String>, source: Source) -> Self {
+        let options = ModelOptions::default();
+        Self { name: name.into(), source, options, probe: None, small: None, tools_said: false }
+    }
+
+    /// Whether it is meant by a name, or a variant of it by `name:variant`.
+    pub(super) fn answers_to(&self, name: &str) -> bool {
+        let variant = name.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix(':'));
+        name == self.name || variant.is_some_and(|variant| self.options.variants.contains_key(variant))
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -134,12 +159,7 @@ pub(super) fn models(
             models.extend(from_environment(known, environment)?);
         }
     }
-    models.push(ModelSettings {
-        name: "demo".into(),
-        source: Source::Demo,
-        options: ModelOptions::default(),
-        probe: None,
-    });
+    models.push(ModelSettings::new("demo", Source::Demo));
     check_fallbacks(&models, places)?;
     Ok(models)
 }
@@ -188,6 +208,14 @@ fn from_table(
     let name = table.name;
     let tool_mode = table.tools.as_deref().map_or(Ok(ToolMode::Auto), |text| prompts.tool_mode(text));
     let tool_mode = tool_mode.map_err(|what| ("tools", what))?;
+    let price = table.price.as_ref().map(PriceTable::configured).transpose();
+    let price = price.map_err(|what| ("price", what))?;
+    if let Some(name) = table.variants.keys().find(|name| name.is_empty() || name.contains(':')) {
+        return Err((
+            "variants",
+            format!("`{name}` cannot name a variant; it must be a word without a colon"),
+        ));
+    }
     let row = table.vendor.as_deref().and_then(vendor);
     let key_env = table.api_key_env.or_else(|| row.and_then(|row| row.key_env).map(str::to_owned));
     let settings = HttpModelSettings {
@@ -202,8 +230,19 @@ fn from_table(
         params: table.params,
     };
     settings.check().map_err(|error| (error.key(), error.to_string()))?;
-    let options = ModelOptions { fallbacks: table.fallbacks, ..ModelOptions::default() };
-    Ok(ModelSettings { name, source: Source::Http(Box::new(settings)), options, probe: table.probe })
+    let options = ModelOptions {
+        fallbacks: table.fallbacks,
+        variants: table.variants,
+        price,
+        ..ModelOptions::default()
+    };
+    Ok(ModelSettings {
+        options,
+        probe: table.probe,
+        small: table.small,
+        tools_said: table.tools.is_some(),
+        ..ModelSettings::new(name, Source::Http(Box::new(settings)))
+    })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
@@ -217,10 +256,7 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
         vendor: Some(known.vendor.into()),
         protocol: None,
         model: environment.text(known.model_env).unwrap_or_else(|| known.model.into()),
-        base_url: known
-            .url_env
-            .and_then(|variable| environment.text(variable))
-            .map(|url| base_url(known, url)),
+        base_url: known.url_env.and_then(|variable| environment.text(variable)),
         key_env: row.key_env.map(str::to_owned),
         key,
         tool_mode: ToolMode::Auto,
@@ -229,19 +265,5 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     // Only the address can be wrong here.
     let variable = known.url_env.unwrap_or_default();
     settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
-    Ok(Some(ModelSettings {
-        name: known.name.into(),
-        source: Source::Http(Box::new(settings)),
-        options: ModelOptions::default(),
-        probe: None,
-    }))
-}
-
-/// `OLLAMA_API_URL` names the server or its chat route; its OpenAI-style door is at `/v1`.
-fn base_url(known: &Known, url: String) -> String {
-    if known.vendor != "ollama" {
-        return url;
-    }
-    let server = url.trim_end_matches('/').trim_end_matches("/api/chat").trim_end_matches("/v1").to_owned();
-    format!("{server}/v1")
+    Ok(Some(ModelSettings::new(known.name, Source::Http(Box::new(settings)))))
 }

@@ -34,7 +34,19 @@ fn a_key_in_the_environment_is_found_and_used() {
     assert_eq!(config.default_model, "openai");
     let local = config.models.iter().find(|model| model.name == "local").unwrap();
     let Source::Http(settings) = &local.source else { panic!("not over HTTP") };
-    assert_eq!(settings.base_url.as_deref(), Some("http://gpu:11434/v1"));
+    assert_eq!(settings.base_url.as_deref(), Some("http://gpu:11434"));
+}
+
+#[test]
+fn an_ollama_may_be_named_by_its_server_its_route_or_its_other_door() {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    for url in ["http://gpu:11434", "http://gpu:11434/", "http://gpu:11434/api/chat", "http://gpu:11434/v1"] {
+        let config = parse("", &Environment::of([("OLLAMA_API_URL", url)])).unwrap();
+        let local = config.models.into_iter().find(|model| model.name == "local").unwrap();
+        let Source::Http(settings) = local.source else { panic!("not over HTTP") };
+        let model = HttpModel::new(*settings, helve_model_http::client().unwrap()).unwrap();
+        assert_eq!(model.url(), "http://gpu:11434/api/chat", "{url}");
+    }
 }
 
 #[test]
@@ -258,7 +270,7 @@ fn a_wrong_value_in_a_variable_is_told_with_the_variable() {
         ("HELVE_TOOLS__TIME__PER_MINUTE", "many", "invalid type: string \"many\""),
         ("HELVE_MODELS__GPT__BASE_URL", "http://x", "there is nothing named `gpt`"),
         ("HELVE_SERVER__LISTEN__PORT", "1", "`server.listen` has no keys of its own"),
-        ("OLLAMA_API_URL", "gpu:11434", "`gpu:11434/v1` is no address"),
+        ("OLLAMA_API_URL", "gpu:11434", "`gpu:11434` is no address"),
     ];
     for (variable, value, expected) in cases {
         let file =

@@ -144,12 +144,46 @@ fn doctor_says_what_to_do_about_each_problem() {
 }
 
 #[test]
+fn models_are_listed_and_shown_with_price_and_variants_and_without_secrets() {
+    let dir = scratch();
+    let (file, data) = (dir.join("helve.toml"), dir.join("data"));
+    let model = "[[models]]\nname = \"house\"\nvendor = \"openai\"\nmodel = \"gpt-5-mini\"\n\
+                 base_url = \"https://me:hidden@gate.example:8443/v1\"\napi_key_env = \"GATE_KEY\"\n\
+                 price = { input = 0.27, output = 1.1 }\nvariants = { high = { max_tokens = 9 } }\n";
+    std::fs::write(&file, model).unwrap();
+    let (file, data) = (file.to_str().unwrap(), data.to_str().unwrap());
+    let models = |rest: &[&str]| {
+        let args = [&["models"][..], rest, &["--config", file, "--data", data]].concat();
+        run(&args, "")
+    };
+    let table = out(&models(&["list"]));
+    let house = table.lines().find(|line| line.contains("house")).unwrap();
+    assert!(house.contains("problem") && house.contains("0.27 / 1.1"), "{table}");
+    assert!(table.contains("set the environment variable GATE_KEY") && table.contains("demo"), "{table}");
+
+    let list: Value = serde_json::from_str(&out(&models(&["list", "--json"]))).unwrap();
+    let of = |name| list["models"].as_array().unwrap().iter().find(|model| model["name"] == name).unwrap();
+    assert_eq!(of("house")["host"], "gate.example:8443");
+    assert_eq!(of("house")["variants"], json!(["high"]));
+    assert_eq!((&list["currency"], &of("demo")["ready"]), (&json!("USD"), &json!(true)));
+    assert!(!list.to_string().contains("hidden"), "{list}");
+
+    let sheet = out(&models(&["show", "house"]));
+    assert!(sheet.contains("price      0.27 in") && sheet.contains("variants   high"), "{sheet}");
+    let unknown = models(&["show", "horse"]);
+    assert!(!unknown.status.success());
+    assert_eq!(err(&unknown), "helve: there is no model `horse`; `helve models list` shows them\n");
+}
+
+#[test]
 fn every_command_has_help() {
     for command in [
         &["--help"][..],
         &["serve", "--help"],
         &["parse", "--help"],
         &["tools", "call", "--help"],
+        &["models", "list", "--help"],
+        &["models", "show", "--help"],
         &["token", "create", "--help"],
         &["doctor", "--help"],
     ] {

@@ -274,7 +274,8 @@ export type Mode = string;
 /**
  * Why the model stopped writing.
  */
-export type StopReason = ('stop' | 'tool_calls' | 'length' | 'content_filter' | 'other') | 'cancelled';
+export type StopReason =
+  ('stop' | 'tool_calls' | 'length' | 'content_filter' | 'other') | 'cancelled' | 'failed';
 export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';

@@ -4,12 +4,14 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { formatTime } from '@/lib/time';
 import { CopyButton } from '@/ui/CopyButton';
 import { Markdown } from '@/ui/Markdown';
+import { AnswerCost } from './AnswerCost';
 import { AnswerEnd } from './AnswerEnd';
 import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
 import styles from './Message.module.css';
 import { Reasoning } from './Reasoning';
 import { type Item, isOver, itemsOf } from './run-state';
+import { spentOn, stepsOf } from './spent';
 import type { CallPlace } from './thread-messages';
 import { ToolCard } from './ToolCard';
 import { useEntry } from './use-entry';
@@ -95,10 +97,14 @@ function Foot() {
   const entry = useEntry();
   if (entry === undefined || entry.kind === 'asked' || (entry.kind === 'run' && !isOver(entry.run))) return null;
   const { text, model, at } = footOf(entry);
+  const steps = stepsOf(entry);
+  // Who answered need not be who was asked.
+  const who = spentOn(steps).models.join(', ') || model;
   return (
     <footer className={styles.foot}>
       {text !== '' && <CopyButton text={text} />}
-      <span>{[model, formatTime(at, tag)].filter(Boolean).join(' · ')}</span>
+      <span>{[who, formatTime(at, tag)].filter(Boolean).join(' · ')}</span>
+      <AnswerCost steps={steps} />
     </footer>
   );
 }

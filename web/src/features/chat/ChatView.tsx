@@ -8,6 +8,7 @@ import type { ChatSession, Choice } from './chat-session';
 import { type ChatState, activeRun, entriesOf } from './chat-state';
 import { BROWSER_JS_EVAL } from './client-tools';
 import { Composer } from './Composer';
+import { stepsOf } from './spent';
 import { Thread } from './Thread';
 import { toThreadMessage } from './thread-messages';
 
@@ -16,13 +17,15 @@ interface Props {
   me: string | null;
   choice: Choice;
   tools: Tool[];
+  currency: string;
   ApprovalView: ComponentType<ApprovalViewProps>;
 }
 
 /** One conversation: its thread and the place to write. */
-export function ChatView({ session, me, choice, tools, ApprovalView }: Props) {
+export function ChatView({ session, me, choice, tools, currency, ApprovalView }: Props) {
   const state = useSyncExternalStore(session.subscribe, session.getState);
   const entries = useMemo(() => entriesOf(state), [state]);
+  const steps = useMemo(() => entries.flatMap(stepsOf), [entries]);
   const active = activeRun(state);
   const { t } = useSpeech();
   const isSending = state.sending !== null && state.sending.error === null;
@@ -43,18 +46,19 @@ export function ChatView({ session, me, choice, tools, ApprovalView }: Props) {
     return {
       session,
       me,
+      currency,
       ApprovalView,
       titleOf: (tool: string) => titles.get(tool) ?? tool,
       ask: (text: string) => void session.send(text, choice),
       sendAgain: () => void session.sendAgain(choice),
     };
-  }, [session, me, choice, tools, ApprovalView, t]);
+  }, [session, me, choice, tools, currency, ApprovalView, t]);
 
   return (
     <ChatContext value={chat}>
       <AssistantRuntimeProvider runtime={runtime}>
         <Thread state={state} isMoving={active !== null || isSending} />
-        <Composer state={state} active={active} isSending={isSending} />
+        <Composer state={state} active={active} isSending={isSending} steps={steps} />
         <Announcer text={useAnnouncement(state)} />
       </AssistantRuntimeProvider>
     </ChatContext>

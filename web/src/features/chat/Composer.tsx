@@ -5,9 +5,11 @@ import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
 import type { RunState } from './run-state';
+import { ConversationCost } from './AnswerCost';
 import { useChat } from './chat-context';
 import type { ChatState } from './chat-state';
 import styles from './Composer.module.css';
+import type { PaidStep } from './spent';
 
 interface Props {
   state: ChatState;
@@ -15,10 +17,12 @@ interface Props {
   active: RunState | null;
   /** Whether a message is on its way and its run is not known yet. */
   isSending: boolean;
+  /** What the conversation took so far. */
+  steps: PaidStep[];
 }
 
 /** Where messages are written, sent and stopped, and where the page says how the connection is. */
-export function Composer({ state, active, isSending }: Props) {
+export function Composer({ state, active, isSending, steps }: Props) {
   const { t } = useSpeech();
   return (
     <div className={styles.dock}>
@@ -44,7 +48,10 @@ export function Composer({ state, active, isSending }: Props) {
             <StopButton key={active?.run} isReady={active !== null} />
           )}
         </ComposerPrimitive.Root>
-        <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
+        <div className={styles.under}>
+          <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
+          <ConversationCost steps={steps} />
+        </div>
       </div>
     </div>
   );

@@ -1,19 +1,31 @@
+import { Fragment, useState } from 'react';
+import type { Model } from '@/api/catalog';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Icon } from '@/ui/Icon';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
+import { ModelDetail } from './ModelDetail';
 import styles from './ModelPicker.module.css';
+import { fits } from './model-search';
 import type { Catalog } from './use-catalog';
 import type { Choosing } from './use-choice';
+
+/** From this many on, looking for one by name is quicker than by eye. */
+const MANY = 8;
 
 /** Chooses who answers. What is not ready is shown with the reason, so that somebody can mend it. */
 export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing: Choosing }) {
   const { t } = useSpeech();
-  const { models, agents } = catalog;
-  const name = choosing.model ?? t.chat.defaultModel;
+  const { models, agents, currency } = catalog;
+  const [text, setText] = useState('');
+  const name = [choosing.model ?? t.chat.defaultModel, choosing.variant].filter(Boolean).join(' · ');
   const hasAgents = agents.length > 1;
+  const found = models.filter((model) => fits(model, text));
+  const search = models.length >= MANY ? { label: t.chat.searchModels, text, onChange: setText } : undefined;
   return (
     <Menu
       label={t.chat.model}
+      search={search}
+      onOpen={() => setText('')}
       trigger={(props) => (
         <button type="button" {...props} className={styles.trigger} aria-label={`${t.chat.model}: ${name}`}>
           <span className={styles.name}>
@@ -25,21 +37,13 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
       )}
     >
       <MenuHeading>{t.chat.model}</MenuHeading>
-      {models.length === 0 && (
+      {found.length === 0 && (
         <MenuItem disabled onSelect={() => {}}>
-          {t.chat.noModels}
+          {models.length === 0 ? t.chat.noModels : t.chat.noModelFound}
         </MenuItem>
       )}
-      {models.map((model) => (
-        <MenuItem
-          key={model.name}
-          checked={model.name === choosing.model}
-          disabled={!model.ready}
-          detail={model.ready ? undefined : `${t.chat.notReady}${model.problem ? `: ${model.problem}` : ''}`}
-          onSelect={() => choosing.chooseModel(model.name)}
-        >
-          {model.name}
-        </MenuItem>
+      {found.map((model) => (
+        <ModelItems key={model.name} model={model} choosing={choosing} currency={currency} />
       ))}
       {hasAgents && (
         <>
@@ -59,5 +63,43 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
         </>
       )}
     </Menu>
+  );
+}
+
+interface ItemsProps {
+  model: Model;
+  choosing: Choosing;
+  currency: string;
+}
+
+/** A model, and below it its variants. */
+function ModelItems({ model, choosing, currency }: ItemsProps) {
+  const { t } = useSpeech();
+  const { name, ready, variants = [] } = model;
+  const isChosen = (variant: string | null) => name === choosing.model && variant === choosing.variant;
+  return (
+    <Fragment>
+      <MenuItem
+        checked={isChosen(null)}
+        disabled={!ready}
+        detail={<ModelDetail model={model} currency={currency} />}
+        onSelect={() => choosing.chooseModel(name, null)}
+      >
+        <span className={styles.model}>{name}</span>
+        {model.default && <span className={styles.badge}>{t.chat.isDefault}</span>}
+      </MenuItem>
+      {variants.map((variant) => (
+        <MenuItem
+          key={variant}
+          isPart
+          checked={isChosen(variant)}
+          disabled={!ready}
+          onSelect={() => choosing.chooseModel(name, variant)}
+        >
+          <span className="visually-hidden">{name} </span>
+          {variant}
+        </MenuItem>
+      ))}
+    </Fragment>
   );
 }

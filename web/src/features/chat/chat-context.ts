@@ -9,6 +9,8 @@ export interface Chat {
   me: string | null;
   /** A tool's title for people, by its name. */
   titleOf: (tool: string) => string;
+  /** What costs are in. */
+  currency: string;
   /** Draws the question about a call; another feature knows how. */
   ApprovalView: ComponentType<ApprovalViewProps>;
   /** Sends a message as the composer would. */

@@ -23,7 +23,7 @@ export interface Listener {
   onApproval: () => void;
 }
 
-export type Choice = Pick<NewRun, 'model' | 'agent'>;
+export type Choice = Pick<NewRun, 'model' | 'variant' | 'agent'>;
 
 export class ChatSession {
   conversation: ConversationId | null;

@@ -20,6 +20,7 @@ import type {
   ToolOutput,
   Trail,
 } from '@/api/generated/events';
+import type { PaidStep } from './spent';
 
 export interface RunState {
   run: RunId;
@@ -32,6 +33,8 @@ export interface RunState {
   /** What is being written. */
   open: OpenPart[];
   end: End | null;
+  /** What the model's messages took. */
+  steps: PaidStep[];
 }
 
 /** What the run was started with. */
@@ -107,7 +110,7 @@ interface OpenPart {
 }
 
 export function newRun(run: RunId): RunState {
-  return { run, lastEvent: 0, phase: 'running', asked: null, items: [], open: [], end: null };
+  return { run, lastEvent: 0, phase: 'running', asked: null, items: [], open: [], end: null, steps: [] };
 }
 
 export function applyFrame(state: RunState, frame: Frame): RunState {
@@ -242,7 +245,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
         approval: call.approval && { ...call.approval, settled: { answer: fact.answer, by: fact.by } },
         state: call.state === 'asked' ? 'requested' : call.state,
       }));
-    case 'step.finished':
+    case 'step.finished': {
+      const { step, usage, cost_nanos: cost, model } = fact;
+      const paid = { step, model: model ?? state.asked?.model ?? '', usage, cost_nanos: cost ?? null };
+      return { ...state, phase: 'running', open: [], steps: [...state.steps, paid] };
+    }
     case 'step.restarted':
       return { ...state, phase: 'running', open: [] };
     case 'run.waiting':

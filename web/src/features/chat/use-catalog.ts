@@ -6,11 +6,13 @@ import { getReach, subscribeReach } from '@/api/reachability';
 export interface Catalog {
   models: Model[];
   defaultModel: string | null;
+  /** What prices and costs are in. */
+  currency: string;
   agents: Agent[];
   tools: Tool[];
 }
 
-const NOTHING: Catalog = { models: [], defaultModel: null, agents: [], tools: [] };
+const NOTHING: Catalog = { models: [], defaultModel: null, currency: 'USD', agents: [], tools: [] };
 
 /** Reads the catalog, and reads it again when the server was away: it may have come back with another. */
 export function useCatalog(): Catalog {
@@ -20,7 +22,9 @@ export function useCatalog(): Catalog {
     const add = (part: Partial<Catalog>) => isCurrent && setCatalog((known) => ({ ...known, ...part }));
     const load = () => {
       // Each is of use without the others.
-      listModels().then(({ models, default: chosen }) => add({ models, defaultModel: chosen ?? null }), ignore);
+      listModels().then(({ models, default: chosen, currency }) => {
+        add({ models, defaultModel: chosen ?? null, currency: currency ?? 'USD' });
+      }, ignore);
       listAgents().then((agents) => add({ agents }), ignore);
       listTools().then((tools) => add({ tools }), ignore);
     };

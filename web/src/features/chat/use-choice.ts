@@ -6,25 +6,37 @@ import type { Catalog } from './use-catalog';
 /** Which model and agent are asked: what was chosen here last, as long as it exists. */
 export interface Choosing {
   model: string | null;
+  /** A variant of the model, if one was chosen. */
+  variant: string | null;
   agent: string | null;
   /** What is sent with a message; what was never chosen is left to the server. */
   choice: Choice;
-  chooseModel: (name: string) => void;
+  chooseModel: (name: string, variant: string | null) => void;
   chooseAgent: (name: string | null) => void;
 }
 
 export function useChoice({ models, defaultModel, agents }: Catalog): Choosing {
   const [wantedModel, setModel] = useState(() => recall('model'));
+  const [wantedVariant, setVariant] = useState(() => recall('variant'));
   const [wantedAgent, setAgent] = useState(() => recall('agent'));
-  const model = models.some(({ name, ready }) => name === wantedModel && ready) ? wantedModel : null;
+  const found = models.find(({ name, ready }) => name === wantedModel && ready);
+  const model = found?.name ?? null;
+  const variant = wantedVariant !== null && found?.variants?.includes(wantedVariant) ? wantedVariant : null;
   const agent = agents.some(({ name }) => name === wantedAgent) ? wantedAgent : null;
   return {
     model: model ?? defaultModel,
+    variant,
     agent,
-    choice: { ...(model !== null && { model }), ...(agent !== null && { agent }) },
-    chooseModel: (name) => {
+    choice: {
+      ...(model !== null && { model }),
+      ...(variant !== null && { variant }),
+      ...(agent !== null && { agent }),
+    },
+    chooseModel: (name, chosen) => {
       remember('model', name);
+      remember('variant', chosen);
       setModel(name);
+      setVariant(chosen);
     },
     chooseAgent: (name) => {
       remember('agent', name);

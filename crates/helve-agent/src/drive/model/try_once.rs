@@ -31,7 +31,7 @@ impl Driver {
             let error = ModelError::new(ModelErrorKind::Refused, message);
             return Ok(Try::Broken(Broken { error, shown: false }));
         }
-        let params = self.run.setup().params.clone().over(model.params());
+        let params = shared.models.params(model, self.run.setup());
         let choice = self.run.choice();
         let asking = Asking {
             run: &self.run,
@@ -71,7 +71,10 @@ impl Driver {
             shared.models.learn_dialect(model.name(), dialect);
         }
         let heard = match ended {
-            Ended::ByPerson => return Ok(Try::Stopped(listener.stopped(mode.clone()))),
+            Ended::ByPerson => {
+                let stopped = listener.stopped(mode.clone());
+                return Ok(Try::Stopped(self.priced(model, stopped)));
+            }
             Ended::Itself(heard) => heard,
             Ended::ByTime => {
                 let message = format!("the model `{}` did not answer in the time of the step", model.name());
@@ -79,8 +82,11 @@ impl Driver {
             }
         };
         Ok(match heard {
-            Ok(()) => Try::Heard(listener.heard(mode.clone(), quest.tools)),
-            Err(broken) => Try::Broken(broken),
+            Ok(()) => Try::Heard(self.priced(model, listener.heard(mode.clone(), quest.tools))),
+            Err(broken) => {
+                self.lose(model, mode, quest.step, quest.attempt, listener.usage());
+                Try::Broken(broken)
+            }
         })
     }
 }

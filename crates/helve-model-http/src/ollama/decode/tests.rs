@@ -1,12 +1,18 @@
 //! What Ollama really sends, and what is made of it.
 //!
-//! The fixtures were recorded from an Ollama 0.9.3, but for `reasons-then-calls` and `calls-two-tools-at-once`, which are
-//! written after its documentation: the model at hand does neither.
+//! Texts, calls, cuts and the swallowed call were recorded from an Ollama 0.9.3. Thinking, two calls at once and errors are
+//! written after its documentation and its source: the model at hand does none of it.
 
 use expect_test::{Expect, expect};
 
 use super::*;
 use crate::scenario::{read, words};
+
+/// "What time is it in Paris?", with a tool that knows.
+const RECORDED_CALL: &str = r#"{"model":"smollm2-tools","created_at":"2026-11-16T06:53:48.245503665Z","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"get_time","arguments":{"city":"Paris"}}}]},"done":false}
+{"model":"smollm2-tools","created_at":"2026-11-16T06:53:48.393304715Z","message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"total_duration":854847168,"load_duration":60076741,"prompt_eval_count":441,"prompt_eval_duration":113956000,"eval_count":31,"eval_duration":610773000}"#;
+/// "Weather in Oslo?", with no tool that knows; the model called one all the same.
+const RECORDED_SWALLOW: &str = r#"{"model":"smollm2-tools","created_at":"2026-11-16T06:53:49.411794973Z","message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"total_duration":984995127,"load_duration":15078036,"prompt_eval_count":438,"prompt_eval_duration":89759000,"eval_count":30,"eval_duration":829744000}"#;
 
 fn check(lines: &str, expected: Expect) {
     expected.assert_eq(&read(decoder(), lines));
@@ -33,7 +39,7 @@ fn streams_text() {
 #[test]
 fn streams_a_tool_call() {
     check(
-        include_str!("../fixtures/streams-a-tool-call.jsonl"),
+        RECORDED_CALL,
         expect![[r#"
         call 0 - get_time
         arguments 0 {"city":"Paris"}
@@ -93,7 +99,7 @@ fn cut_by_length() {
 #[test]
 fn a_swallowed_call_is_no_empty_answer() {
     check(
-        include_str!("../fixtures/swallows-a-call.jsonl"),
+        RECORDED_SWALLOW,
         expect![[r#"
         Broken: the model wrote 30 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
     "#]],
@@ -134,10 +140,7 @@ fn a_model_that_wrote_nothing_said_nothing() {
 #[test]
 fn fails_in_band() {
     check(
-        r#"
-        {"message":{"role":"assistant","content":"Hel"},"done":false}
-        {"error":"an error was encountered while running the model: unexpected EOF"}
-        "#,
+        include_str!("../fixtures/fails-in-band.jsonl"),
         expect![[r#"
             text "Hel"
             Broken: the model server reported an error: an error was encountered while running the model: unexpected EOF
@@ -154,7 +157,7 @@ fn fails_in_band() {
 #[test]
 fn reports_overload() {
     check(
-        r#"{"error":"server busy, please try again.  maximum pending requests exceeded"}"#,
+        include_str!("../fixtures/reports-overload.jsonl"),
         expect![[r#"
             Unavailable: the model server reported an error: server busy, please try again.  maximum pending requests exceeded
         "#]],
@@ -217,4 +220,20 @@ fn a_whole_answer_is_read_like_a_stream() {
     "#]]
     .assert_eq(&words(&events));
     assert!(whole(r#"{"message":{"content":"Hel"},"done":false}"#, &mut VecDeque::new()).is_err());
+}
+
+#[test]
+fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
+    for whole in [
+        include_str!("../fixtures/streams-text.jsonl"),
+        RECORDED_CALL,
+        include_str!("../fixtures/reasons-then-calls.jsonl"),
+    ] {
+        let whole = whole.trim_end();
+        assert!(read(decoder(), whole).contains("finished"));
+        for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+            let told = read(decoder(), &whole[..end]);
+            assert!(told.contains("Broken: ") && !told.contains("finished"), "{told}");
+        }
+    }
 }

@@ -1,13 +1,11 @@
 //! `helve models probe`: a few cheap questions to a model, and what it can do.
 
-use std::process::ExitCode;
-
 use anyhow::Context;
-use helve_types::{Answered, ModelProfile};
+use helve_types::{Answered, ModelProfile, Timestamp};
 
 use crate::assemble::Assembly;
 
-pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> anyhow::Result<()> {
     let mut progress = |question: &str| eprintln!("{question}");
     let asked = assembly.runtime.probe(name, &mut progress).await;
     let profile = asked.with_context(|| format!("the model `{name}` cannot be probed"))?;
@@ -16,12 +14,12 @@ pub(super) async fn probe(assembly: &Assembly, name: &str, as_json: bool) -> any
     } else {
         print!("{}", in_words(&profile));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The findings, one on each line.
 pub(super) fn in_words(profile: &ModelProfile) -> String {
-    let mut text = format!("{}\n", profile.subject);
+    let mut text = format!("probed on {}: {}\n", day(profile.at), profile.subject);
     for (name, finding) in profile.findings() {
         let is = match finding.is {
             Answered::Yes => "yes",
@@ -47,4 +45,9 @@ pub(super) fn in_words(profile: &ModelProfile) -> String {
         format!("{} questions, {} + {} tokens", profile.questions, used.input_tokens, used.output_tokens);
     line("asked", &cost);
     text
+}
+
+fn day(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| "?".into(), |at| at.strftime("%Y-%m-%d").to_string())
 }

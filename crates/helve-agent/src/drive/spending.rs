@@ -1,0 +1,64 @@
+//! What a step takes: the tokens that the vendor reported, at the model's price, failed tries included.
+
+use helve_model::Model;
+use helve_types::{Fact, Mode, Spent, StopReason, Usage};
+
+use super::Driver;
+use crate::run::Heard;
+
+/// What was spent on tries that came to nothing. It belongs to the step, however that ends.
+pub(crate) struct Lost {
+    step: u32,
+    attempt: u32,
+    mode: Mode,
+    spent: Spent,
+}
+
+impl Driver {
+    /// The message with its cost and with what was lost on the way to it.
+    pub(super) fn priced(&mut self, model: &dyn Model, heard: Heard) -> Heard {
+        let lost = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
+        let Spent { usage, cost_nanos } = lost.plus(self.spent(model, heard.usage));
+        Heard { usage, cost_nanos, ..heard }
+    }
+
+    /// Notes what a try took that gave no message.
+    pub(super) fn lose(&mut self, model: &dyn Model, mode: &Mode, step: u32, attempt: u32, usage: Usage) {
+        let spent = self.spent(model, usage);
+        if spent.is_nothing() {
+            return;
+        }
+        let before = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
+        self.lost = Some(Lost { step, attempt, mode: mode.clone(), spent: before.plus(spent) });
+    }
+
+    /// A message that is not taken was spent on all the same.
+    pub(super) fn give_back(&mut self, heard: &Heard, step: u32, attempt: u32) {
+        let spent = Spent { usage: heard.usage, cost_nanos: heard.cost_nanos };
+        self.lost = Some(Lost { step, attempt, mode: heard.mode.clone(), spent });
+    }
+
+    /// The step that no message came of, for the record, if anything was spent on it.
+    pub(super) fn lost_step(&mut self) -> Option<Fact> {
+        let Lost { step, attempt, mode, spent } = self.lost.take()?;
+        Some(Fact::StepFinished {
+            step,
+            attempt,
+            reason: StopReason::Failed,
+            mode,
+            usage: spent.usage,
+            cost_nanos: spent.cost_nanos,
+            model: None,
+            echo: None,
+        })
+    }
+
+    fn spent(&self, model: &dyn Model, usage: Usage) -> Spent {
+        let options = self.shared.models.options(model.name());
+        let price = options.and_then(|options| options.price.as_ref());
+        // A vendor that reports nothing leaves the cost unknown, which is not the same as nothing.
+        let reported = usage != Usage::default();
+        let cost_nanos = price.filter(|_| reported).map(|price| price.cost_nanos(&usage));
+        Spent { usage, cost_nanos }
+    }
+}

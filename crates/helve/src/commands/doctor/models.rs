@@ -1,0 +1,211 @@
+//! What is wrong with each model, and what to do about it.
+//!
+//! A server is asked which models it has, which costs nothing, and never anything else.
+
+use std::sync::Arc;
+
+use helve_agent::Model;
+use helve_model::{ModelError, ModelErrorKind};
+use helve_model_http::{HttpModel, Listing, VENDORS};
+
+use super::Finding;
+use crate::config::{Config, Environment, Source};
+
+/// As many names as people read.
+const NAMES_SHOWN: usize = 5;
+
+pub(super) async fn all(config: &Config, models: &[Arc<HttpModel>]) -> Vec<Finding> {
+    // All at once: one that does not answer takes its time.
+    let listings: Vec<_> = models
+        .iter()
+        .map(|model| {
+            let model = model.clone();
+            tokio::spawn(async move { model.listed().await })
+        })
+        .collect();
+    let mut findings = vec![];
+    for (model, listing) in models.iter().zip(listings) {
+        let asked = Asked {
+            name: model.name(),
+            model: model.vendor_model(),
+            host: host(model),
+            key_env: model.key_env(),
+            is_default: config.default_model == model.name(),
+        };
+        findings.push(match (model.missing_key(), listing.await) {
+            (Some(variable), _) => asked.missing(format!("set {variable} to use it")),
+            (None, Ok(listed)) => asked.finding(listed),
+            (None, Err(error)) => asked.missing(error.to_string()),
+        });
+    }
+    findings
+}
+
+/// A model whose server was asked.
+struct Asked<'a> {
+    name: &'a str,
+    /// What the vendor calls it; empty where the first one is taken.
+    model: &'a str,
+    host: &'a str,
+    key_env: Option<&'a str>,
+    is_default: bool,
+}
+
+impl Asked<'_> {
+    fn finding(&self, listed: Result<Option<Listing>, ModelError>) -> Finding {
+        let Self { model, host, .. } = *self;
+        match listed {
+            Ok(None) => self.note(format!(
+                "its server answers ({host}), but has no list of models; if `{model}` fails, check base_url and model"
+            )),
+            Ok(Some(listing)) if model.is_empty() => match listing.names.first() {
+                Some(first) => self.good(format!("its server answers ({host}); its first model is taken: {first}")),
+                None => self.missing(format!("its server ({host}) has no model yet; get one, as in: ollama pull llama3.2")),
+            },
+            Ok(Some(listing)) if listing.has(model) => self.good(format!("its server answers and has it ({model}, {host})")),
+            Ok(Some(listing)) if listing.complete => self.missing(format!(
+                "its server ({host}) has no `{model}`; get it, as in: ollama pull {model}, or set `model` to one that is there: {}",
+                shown(&listing.names)
+            )),
+            Ok(Some(listing)) => self.note(format!(
+                "its server answers ({host}), but does not list `{model}`; if that is no endpoint or alias of yours, \
+                 set `model` to one that is there: {}",
+                shown(&listing.names)
+            )),
+            Err(error) => self.missing(self.advice(&error)),
+        }
+    }
+
+    fn advice(&self, error: &ModelError) -> String {
+        let host = self.host;
+        match error.kind {
+            ModelErrorKind::Key => match self.key_env {
+                Some(variable) => {
+                    format!("its server ({host}) refuses the key in {variable}; put a valid one there")
+                }
+                None => format!(
+                    "its server ({host}) wants a key; name the variable that holds it with api_key_env"
+                ),
+            },
+            ModelErrorKind::Unavailable => {
+                format!("{} (start the server, or change base_url)", error.message)
+            }
+            _ => format!("{} ({host}); check base_url", error.message),
+        }
+    }
+
+    fn good(&self, what: String) -> Finding {
+        Finding::Good(format!("model `{}`: {what}", self.name))
+    }
+
+    fn note(&self, what: String) -> Finding {
+        Finding::Note(format!("model `{}`: {what}", self.name))
+    }
+
+    /// Bad for the model that is used when none is named; without the others one can live.
+    fn missing(&self, what: String) -> Finding {
+        let what = format!("model `{}`: {what}", self.name);
+        if self.is_default { Finding::Bad(what) } else { Finding::Note(what) }
+    }
+}
+
+fn shown(names: &[String]) -> String {
+    let more = if names.len() > NAMES_SHOWN { " …" } else { "" };
+    match names {
+        [] => "none yet".into(),
+        names => format!("{}{more}", names[..names.len().min(NAMES_SHOWN)].join(", ")),
+    }
+}
+
+/// Keys that are set and that no model uses.
+pub(super) fn idle_keys(config: &Config, environment: &Environment) -> Vec<Finding> {
+    let used = config.models.iter().filter_map(|model| match &model.source {
+        Source::Http(settings) => settings.key_env.as_deref(),
+        Source::Demo => None,
+    });
+    idle(&used.collect::<Vec<_>>(), environment)
+}
+
+fn idle(used: &[&str], environment: &Environment) -> Vec<Finding> {
+    let keys = VENDORS.iter().filter_map(|vendor| Some((vendor.name, vendor.key_env?)));
+    let idle = keys.filter(|(_, variable)| !used.contains(variable) && environment.text(variable).is_some());
+    idle.map(|(vendor, variable)| {
+        Finding::Note(format!(
+            "{variable} is set, but no model uses it; add one with vendor = \"{vendor}\" to helve.toml"
+        ))
+    })
+    .collect()
+}
+
+/// Without the name and the password that may stand before it.
+fn host(model: &HttpModel) -> &str {
+    let authority = model.url().split('/').nth(2).unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(model: &str, is_default: bool, listed: Result<Option<Listing>, ModelError>) -> String {
+        let asked = Asked { name: "m", model, host: "gpu:1", key_env: Some("GPU_KEY"), is_default };
+        match asked.finding(listed) {
+            Finding::Good(text) => format!("ok {text}"),
+            Finding::Note(text) => format!("note {text}"),
+            Finding::Bad(text) => format!("BAD {text}"),
+        }
+    }
+
+    fn listing(names: &[&str], complete: bool) -> Result<Option<Listing>, ModelError> {
+        Ok(Some(Listing { names: names.iter().map(|&name| name.to_owned()).collect(), complete }))
+    }
+
+    #[test]
+    fn each_finding_says_what_to_do() {
+        let failed = |kind, message: &str| Err(ModelError::new(kind, message));
+        let cases = [
+            (
+                told("x", true, listing(&["x:latest"], true)),
+                "ok model `m`: its server answers and has it (x, gpu:1)",
+            ),
+            (
+                told("", true, listing(&["a", "b"], true)),
+                "ok model `m`: its server answers (gpu:1); its first model",
+            ),
+            (told("", true, listing(&[], true)), "BAD model `m`: its server (gpu:1) has no model yet"),
+            (
+                told("x", true, listing(&["a", "b"], true)),
+                "BAD model `m`: its server (gpu:1) has no `x`; get it",
+            ),
+            (told("x", false, listing(&["a", "b"], true)), "note model `m`: its server (gpu:1) has no `x`"),
+            (
+                told("x", true, listing(&["a"], false)),
+                "note model `m`: its server answers (gpu:1), but does not list",
+            ),
+            (told("x", true, Ok(None)), "note model `m`: its server answers (gpu:1), but has no list"),
+            (
+                told("x", true, failed(ModelErrorKind::Key, "no")),
+                "BAD model `m`: its server (gpu:1) refuses the key in GPU_KEY",
+            ),
+            (
+                told("x", false, failed(ModelErrorKind::Unavailable, "nobody there")),
+                "note model `m`: nobody there (start the server, or change base_url)",
+            ),
+            (
+                told("x", true, failed(ModelErrorKind::Refused, "odd")),
+                "BAD model `m`: odd (gpu:1); check base_url",
+            ),
+        ];
+        for (told, expected) in cases {
+            assert!(told.starts_with(expected), "{told}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_model_uses_is_pointed_out() {
+        let environment = Environment::of([("MISTRAL_API_KEY", "x"), ("GROQ_API_KEY", "y")]);
+        let idle = idle(&["GROQ_API_KEY"], &environment);
+        let [Finding::Note(told)] = &idle[..] else { panic!("one note") };
+        assert!(told.contains("MISTRAL_API_KEY") && told.contains("vendor = \"mistral\""), "{told}");
+    }
+}

@@ -1,0 +1,248 @@
+//! `helve models`: which there are, whether they can be used, and what they cost.
+
+mod probe;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use helve_server::{ModelList, ModelView, PriceView, model_list};
+use helve_types::World;
+
+use super::{Common, block_on, log_quietly};
+use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
+use crate::nearby::choose_ollama_model;
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelsArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the models: their state, how they call tools, their price for a million tokens
+    List {
+        /// As JSON, as `GET /api/models` gives it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show all that is known about one model
+    Show {
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask a model a few cheap questions, and keep what they show: whether it calls tools natively, several at once,
+    /// because it must, and how it is asked best if it does not
+    Probe {
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
+    log_quietly();
+    install_tls();
+    let mut config = args.common.load(None)?;
+    block_on(async {
+        choose_ollama_model(&mut config).await;
+        let assembly = assemble(&config, &World::real(), Hold::Shared, vec![])?;
+        match args.action {
+            Action::List { json } => print_all(&all(&assembly).await?, json)?,
+            Action::Show { name, json } => print_one(&all(&assembly).await?, &name, json)?,
+            Action::Probe { name, json } => probe::probe(&assembly, &name, json).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
+    assembly.runtime.recall_profiles().await?;
+    assembly.nearby.look(&assembly.models).await;
+    Ok(model_list(&assembly.runtime, &*problems(assembly)))
+}
+
+fn print_all(list: &ModelList, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(list)?);
+    } else {
+        print!("{}", table(list));
+    }
+    Ok(())
+}
+
+fn print_one(list: &ModelList, name: &str, as_json: bool) -> anyhow::Result<()> {
+    let model = list.models.iter().find(|model| model.name == name);
+    let model =
+        model.with_context(|| format!("there is no model `{name}`; `helve models list` shows them"))?;
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(model)?);
+        return Ok(());
+    }
+    print!("{}", sheet(model, &list.currency));
+    match &model.profile {
+        Some(profile) => print!("\n{}", probe::in_words(profile)),
+        None => println!("\nnot probed; `helve models probe {name}` asks what it can do"),
+    }
+    Ok(())
+}
+
+/// One line a model, and one more where something is wrong with it.
+fn table(list: &ModelList) -> String {
+    let price_head = format!("{} IN / OUT", list.currency);
+    let head = ["", "NAME", "STATE", "TOOLS", &price_head, "MODEL"].map(str::to_owned);
+    let row = |model: &ModelView| {
+        [
+            if model.default { "*" } else { "" }.into(),
+            model.name.clone(),
+            if model.ready { "ready" } else { "problem" }.into(),
+            model.mode.to_string(),
+            model.price.as_ref().map_or("-".into(), |price| format!("{} / {}", price.input, price.output)),
+            origin(model),
+        ]
+    };
+    let rows: Vec<[String; 6]> = list.models.iter().map(row).collect();
+    let width = |column: usize| {
+        let cells = std::iter::once(&head).chain(&rows).map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    let mut text = line(&head);
+    for (model, row) in list.models.iter().zip(&rows) {
+        text.push_str(&line(row));
+        if let Some(problem) = &model.problem {
+            text.push_str(&format!("   {:>width$}  {problem}\n", "", width = widths[1]));
+        }
+    }
+    text
+}
+
+fn origin(model: &ModelView) -> String {
+    let whose = model.vendor.as_ref().or(model.protocol.as_ref());
+    match (&model.model, whose, &model.host) {
+        (Some(name), Some(whose), Some(host)) => format!("{name} ({whose}, {host})"),
+        _ => "inside the program".into(),
+    }
+}
+
+/// Everything about one model, a line each.
+fn sheet(model: &ModelView, currency: &str) -> String {
+    let words = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+    let state = model.problem.as_ref().map_or("ready".into(), |problem| format!("problem: {problem}"));
+    let price = model.price.as_ref().map_or("not known".into(), |price| priced(price, currency));
+    let lines = [
+        ("name", Some(model.name.clone())),
+        ("default", Some(if model.default { "yes" } else { "no" }.into())),
+        ("state", Some(state)),
+        ("vendor", model.vendor.clone()),
+        ("protocol", model.protocol.clone()),
+        ("model", model.model.clone()),
+        ("host", model.host.clone()),
+        ("tools", Some(model.mode.to_string())),
+        ("small", Some(if model.small { "yes" } else { "no" }.into())),
+        ("price", Some(price)),
+        ("variants", Some(words(&model.variants))),
+        ("fallbacks", Some(words(&model.fallbacks))),
+    ];
+    let line = |(key, value): (&str, Option<String>)| Some(format!("{key:9}  {}\n", value?));
+    lines.into_iter().filter_map(line).collect()
+}
+
+fn priced(price: &PriceView, currency: &str) -> String {
+    let PriceView { input, cached, cache_write, output, source, as_of } = price;
+    let day = as_of.as_ref().map_or(String::new(), |day| format!(", as of {day}"));
+    format!(
+        "{input} in, {cached} cached, {cache_write} cache write, {output} out ({currency} a million tokens; {source}{day})"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use helve_types::Mode;
+
+    use super::*;
+
+    fn model(name: &str) -> ModelView {
+        ModelView {
+            name: name.into(),
+            default: false,
+            vendor: None,
+            protocol: None,
+            model: None,
+            host: None,
+            ready: true,
+            problem: None,
+            mode: Mode::Native,
+            dialect: None,
+            profile: None,
+            small: false,
+            price: None,
+            variants: vec![],
+            fallbacks: vec![],
+        }
+    }
+
+    fn list() -> ModelList {
+        let house = ModelView {
+            default: true,
+            vendor: Some("openai".into()),
+            protocol: Some("openai_chat".into()),
+            model: Some("gpt-5-mini".into()),
+            host: Some("api.openai.com".into()),
+            ready: false,
+            problem: Some("set the environment variable OPENAI_API_KEY".into()),
+            price: Some(PriceView {
+                input: 0.25,
+                cached: 0.025,
+                cache_write: 0.25,
+                output: 2.0,
+                source: "shipped",
+                as_of: Some("2026-06-01".into()),
+            }),
+            variants: vec!["high".into(), "low".into()],
+            ..model("house")
+        };
+        ModelList { models: vec![model("demo"), house], default: "house".into(), currency: "USD".into() }
+    }
+
+    #[test]
+    fn the_table_has_a_line_a_model_and_says_what_to_do() {
+        expect![[r#"
+               NAME   STATE    TOOLS   USD IN / OUT  MODEL
+               demo   ready    native  -             inside the program
+            *  house  problem  native  0.25 / 2      gpt-5-mini (openai, api.openai.com)
+                      set the environment variable OPENAI_API_KEY
+        "#]]
+        .assert_eq(&table(&list()));
+    }
+
+    #[test]
+    fn the_sheet_says_all_there_is_to_say() {
+        expect![[r#"
+            name       house
+            default    yes
+            state      problem: set the environment variable OPENAI_API_KEY
+            vendor     openai
+            protocol   openai_chat
+            model      gpt-5-mini
+            host       api.openai.com
+            tools      native
+            small      no
+            price      0.25 in, 0.025 cached, 0.25 cache write, 2 out (USD a million tokens; shipped, as of 2026-06-01)
+            variants   high, low
+            fallbacks  none
+        "#]]
+        .assert_eq(&sheet(&list().models[1], "USD"));
+    }
+}

@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { answer, ask, finished, isMock, openPage, shows, url } from './browser';
+
+describe('the model picker', () => {
+  test.runIf(isMock)('tells state, way of calling tools and price, and remembers a variant', async () => {
+    const page = await openPage();
+    await page.getByRole('button', { name: /^Model/ }).click();
+    const menu = page.getByRole('menu', { name: 'Model' });
+    await shows(menu.getByRole('menuitemradio', { name: /house Ready calls tools natively \$0\.25 in, \$2\.00 out/ }));
+    await shows(menu.getByRole('menuitemradio', { name: /small Ready tools in the prompt \(hermes\)/ }));
+    await menu.getByRole('menuitemradio', { name: 'house thorough' }).click();
+    await page.reload();
+    await shows(page.getByRole('button', { name: 'Model: house · thorough' }));
+    const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/api/runs'));
+    await ask(page, 'hello');
+    expect((await sent).postDataJSON()).toMatchObject({ model: 'house', variant: 'thorough' });
+    await finished(page);
+  });
+
+  test.runIf(isMock)('is used from the keyboard, and what cannot be chosen says why there too', async () => {
+    const page = await openPage();
+    await page.getByRole('button', { name: 'Model: demo' }).focus();
+    await page.keyboard.press('Enter');
+    // The chosen one has the focus as soon as the menu is there.
+    await shows(page.locator('[role="menuitemradio"][aria-checked="true"]:focus'));
+    await page.keyboard.press('v');
+    expect(await focused(page)).toContain('set ARK_API_KEY');
+    // Not ready: nothing happens.
+    await page.keyboard.press('Enter');
+    await shows(page.getByRole('menu', { name: 'Model' }));
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    expect(await focused(page)).toContain('house');
+    await page.keyboard.press('Enter');
+    await shows(page.getByRole('button', { name: 'Model: house' }));
+    expect(await focused(page)).toContain('house');
+  });
+
+  test.runIf(isMock)('finds one among many by what is typed', async () => {
+    const page = await openPage('/healthz');
+    await page.route('**/api/models', async (route) => {
+      const list = (await (await route.fetch()).json()) as { models: object[] };
+      const more = Array.from({ length: 9 }, (_, n) => ({ name: `more-${n}`, mode: 'native', ready: true }));
+      await route.fulfill({ json: { ...list, models: [...list.models, ...more] } });
+    });
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Model: demo' }).click();
+    const menu = page.getByRole('menu', { name: 'Model' });
+    await shows(menu.getByRole('menuitemradio', { name: /more-8/ }));
+    await shows(page.locator('input[type="search"]:focus'));
+    await page.keyboard.type('gpt mini');
+    await menu.getByRole('menuitemradio', { name: /more-8/ }).waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowDown');
+    expect(await focused(page)).toContain('house');
+    // Whoever goes on to type means the search.
+    await page.keyboard.type('x');
+    await shows(menu.getByText('No model is called that.'));
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Enter');
+    await shows(page.getByRole('button', { name: 'Model: house' }));
+  });
+});
+
+test('an answer says who gave it and what it took, and the conversation what all of it took', async () => {
+  const page = await openPage();
+  await ask(page, 'what is 12.5% of 3,480?');
+  await finished(page);
+  const total = answer(page).getByRole('button', { name: /tokens/ });
+  await shows(total);
+  await shows(page.getByText(/^This conversation: .* tokens/));
+  await total.click();
+  const table = answer(page).getByRole('table', { name: 'Tokens and cost of each step' });
+  await shows(table.getByRole('cell', { name: 'demo' }));
+  expect(await table.getByRole('row').count()).toBe(4);
+  if (isMock) {
+    expect(await total.innerText()).toBe('92 tokens · $0.0024');
+    await shows(page.getByText('This conversation: 92 tokens · $0.0024'));
+  }
+  await page.reload();
+  await shows(answer(page).getByRole('button', { name: /tokens/ }));
+});
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => document.activeElement?.textContent ?? '');
+}

@@ -1,0 +1,29 @@
+import type { Model, Price } from '@/api/catalog';
+import { useSpeech } from '@/lib/i18n/locale';
+import { formatMoney } from '@/lib/money';
+import styles from './ModelPicker.module.css';
+
+/** What helps to choose a model: whether it can be used, how it calls tools, what it costs. */
+export function ModelDetail({ model, currency }: { model: Model; currency: string }) {
+  const { t } = useSpeech();
+  const { ready, problem, mode, price } = model;
+  const profile = mode.startsWith('prompt:') ? mode.slice('prompt:'.length) : null;
+  return (
+    <span className={styles.facts}>
+      <span className={ready ? styles.state : `${styles.state} ${styles.whole}`}>
+        <i className={ready ? styles.ready : styles.problem} aria-hidden="true" />
+        {ready ? t.chat.ready : `${t.chat.notReady}${problem ? `: ${problem}` : ''}`}
+      </span>
+      <span>{profile === null ? t.chat.native : t.chat.prompted(profile)}</span>
+      {price && <PriceFact price={price} currency={currency} />}
+    </span>
+  );
+}
+
+function PriceFact({ price, currency }: { price: Price; currency: string }) {
+  const { t, tag } = useSpeech();
+  const money = (amount: number) => formatMoney(amount, currency, tag);
+  const from = price.source === 'shipped' ? t.cost.shipped(price.as_of ?? '') : t.cost.configured;
+  const more = `${t.cost.cachedPrice(money(price.cached))} ${from}`;
+  return <span title={more}>{t.cost.price(money(price.input), money(price.output))}</span>;
+}
