@@ -32,7 +32,9 @@ impl Reader {
     fn bare(address: &str, protocol: &Protocol, say: &str) -> anyhow::Result<Self> {
         let url = format!("http://{address}{}{}", protocol.base, protocol.path);
         let body = match protocol.name {
-            "gemini" => format!("{{\"contents\": [{{\"role\": \"user\", \"parts\": [{{\"text\": \"{say}\"}}]}}]}}"),
+            "gemini" => {
+                format!("{{\"contents\": [{{\"role\": \"user\", \"parts\": [{{\"text\": \"{say}\"}}]}}]}}")
+            }
             _ => format!(
                 "{{\"model\": \"mock\", \"stream\": true, \"messages\": [{{\"role\": \"user\", \"content\": \"{say}\"}}]}}"
             ),
@@ -133,7 +135,9 @@ pub(crate) fn report() -> anyhow::Result<()> {
     let mock = Server::mock()?;
     let address = mock.address.to_string();
     println!("\nAnswers of {TOKENS} tokens through Helve's client, beside a bare reader of the same bytes\n");
-    println!("| protocol | at once | first token ms, bare | Helve | tokens/s, bare | Helve | CPU µs a token, bare | Helve | times |");
+    println!(
+        "| protocol | at once | first token ms, bare | Helve | tokens/s, bare | Helve | CPU µs a token, bare | Helve | times |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     crate::block_on(async {
         for protocol in PROTOCOLS {
