@@ -98,7 +98,7 @@ impl<'a> Call<'a> {
     }
 }
 
-fn python(value: &Value) -> String {
+pub(super) fn python(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
