@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{CallView, Language, Profile, Reading, ResultView, TurnRole};
-use helve_model::{ModelRequest, Turn};
+use helve_model::{Form, Holds, ModelRequest, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
@@ -22,6 +22,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) params: &'a ModelParams,
     /// The profile of prompt mode; none in native mode.
     pub(crate) profile: Option<&'a Profile>,
+    /// What the model's server can hold it to.
+    pub(crate) holds: Holds,
 }
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
@@ -50,7 +52,7 @@ impl<'a> Asking<'a> {
                 tools: vec![],
                 tool_choice: &NO_CHOICE,
                 params: self.params,
-                form: None,
+                form: self.form(profile, &specs, &setup.tool_choice),
                 stream: setup.stream,
             },
         }
@@ -67,6 +69,15 @@ impl<'a> Asking<'a> {
             }
             (Tools::Offered, _) => Reading::any(self.kit.words.clone()),
         }
+    }
+
+    /// What the answer has to look like, where the server can make use of it.
+    fn form(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
+        let form = match self.holds {
+            Holds::Nothing => return None,
+            Holds::Schema | Holds::Grammar => self.kit.forms.get(profile, specs, choice)?,
+        };
+        (self.holds == Holds::Grammar || form.schema.is_some()).then_some(form)
     }
 
     fn language(&self) -> Language {

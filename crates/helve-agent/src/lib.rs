@@ -10,6 +10,7 @@ mod command;
 mod drive;
 mod feed;
 mod follow;
+mod forms;
 mod listen;
 mod models;
 mod retry;

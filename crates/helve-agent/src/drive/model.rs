@@ -104,6 +104,7 @@ impl Driver {
             tools,
             params: &params,
             profile,
+            holds: model.holds(),
         };
         let feed = self.feed.clone();
         let mut listener = Listener::new(&feed, step, attempt, asking.reading());
