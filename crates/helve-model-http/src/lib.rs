@@ -5,7 +5,9 @@
 //! of `vendors`. `transport` is the only user of the HTTP client. Reads liberally, writes strictly; retries
 //! nothing.
 
+mod complaint;
 mod model;
+mod ollama;
 mod openai_chat;
 mod protocol;
 #[cfg(test)]
@@ -15,5 +17,5 @@ mod vendors;
 
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use protocol::Protocol;
-pub use transport::client;
+pub use transport::{Listing, client};
 pub use vendors::{VENDORS, Vendor, protocol, vendor};

@@ -1,13 +1,13 @@
 //! A model behind an address.
 
-use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
-use helve_types::ModelParams;
+use helve_model::{Holds, Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolMode};
+use helve_types::{ModelParams, ToolChoice};
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
 use crate::protocol::Target;
-use crate::transport::{Question, ask};
-use crate::vendors::{Vendor, any_vendor_of, protocol, vendor};
+use crate::transport::{Listing, Question, ask, listed};
+use crate::vendors::{PROTOCOLS, Vendor, any_vendor_of, protocol, vendor};
 
 /// What the operator's configuration says about a model.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub enum SettingsError {
     #[error("there is no vendor `{name}`; known are: {known}")]
     UnknownVendor { name: String, known: String },
 
-    #[error("there is no protocol `{0}`; known is: openai_chat")]
-    UnknownProtocol(String),
+    #[error("there is no protocol `{name}`; known are: {known}")]
+    UnknownProtocol { name: String, known: String },
 
     #[error("`{0}` is no address; it must begin with http:// or https:// and a host")]
     BadUrl(String),
@@ -47,7 +47,7 @@ impl SettingsError {
     pub fn key(&self) -> &'static str {
         match self {
             Self::UnknownVendor { .. } | Self::Neither => "vendor",
-            Self::UnknownProtocol(_) => "protocol",
+            Self::UnknownProtocol { .. } => "protocol",
             Self::BadUrl(_) => "base_url",
         }
     }
@@ -61,10 +61,12 @@ impl HttpModelSettings {
 
     /// Whose model it is and where questions go: for an answer in pieces, and for a whole one.
     fn place(&self) -> Result<(&'static Vendor, Urls), SettingsError> {
-        let spoken = self
-            .protocol
-            .as_deref()
-            .map(|name| protocol(name).ok_or_else(|| SettingsError::UnknownProtocol(name.to_owned())));
+        let spoken = self.protocol.as_deref().map(|name| {
+            protocol(name).ok_or_else(|| SettingsError::UnknownProtocol {
+                name: name.to_owned(),
+                known: PROTOCOLS.iter().map(|protocol| protocol.name).collect::<Vec<_>>().join(", "),
+            })
+        });
         let vendor = match (&self.vendor, spoken.transpose()?) {
             (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
                 name: name.clone(),
@@ -73,21 +75,35 @@ impl HttpModelSettings {
             (None, Some(protocol)) => any_vendor_of(protocol),
             (None, None) => return Err(SettingsError::Neither),
         };
-        let base = self.base_url.as_deref().unwrap_or(vendor.base_url).trim_end_matches('/');
+        let given = self.base_url.as_deref().unwrap_or(vendor.base_url);
+        let base = base(given, vendor);
         let url = |path: &str| {
             Url::parse(&format!("{base}{}", path.replace("{model}", &segment(&self.model))))
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
-                .ok_or_else(|| SettingsError::BadUrl(base.into()))
+                .ok_or_else(|| SettingsError::BadUrl(given.into()))
         };
         let protocol = vendor.protocol;
-        Ok((vendor, Urls { pieces: url(protocol.path)?, whole: url(protocol.path_whole)? }))
+        let urls = Urls {
+            pieces: url(protocol.path)?,
+            whole: url(protocol.path_whole)?,
+            catalogue: url(protocol.catalogue.path)?,
+        };
+        Ok((vendor, urls))
     }
+}
+
+/// The address below which everything is: people also give that of the route, or of another door of the server.
+fn base<'a>(given: &'a str, vendor: &Vendor) -> &'a str {
+    let endings = [vendor.protocol.path].into_iter().chain(vendor.quirks.base_endings.iter().copied());
+    let start = given.trim_end_matches('/');
+    endings.fold(start, |base, ending| base.strip_suffix(ending).unwrap_or(base).trim_end_matches('/'))
 }
 
 struct Urls {
     pieces: Url,
     whole: Url,
+    catalogue: Url,
 }
 
 /// A name as one segment of a path; slashes stay, as vendors have names with them.
@@ -123,6 +139,11 @@ impl HttpModel {
         &self.settings.model
     }
 
+    /// The models that its server says it has. This costs nothing.
+    pub async fn listed(&self) -> Result<Listing, ModelError> {
+        listed(&self.client, &self.urls.catalogue, self.settings.key.as_ref(), self.vendor.protocol).await
+    }
+
     /// Whether a key is needed that is not there, and under which name it is looked for.
     pub fn missing_key(&self) -> Option<&str> {
         if self.settings.key.is_some() {
@@ -145,6 +166,14 @@ impl Model for HttpModel {
         &self.settings.params
     }
 
+    fn holds(&self) -> Holds {
+        self.vendor.quirks.form.holds()
+    }
+
+    fn takes(&self, choice: &ToolChoice) -> bool {
+        self.vendor.quirks.choices.ensure(choice, &self.settings.params.extra)
+    }
+
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
         if let Some(variable) = self.missing_key() {
             let message = format!(
@@ -164,5 +193,61 @@ impl Model for HttpModel {
             stream: request.stream,
             protocol,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(vendor: &str, base_url: Option<&str>) -> HttpModelSettings {
+        HttpModelSettings {
+            name: "m".into(),
+            vendor: Some(vendor.into()),
+            protocol: None,
+            model: "m".into(),
+            base_url: base_url.map(Into::into),
+            key_env: None,
+            key: None,
+            tool_mode: ToolMode::Auto,
+            params: ModelParams::default(),
+        }
+    }
+
+    #[test]
+    fn an_address_may_be_that_of_the_server_of_the_route_or_of_another_door() {
+        let cases = [
+            ("ollama", "http://gpu:11434", "http://gpu:11434/api/chat"),
+            ("ollama", "http://gpu:11434/", "http://gpu:11434/api/chat"),
+            ("ollama", "http://gpu:11434/api/chat", "http://gpu:11434/api/chat"),
+            ("ollama", "http://gpu:11434/api/", "http://gpu:11434/api/chat"),
+            ("ollama", "http://gpu:11434/v1", "http://gpu:11434/api/chat"),
+            ("ollama", "https://proxy/ollama/v1/", "https://proxy/ollama/api/chat"),
+            ("vllm", "http://gpu/v1", "http://gpu/v1/chat/completions"),
+            ("vllm", "http://gpu/v1/chat/completions", "http://gpu/v1/chat/completions"),
+        ];
+        for (vendor, given, url) in cases {
+            let (_, urls) = settings(vendor, Some(given)).place().unwrap();
+            assert_eq!(urls.pieces.as_str(), url, "{vendor} {given}");
+        }
+    }
+
+    #[test]
+    fn a_vendor_says_what_it_takes_and_what_it_holds_its_model_to() {
+        _ = rustls::crypto::ring::default_provider().install_default();
+        let model = |vendor: &str, params: ModelParams| {
+            let settings = HttpModelSettings { params, ..settings(vendor, None) };
+            HttpModel::new(settings, crate::client().unwrap()).unwrap()
+        };
+        let plain = ModelParams::default;
+        let calm = serde_json::json!({"extra": {"thinking": {"type": "disabled"}}});
+        assert!(!model("deepseek", plain()).takes(&ToolChoice::Required));
+        assert!(model("deepseek", serde_json::from_value(calm).unwrap()).takes(&ToolChoice::Required));
+        assert!(model("deepseek", plain()).takes(&ToolChoice::None));
+        assert!(!model("ollama", plain()).takes(&ToolChoice::Required));
+        assert!(model("llama_cpp", plain()).takes(&ToolChoice::Named("time".into())));
+        assert_eq!(model("ollama", plain()).holds(), Holds::Schema);
+        assert_eq!(model("llama_cpp", plain()).holds(), Holds::Grammar);
+        assert_eq!(model("openai_compatible", plain()).holds(), Holds::Nothing);
     }
 }

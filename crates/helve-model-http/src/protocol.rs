@@ -13,13 +13,33 @@ pub struct Protocol {
     pub(crate) path: &'static str,
     /// The same for an answer that is to come in one piece.
     pub(crate) path_whole: &'static str,
+    pub(crate) framing: Framing,
     pub(crate) key: KeyHeader,
     /// Sent with every question.
     pub(crate) headers: &'static [(&'static str, &'static str)],
+    pub(crate) catalogue: Catalogue,
     pub(crate) encode: fn(&ModelRequest<'_>, &Target<'_>) -> Vec<u8>,
     pub(crate) decoder: fn() -> Decoder,
     /// The decoder for an answer that comes in one piece.
     pub(crate) whole: fn(&str, &mut VecDeque<ModelEvent>) -> Result<(), ModelError>,
+}
+
+/// What separates the frames of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events; a frame is the data of one.
+    Events,
+    /// Line ends; a frame is a line.
+    Lines,
+}
+
+impl Framing {
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Events => "text/event-stream",
+            Self::Lines => "application/x-ndjson",
+        }
+    }
 }
 
 /// How a key is sent.
@@ -29,6 +49,17 @@ pub(crate) enum KeyHeader {
     Bearer,
     /// Alone, in a header of this name.
     Named(&'static str),
+}
+
+/// Where a server says, for nothing, which models it has.
+pub(crate) struct Catalogue {
+    /// Below the base address.
+    pub(crate) path: &'static str,
+    /// The list in the answer, and what a name is called in it.
+    pub(crate) list: &'static str,
+    pub(crate) name: &'static str,
+    /// Whether a model that is not in the list is not there; vendors also answer to names that they do not list.
+    pub(crate) complete: bool,
 }
 
 /// What a body depends on besides the request.

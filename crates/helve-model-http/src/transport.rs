@@ -3,6 +3,9 @@
 //! Knows about status codes, frames and bounds, and nothing of what is in a frame. There is no retry here and
 //! none in the client: the caller alone knows what has already been shown.
 
+mod frames;
+mod listing;
+mod patient;
 mod redact;
 mod status;
 
@@ -12,17 +15,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
-use sse_stream::SseByteStream;
-use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use self::frames::Frames;
+pub use self::listing::Listing;
+pub(crate) use self::listing::listed;
+use self::patient::{Patient, ReadError};
 use self::redact::{redact, redacted};
-use crate::protocol::{Decoder, KeyHeader, Protocol};
+use crate::complaint;
+use crate::protocol::{Decoder, Framing, KeyHeader, Protocol};
 
 const CONNECT: Duration = Duration::from_secs(3);
 /// The longest silence of a stream, before the first byte and between any two. An answer in one piece is silent
@@ -33,6 +39,7 @@ const TOTAL: Duration = Duration::from_secs(600);
 /// Whatever is longer is not an answer.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
+const TOO_LARGE: &str = "it is larger than any answer should be";
 
 /// The client for all models of a process.
 pub fn client() -> Result<Client, reqwest::Error> {
@@ -57,40 +64,50 @@ pub(crate) struct Question<'a> {
 /// Sends the question when the stream is first polled.
 pub(crate) fn ask(question: Question<'_>) -> ModelStream {
     let Question { client, url, key, body, stream, protocol } = question;
-    let accept = if stream { "text/event-stream" } else { "application/json" };
-    let mut request =
+    let accept = if stream { protocol.framing.media_type() } else { "application/json" };
+    let request =
         client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
-    for (name, value) in protocol.headers {
-        request = request.header(*name, *value);
-    }
-    if let Some(key) = key {
-        let (name, text) = match protocol.key {
-            KeyHeader::Bearer => (AUTHORIZATION.as_str(), format!("Bearer {}", key.expose_secret())),
-            KeyHeader::Named(name) => (name, key.expose_secret().to_owned()),
-        };
-        match HeaderValue::try_from(text) {
-            Ok(mut value) => {
-                value.set_sensitive(true);
-                request = request.header(name, value);
-            }
-            Err(_) => {
-                return failed(ModelErrorKind::Key, "the key has characters that no key can have".into());
-            }
-        }
-    }
+    let request = match with_key(request, protocol, key) {
+        Ok(request) => request,
+        Err(error) => return Box::pin(stream::iter([Err(error)])),
+    };
     let (url, key) = (url.clone(), key.cloned());
     let hidden = key.clone();
     if stream {
-        let response = Box::pin(send(request, url, key, SILENCE));
-        let answer = Answer { state: State::Asking(response), protocol, deadline: Instant::now() + TOTAL };
-        return without_key(answer, hidden);
+        let deadline = Instant::now() + TOTAL;
+        let reading =
+            async move { Reading::new(send(request, url, key, SILENCE).await?, protocol, deadline).await };
+        return without_key(Answer { state: State::Asking(Box::pin(reading)) }, hidden);
     }
     let whole = async move {
         let late = late(&url);
-        let answer = async { whole(send(request, url, key, TOTAL).await, protocol).await };
-        timeout(TOTAL, answer).await.unwrap_or_else(|_| vec![Err(late)])
+        let answer = async { whole(send(request, url, key, TOTAL).await?, protocol).await };
+        match timeout(TOTAL, answer).await.unwrap_or(Err(late)) {
+            Ok(events) => events.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
     };
     without_key(stream::once(whole).flat_map(stream::iter), hidden)
+}
+
+/// The request with what the protocol sends in its head.
+fn with_key(
+    mut request: RequestBuilder,
+    protocol: &Protocol,
+    key: Option<&SecretString>,
+) -> Result<RequestBuilder, ModelError> {
+    for (name, value) in protocol.headers {
+        request = request.header(*name, *value);
+    }
+    let Some(key) = key else { return Ok(request) };
+    let (name, text) = match protocol.key {
+        KeyHeader::Bearer => (AUTHORIZATION.as_str(), format!("Bearer {}", key.expose_secret())),
+        KeyHeader::Named(name) => (name, key.expose_secret().to_owned()),
+    };
+    let mut value = HeaderValue::try_from(text)
+        .map_err(|_| ModelError::new(ModelErrorKind::Key, "the key has characters that no key can have"))?;
+    value.set_sensitive(true);
+    Ok(request.header(name, value))
 }
 
 fn without_key(
@@ -100,27 +117,26 @@ fn without_key(
     Box::pin(events.map(move |event| event.map_err(|error| redacted(error, key.as_ref()))))
 }
 
-fn failed(kind: ModelErrorKind, message: String) -> ModelStream {
-    Box::pin(stream::iter([Err(ModelError::new(kind, message))]))
-}
-
 /// The response of a server that took the question, if its head comes in time.
 async fn send(
-    request: reqwest::RequestBuilder,
+    request: RequestBuilder,
     url: Url,
     key: Option<SecretString>,
     patience: Duration,
 ) -> Result<Response, ModelError> {
     let response = timeout(patience, request.send()).await.map_err(|_| late(&url))?;
     let response = response.map_err(|error| unreachable(&error, &url))?;
-    if response.status().is_success() {
+    let (status, headers) = (response.status(), response.headers());
+    if let Some(error) = status::unfit(status, headers, &url) {
+        return Err(error);
+    }
+    if status.is_success() {
         return Ok(response);
     }
-    let code = response.status().as_u16();
-    let retry_after = status::retry_after(response.headers());
-    let body = timeout(SILENCE, bounded_body(response, ERROR_BYTES_MAX)).await;
-    let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    Err(status::refusal(code, retry_after, &redact(&body, key.as_ref())))
+    let retry_after = status::retry_after(headers);
+    let body = timeout(SILENCE, beginning(response, ERROR_BYTES_MAX)).await.unwrap_or_default();
+    let error = complaint::before_answer(status.as_u16(), &redact(&body, key.as_ref()));
+    Err(ModelError { retry_after, ..error })
 }
 
 /// Not the whole authority, which may hold a password.
@@ -162,53 +178,49 @@ async fn bounded_body(response: Response, bytes_max: usize) -> Result<String, Mo
     while let Some(chunk) = chunks.next().await {
         body.extend_from_slice(&chunk.map_err(|error| broke_off(&root_cause(&error)))?);
         if body.len() > bytes_max {
-            return Err(too_large());
+            return Err(broke_off(TOO_LARGE));
         }
     }
     Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// As much of a body as can be read, for what went wrong anyway.
+async fn beginning(response: Response, bytes_max: usize) -> String {
+    let mut body = vec![];
+    let mut chunks = response.bytes_stream();
+    while let Some(Ok(chunk)) = chunks.next().await {
+        body.extend_from_slice(&chunk[..chunk.len().min(bytes_max - body.len())]);
+        if body.len() == bytes_max {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&body).into_owned()
 }
 
 fn broke_off(because: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Broken, format!("the model's answer broke off: {because}"))
 }
 
-fn too_large() -> ModelError {
-    broke_off("it is larger than any answer should be")
+async fn whole(response: Response, protocol: &Protocol) -> Result<VecDeque<ModelEvent>, ModelError> {
+    let body = bounded_body(response, ANSWER_BYTES_MAX).await?;
+    let mut events = VecDeque::new();
+    (protocol.whole)(&body, &mut events)?;
+    Ok(events)
 }
-
-async fn whole(
-    response: Result<Response, ModelError>,
-    protocol: &Protocol,
-) -> Vec<Result<ModelEvent, ModelError>> {
-    let read = async {
-        let body = bounded_body(response?, ANSWER_BYTES_MAX).await?;
-        let mut events = VecDeque::new();
-        (protocol.whole)(&body, &mut events)?;
-        Ok(events)
-    };
-    match read.await {
-        Ok(events) => events.into_iter().map(Ok).collect(),
-        Err(error) => vec![Err(error)],
-    }
-}
-
-type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadError>> + Send>>;
 
 /// An answer on its way.
 struct Answer {
     state: State,
-    protocol: &'static Protocol,
-    deadline: Instant,
 }
 
 enum State {
-    Asking(Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send>>),
+    Asking(Pin<Box<dyn Future<Output = Result<Reading, ModelError>> + Send>>),
     Reading(Box<Reading>),
     Over,
 }
 
 struct Reading {
-    frames: SseByteStream<ByteStream>,
+    frames: Frames,
     decoder: Decoder,
     /// Events of the last frame that were not yet given out.
     events: VecDeque<ModelEvent>,
@@ -216,21 +228,23 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(response: Response, protocol: &Protocol, deadline: Instant) -> Self {
+    async fn new(response: Response, protocol: &Protocol, deadline: Instant) -> Result<Self, ModelError> {
+        let decoder = (protocol.decoder)();
+        // Some servers send a whole answer, or an error, although pieces were asked for.
+        if protocol.framing == Framing::Events && status::is_json(response.headers()) {
+            let late = || broke_off(&format!("it took longer than {} minutes", TOTAL.as_secs() / 60));
+            let events = timeout_at(deadline, whole(response, protocol)).await.map_err(|_| late())??;
+            let frames = Frames::new(protocol.framing, stream::empty());
+            return Ok(Self { frames, decoder, events, ended: true });
+        }
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| ReadError(root_cause(&error)))?;
-            bytes_left = bytes_left.checked_sub(chunk.len()).ok_or_else(|| ReadError(too_large().message))?;
+            bytes_left = bytes_left.checked_sub(chunk.len()).ok_or_else(|| ReadError(TOO_LARGE.into()))?;
             Ok(chunk)
         });
-        // A last frame without its empty line would be lost.
-        let bytes = Patient::new(bytes, deadline).chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
-        Self {
-            frames: SseByteStream::new(Box::pin(bytes)),
-            decoder: (protocol.decoder)(),
-            events: VecDeque::new(),
-            ended: false,
-        }
+        let frames = Frames::new(protocol.framing, Patient::new(bytes, deadline));
+        Ok(Self { frames, decoder, events: VecDeque::new(), ended: false })
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<ModelEvent, ModelError>>> {
@@ -241,12 +255,9 @@ impl Reading {
             if self.ended {
                 return Poll::Ready(None);
             }
-            let decoded = match ready!(self.frames.poll_next_unpin(cx)) {
-                Some(Ok(frame)) => match frame.data {
-                    Some(data) => (self.decoder)(Some(&data), &mut self.events),
-                    None => continue,
-                },
-                Some(Err(error)) => Err(broke_off(&root_cause(&error))),
+            let decoded = match ready!(self.frames.poll_next(cx)) {
+                Some(Ok(frame)) => (self.decoder)(Some(&frame), &mut self.events),
+                Some(Err(because)) => Err(broke_off(&because)),
                 None => {
                     self.ended = true;
                     (self.decoder)(None, &mut self.events)
@@ -267,11 +278,8 @@ impl Stream for Answer {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             match &mut self.state {
-                State::Asking(response) => match ready!(response.as_mut().poll(cx)) {
-                    Ok(response) => {
-                        let reading = Reading::new(response, self.protocol, self.deadline);
-                        self.state = State::Reading(Box::new(reading));
-                    }
+                State::Asking(reading) => match ready!(reading.as_mut().poll(cx)) {
+                    Ok(reading) => self.state = State::Reading(Box::new(reading)),
                     Err(error) => {
                         self.state = State::Over;
                         return Poll::Ready(Some(Err(error)));
@@ -289,49 +297,6 @@ impl Stream for Answer {
         }
     }
 }
-
-/// Bytes that may come late, but not too late.
-struct Patient<S> {
-    bytes: S,
-    deadline: Instant,
-    timer: Pin<Box<Sleep>>,
-    /// Whether the timer runs for the piece that is awaited now.
-    waiting: bool,
-}
-
-impl<S> Patient<S> {
-    fn new(bytes: S, deadline: Instant) -> Self {
-        Self { bytes, deadline, timer: Box::pin(sleep_until(deadline)), waiting: false }
-    }
-}
-
-impl<S: Stream<Item = Result<Bytes, ReadError>> + Unpin> Stream for Patient<S> {
-    type Item = S::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        if let Poll::Ready(item) = self.bytes.poll_next_unpin(cx) {
-            self.waiting = false;
-            return Poll::Ready(item);
-        }
-        if !self.waiting {
-            let until = self.deadline.min(Instant::now() + SILENCE);
-            self.timer.as_mut().reset(until);
-            self.waiting = true;
-        }
-        ready!(self.timer.as_mut().poll(cx));
-        let why = if Instant::now() < self.deadline {
-            format!("nothing came for {} seconds", SILENCE.as_secs())
-        } else {
-            format!("it took longer than {} minutes", TOTAL.as_secs() / 60)
-        };
-        Poll::Ready(Some(Err(ReadError(why))))
-    }
-}
-
-/// Why no more bytes come.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct ReadError(String);
 
 #[cfg(test)]
 mod tests;

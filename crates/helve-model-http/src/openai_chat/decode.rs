@@ -1,5 +1,8 @@
 //! From frames to events: a small machine that remembers which calls it has met.
 
+mod calls;
+mod kept;
+
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -7,7 +10,10 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent};
 use helve_types::{StopReason, Usage};
 use serde_json::Value;
 
+use self::calls::Calls;
+use self::kept::Kept;
 use super::wire;
+use crate::complaint;
 use crate::protocol::Decoder;
 
 pub(super) fn decoder() -> Decoder {
@@ -20,7 +26,7 @@ pub(super) fn decoder() -> Decoder {
 
 pub(super) fn whole(body: &str, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
     let mut state = State::default();
-    state.take(&parse(body)?, events)?;
+    state.take(&parse(body.trim_start_matches('\u{feff}'))?, events)?;
     state.end(events)
 }
 
@@ -36,109 +42,55 @@ fn parse(data: &str) -> Result<wire::Chunk<'_>, ModelError> {
 
 #[derive(Default)]
 struct State {
-    calls: Vec<Call>,
+    calls: Calls,
+    kept: Kept,
     finish: Option<StopReason>,
+    refused: bool,
     ended: bool,
-}
-
-/// A call that has been met on the wire; our number for it is its place in the list.
-struct Call {
-    wire_index: Option<u32>,
-    id: Option<String>,
-    /// Whether its name is known and its beginning was told.
-    started: bool,
-    /// Arguments that came before the name.
-    held: String,
 }
 
 impl State {
     fn take(&mut self, chunk: &wire::Chunk<'_>, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
-        if let Some(error) = &chunk.error {
-            return Err(in_band(error));
-        }
-        for choice in chunk.choices.iter().filter(|choice| choice.index == 0) {
+        no_error(chunk.error.as_ref())?;
+        let first = |choice: &&wire::Choice<'_>| choice.index.unwrap_or(0) == 0;
+        for choice in chunk.choices.iter().flatten().filter(first) {
+            no_error(choice.error.as_ref())?;
             if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
                 self.take_delta(delta, events);
             }
-            if let Some(reason) = &choice.finish_reason {
-                self.finish = Some(stop_reason(reason));
+            if let Some(reason) = choice.finish_reason.as_deref().filter(|reason| !reason.is_empty()) {
+                self.finish = Some(stop_reason(reason)?);
             }
             events.extend(choice.usage.as_ref().map(usage));
         }
+        events.extend(chunk.x_groq.as_ref().and_then(|elsewhere| elsewhere.usage.as_ref()).map(usage));
         events.extend(chunk.usage.as_ref().map(usage));
         Ok(())
     }
 
     fn take_delta(&mut self, delta: &wire::Delta<'_>, events: &mut VecDeque<ModelEvent>) {
-        let reasoning = delta.reasoning_content.as_deref().or(delta.reasoning.as_deref());
-        if let Some(text) = reasoning.filter(|text| !text.is_empty()) {
-            events.push_back(ModelEvent::Reasoning(text.into()));
-        }
-        let text: Cow<'_, str> = match &delta.content {
-            Some(wire::Content::Text(text)) => Cow::Borrowed(text),
-            Some(wire::Content::Parts(parts)) => {
-                parts.iter().filter_map(|part| part.text.as_deref()).collect::<String>().into()
-            }
-            None => Cow::Borrowed(""),
+        self.kept.take(delta);
+        let (thought, text) = content(delta.content.as_ref());
+        let named = delta.reasoning_content.as_deref().or(delta.reasoning.as_deref());
+        let reasoning = match named {
+            Some(text) => Cow::Borrowed(text),
+            None => kept::words(delta.reasoning_details.iter().flatten()).into(),
         };
-        if !text.is_empty() {
-            events.push_back(ModelEvent::Text(text.into_owned()));
+        for piece in [reasoning, thought] {
+            if !piece.is_empty() {
+                events.push_back(ModelEvent::Reasoning(piece.into_owned()));
+            }
+        }
+        let refusal = delta.refusal.as_deref().unwrap_or_default();
+        self.refused |= !refusal.is_empty();
+        for piece in [text, refusal.into()] {
+            if !piece.is_empty() {
+                events.push_back(ModelEvent::Text(piece.into_owned()));
+            }
         }
         for piece in delta.tool_calls.iter().flatten() {
-            self.take_call(piece, events);
+            self.calls.take(piece, events);
         }
-    }
-
-    fn take_call(&mut self, piece: &wire::CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
-        let id = piece.id.as_deref().filter(|id| !id.is_empty());
-        let name = piece.function.as_ref().and_then(|function| function.name.as_deref());
-        let name = name.filter(|name| !name.is_empty());
-        let place = self.place(piece.index, id, name);
-        let index = u32::try_from(place).unwrap_or(u32::MAX);
-        let call = &mut self.calls[place];
-        let arguments = match piece.function.as_ref().and_then(|function| function.arguments.as_ref()) {
-            None | Some(Value::Null) => Cow::Borrowed(""),
-            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-            // Not what the protocol says, but clear enough.
-            Some(value) => Cow::Owned(value.to_string()),
-        };
-        if !call.started {
-            let Some(name) = name else {
-                call.held.push_str(&arguments);
-                return;
-            };
-            call.started = true;
-            let id = call.id.clone();
-            events.push_back(ModelEvent::CallStarted { index, id, tool: name.into() });
-            let held = std::mem::take(&mut call.held);
-            if !held.is_empty() {
-                events.push_back(ModelEvent::CallArguments { index, text: held });
-            }
-        }
-        if !arguments.is_empty() {
-            events.push_back(ModelEvent::CallArguments { index, text: arguments.into_owned() });
-        }
-    }
-
-    /// Which call a piece belongs to: the one with its index, unless it names another id; without an index
-    /// the last one, unless it begins a new one.
-    fn place(&mut self, wire_index: Option<u32>, id: Option<&str>, name: Option<&str>) -> usize {
-        let same_id = |call: &Call| id.is_none() || call.id.is_none() || call.id.as_deref() == id;
-        let known = match wire_index {
-            Some(_) => self.calls.iter().rposition(|call| call.wire_index == wire_index && same_id(call)),
-            None => {
-                let last = self.calls.len().checked_sub(1);
-                last.filter(|last| same_id(&self.calls[*last]) && (id.is_some() || name.is_none()))
-            }
-        };
-        if let Some(place) = known {
-            if let Some(id) = id {
-                self.calls[place].id.get_or_insert_with(|| id.into());
-            }
-            return place;
-        }
-        self.calls.push(Call { wire_index, id: id.map(Into::into), started: false, held: String::new() });
-        self.calls.len() - 1
     }
 
     fn end(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
@@ -150,34 +102,65 @@ impl State {
             return Err(ModelError::new(ModelErrorKind::Broken, message));
         };
         self.ended = true;
-        let called = self.calls.iter().any(|call| call.started);
-        let reason = if called && reason == StopReason::Stop { StopReason::ToolCalls } else { reason };
+        let reason = match reason {
+            // Some servers do not say that the bound was reached in the middle of a call.
+            StopReason::Stop | StopReason::ToolCalls if self.calls.cut() => StopReason::Length,
+            StopReason::Stop if self.calls.any() => StopReason::ToolCalls,
+            StopReason::Stop if self.refused => StopReason::ContentFilter,
+            reason => reason,
+        };
+        events.extend(self.kept.echo().map(ModelEvent::Echo));
         events.push_back(ModelEvent::Finished(reason));
         Ok(())
     }
 }
 
-/// An error that came after a status of success.
-fn in_band(error: &Value) -> ModelError {
-    let said = error.get("message").unwrap_or(error);
-    let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-    let text =
-        format!("{} {said}", error.get("type").and_then(Value::as_str).unwrap_or_default()).to_lowercase();
-    let kind = if text.contains("overload") || text.contains("rate") || text.contains("unavailable") {
-        ModelErrorKind::Unavailable
-    } else {
-        ModelErrorKind::Broken
+/// What a message says: thoughts, and words.
+fn content<'a>(content: Option<&'a wire::Content<'_>>) -> (Cow<'a, str>, Cow<'a, str>) {
+    let parts = match content {
+        None => return Default::default(),
+        Some(wire::Content::Text(text)) => return (Cow::Borrowed(""), Cow::Borrowed(text)),
+        Some(wire::Content::Parts(parts)) => parts,
     };
-    ModelError::new(kind, format!("the model server reported an error: {said}"))
+    let (mut thought, mut text) = (String::new(), String::new());
+    for part in parts {
+        match &part.thinking {
+            Some(wire::Thinking::Text(piece)) => thought.push_str(piece),
+            Some(wire::Thinking::Parts(pieces)) => {
+                thought.extend(pieces.iter().filter_map(|piece| piece.text.as_deref()));
+            }
+            None => {}
+        }
+        text.extend(part.text.as_deref().or(part.refusal.as_deref()));
+    }
+    (thought.into(), text.into())
 }
 
-fn stop_reason(word: &str) -> StopReason {
+/// Some servers send an error that is none with every chunk.
+fn no_error(error: Option<&Value>) -> Result<(), ModelError> {
+    match error {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(()),
+        Some(Value::String(text)) if text.is_empty() => Ok(()),
+        Some(error) => Err(complaint::in_answer(error)),
+    }
+}
+
+/// Why the model stopped; some reasons are that it did not come to its end.
+fn stop_reason(word: &str) -> Result<StopReason, ModelError> {
+    let failed = |kind| {
+        Err(ModelError::new(
+            kind,
+            format!("the model's answer broke off: the server gave the reason `{word}`"),
+        ))
+    };
     match word {
-        "stop" | "end_turn" | "eos" => StopReason::Stop,
-        "tool_calls" | "function_call" => StopReason::ToolCalls,
-        "length" | "max_tokens" => StopReason::Length,
-        "content_filter" => StopReason::ContentFilter,
-        _ => StopReason::Other,
+        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" => Ok(StopReason::Stop),
+        "tool_calls" | "tool_call" | "tool_use" | "function_call" => Ok(StopReason::ToolCalls),
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Ok(StopReason::Length),
+        "content_filter" | "sensitive" | "refusal" => Ok(StopReason::ContentFilter),
+        "insufficient_system_resource" => failed(ModelErrorKind::Unavailable),
+        "error" | "network_error" | "abort" => failed(ModelErrorKind::Broken),
+        _ => Ok(StopReason::Other),
     }
 }
 

@@ -1,36 +1,43 @@
 //! From a request to a body.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use helve_model::{ModelRequest, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::wire;
 use crate::protocol::Target;
-use crate::vendors::Quirks;
+use crate::vendors::{Quirks, Returned};
+
+/// What only Helve writes.
+const OWN: &[&str] = &["model", "messages", "tools", "stream"];
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
+    let quirks = target.quirks;
     let mut messages = Vec::with_capacity(request.turns.len() + 1);
     if !request.system.is_empty() {
         messages.push(wire::Message::System { content: &request.system });
     }
-    messages.extend(request.turns.iter().map(|turn| message(turn, target.quirks)));
+    messages.extend(request.turns.iter().map(|turn| message(turn, quirks)));
 
     let params = request.params;
-    let mut extra = params.extra.clone();
-    if let Some(max_tokens) = params.max_tokens {
-        extra.insert(target.quirks.max_tokens.to_owned(), Value::from(max_tokens));
-    }
+    let extra = extra(request, quirks);
+    // What the operator adds wins, and no name may stand there twice.
+    let free = |name: &str| !extra.contains_key(name);
+    let (tools, choice) = tools(request, quirks);
     let body = wire::Body {
         model: target.model,
         messages,
-        tools: request.tools.iter().map(|tool| declaration(tool)).collect(),
-        tool_choice: tool_choice(request),
-        temperature: params.temperature,
-        top_p: params.top_p,
-        seed: params.seed,
-        stop: &params.stop,
+        tools,
+        tool_choice: choice.filter(|_| free("tool_choice")),
+        temperature: params.temperature.filter(|_| free("temperature")),
+        top_p: params.top_p.filter(|_| free("top_p")),
+        stop: if free("stop") { &params.stop } else { &[] },
         stream: request.stream,
-        stream_options: request.stream.then_some(wire::StreamOptions { include_usage: true }),
+        stream_options: (request.stream && quirks.usage_option && free("stream_options"))
+            .then_some(wire::StreamOptions { include_usage: true }),
         extra,
     };
     match serde_json::to_vec(&body) {
@@ -39,23 +46,103 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
+/// What has another name with each vendor, and what the operator adds.
+fn extra(request: &ModelRequest<'_>, quirks: &Quirks) -> Map<String, Value> {
+    let params = request.params;
+    let mut extra = Map::new();
+    if let Some(max_tokens) = params.max_tokens {
+        extra.insert(quirks.max_tokens.to_owned(), Value::from(max_tokens));
+    }
+    if let Some(seed) = params.seed {
+        extra.insert(quirks.seed.to_owned(), Value::from(seed));
+    }
+    if let Some((field, value)) = request.form.as_ref().and_then(|form| quirks.form.written(form)) {
+        extra.insert(field.to_owned(), value);
+    }
+    let added = params.extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    extra.extend(added.map(|(name, value)| (name.clone(), value.clone())));
+    extra
+}
+
 fn message<'a>(turn: &'a Turn<'_>, quirks: &Quirks) -> wire::Message<'a> {
     match turn {
         Turn::User(text) => wire::Message::User { content: text },
-        Turn::Assistant { text, reasoning, calls, .. } => wire::Message::Assistant {
-            content: (!text.is_empty() || calls.is_empty()).then_some(&**text),
-            reasoning_content: (quirks.echo_reasoning && !reasoning.is_empty()).then_some(&**reasoning),
-            tool_calls: calls.iter().map(call).collect(),
-        },
-        Turn::Result { id, text, .. } => wire::Message::Tool { tool_call_id: id, content: text },
+        Turn::Assistant { text, reasoning, echo, calls } => {
+            let content: Cow<'_, str> = match quirks.reasoning {
+                Returned::Text if !reasoning.is_empty() => {
+                    format!("<think>\n{reasoning}\n</think>\n\n{text}").into()
+                }
+                _ => Cow::Borrowed(text),
+            };
+            wire::Message::Assistant {
+                content: (!content.is_empty() || calls.is_empty()).then_some(content),
+                tool_calls: calls.iter().map(|made| call(made, quirks)).collect(),
+                returned: returned(reasoning, *echo, !calls.is_empty(), quirks),
+            }
+        }
+        Turn::Result { id, text, .. } => {
+            wire::Message::Tool { tool_call_id: quirks.call_ids.written(id), content: text }
+        }
     }
 }
 
-fn call<'a>(call: &'a TurnCall<'_>) -> wire::Call<'a> {
+/// What the vendor wants back of its own message: the reasoning, unless it has a form of it that only it knows.
+fn returned<'a>(
+    reasoning: &'a str,
+    echo: Option<&'a Value>,
+    has_calls: bool,
+    quirks: &Quirks,
+) -> BTreeMap<&'static str, wire::Back<'a>> {
+    let echoed = quirks.echo.iter().filter_map(|name| Some((*name, echo?.get(name)?)));
+    let mut returned: BTreeMap<_, _> =
+        echoed.map(|(name, value)| (name, wire::Back::AsItCame(value))).collect();
+    match quirks.reasoning {
+        Returned::FieldWithCalls(name) if has_calls || !reasoning.is_empty() => {
+            returned.insert(name, wire::Back::Text(reasoning));
+        }
+        Returned::Field(name) if !reasoning.is_empty() && !returned.contains_key("reasoning_details") => {
+            returned.insert(name, wire::Back::Text(reasoning));
+        }
+        _ => {}
+    }
+    returned
+}
+
+fn call<'a>(call: &'a TurnCall<'_>, quirks: &Quirks) -> wire::Call<'a> {
     wire::Call {
-        id: &call.id,
+        id: quirks.call_ids.written(&call.id),
         kind: "function",
         function: wire::Function { name: &call.tool, arguments: &call.arguments },
+    }
+}
+
+/// The tools, and the choice among them, as far as the vendor takes it. Servers refuse a choice without tools, and
+/// `auto` goes without saying.
+fn tools<'a>(
+    request: &'a ModelRequest<'_>,
+    quirks: &Quirks,
+) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
+    let takes = |choice: &ToolChoice| quirks.choices.take(choice, &request.params.extra);
+    let all = || request.tools.iter().map(|tool| declaration(tool)).collect();
+    let word = |word| Some(wire::ToolChoice::Word(word));
+    if request.tools.is_empty() {
+        return (vec![], None);
+    }
+    match request.tool_choice {
+        ToolChoice::Auto => (all(), None),
+        ToolChoice::None if takes(&ToolChoice::None) => (all(), word("none")),
+        ToolChoice::None => (vec![], None),
+        ToolChoice::Required if takes(&ToolChoice::Required) => (all(), word("required")),
+        ToolChoice::Required => (all(), None),
+        choice @ ToolChoice::Named(name) if takes(choice) => {
+            let named = wire::ToolChoice::Named { kind: "function", function: wire::Named { name } };
+            (all(), Some(named))
+        }
+        // Alone and required is as good as named.
+        ToolChoice::Named(name) => match request.tools.iter().find(|tool| tool.name == *name) {
+            Some(tool) if takes(&ToolChoice::Required) => (vec![declaration(tool)], word("required")),
+            _ => (all(), None),
+        },
     }
 }
 
@@ -70,159 +157,5 @@ fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
     }
 }
 
-/// Servers refuse a choice without tools, and `auto` goes without saying.
-fn tool_choice<'a>(request: &'a ModelRequest<'_>) -> Option<wire::ToolChoice<'a>> {
-    if request.tools.is_empty() {
-        return None;
-    }
-    match request.tool_choice {
-        ToolChoice::Auto => None,
-        ToolChoice::None => Some(wire::ToolChoice::Word("none")),
-        ToolChoice::Required => Some(wire::ToolChoice::Word("required")),
-        ToolChoice::Named(name) => {
-            Some(wire::ToolChoice::Named { kind: "function", function: wire::Named { name } })
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-    use helve_types::{Effect, ModelParams};
-    use serde_json::json;
-
-    use super::*;
-
-    fn check(request: &ModelRequest<'_>, quirks: Quirks, expected: Expect) {
-        let body = encode(request, &Target { model: "m", quirks: &quirks });
-        let body: Value = serde_json::from_slice(&body).unwrap();
-        expected.assert_eq(&serde_json::to_string_pretty(&body).unwrap());
-    }
-
-    const PLAIN: Quirks = Quirks { max_tokens: "max_tokens", echo_reasoning: false };
-
-    #[test]
-    fn a_whole_tool_loop_is_written_as_the_documentation_says() {
-        let tool = ToolSpec::new("time", "Tells the time.", json!({"type": "object"}), Effect::Read);
-        let params = ModelParams { temperature: Some(0.2), max_tokens: Some(64), ..Default::default() };
-        let request = ModelRequest {
-            system: "Be brief.".into(),
-            turns: vec![
-                Turn::User("what time is it?".into()),
-                Turn::Assistant {
-                    text: "".into(),
-                    reasoning: "a tool knows".into(),
-                    echo: None,
-                    calls: vec![TurnCall {
-                        id: "call_1".into(),
-                        tool: "time".into(),
-                        arguments: r#"{"zone": "UTC"}"#.into(),
-                    }],
-                },
-                Turn::Result {
-                    id: "call_1".into(),
-                    tool: "time".into(),
-                    text: "12:00".into(),
-                    is_error: false,
-                },
-            ],
-            tools: vec![&tool],
-            tool_choice: &ToolChoice::Named("time".into()),
-            params: &params,
-            form: None,
-            stream: true,
-        };
-        let thinking = Quirks { max_tokens: "max_completion_tokens", echo_reasoning: true };
-        check(
-            &request,
-            thinking,
-            expect![[r#"
-                {
-                  "max_completion_tokens": 64,
-                  "messages": [
-                    {
-                      "content": "Be brief.",
-                      "role": "system"
-                    },
-                    {
-                      "content": "what time is it?",
-                      "role": "user"
-                    },
-                    {
-                      "content": null,
-                      "reasoning_content": "a tool knows",
-                      "role": "assistant",
-                      "tool_calls": [
-                        {
-                          "function": {
-                            "arguments": "{\"zone\": \"UTC\"}",
-                            "name": "time"
-                          },
-                          "id": "call_1",
-                          "type": "function"
-                        }
-                      ]
-                    },
-                    {
-                      "content": "12:00",
-                      "role": "tool",
-                      "tool_call_id": "call_1"
-                    }
-                  ],
-                  "model": "m",
-                  "stream": true,
-                  "stream_options": {
-                    "include_usage": true
-                  },
-                  "temperature": 0.2,
-                  "tool_choice": {
-                    "function": {
-                      "name": "time"
-                    },
-                    "type": "function"
-                  },
-                  "tools": [
-                    {
-                      "function": {
-                        "description": "Tells the time.",
-                        "name": "time",
-                        "parameters": {
-                          "type": "object"
-                        }
-                      },
-                      "type": "function"
-                    }
-                  ]
-                }"#]],
-        );
-    }
-
-    #[test]
-    fn nothing_is_said_about_tools_where_there_are_none() {
-        let params = ModelParams::default();
-        let request = ModelRequest {
-            system: "".into(),
-            turns: vec![Turn::User("hi".into())],
-            tools: vec![],
-            tool_choice: &ToolChoice::Required,
-            params: &params,
-            form: None,
-            stream: false,
-        };
-        check(
-            &request,
-            PLAIN,
-            expect![[r#"
-                {
-                  "messages": [
-                    {
-                      "content": "hi",
-                      "role": "user"
-                    }
-                  ],
-                  "model": "m",
-                  "stream": false
-                }"#]],
-        );
-    }
-}
+mod tests;

@@ -10,14 +10,16 @@ mod decode;
 mod encode;
 mod wire;
 
-use crate::protocol::{KeyHeader, Protocol};
+use crate::protocol::{Catalogue, Framing, KeyHeader, Protocol};
 
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "openai_chat",
     path: "/chat/completions",
     path_whole: "/chat/completions",
+    framing: Framing::Events,
     key: KeyHeader::Bearer,
     headers: &[],
+    catalogue: Catalogue { path: "/models", list: "data", name: "id", complete: false },
     encode: encode::encode,
     decoder: decode::decoder,
     whole: decode::whole,

@@ -1,6 +1,7 @@
 //! The shapes on the wire, for serde only.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,14 +20,12 @@ pub(super) struct Body<'a> {
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_p: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) seed: Option<i64>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub(super) stop: &'a [String],
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream_options: Option<StreamOptions>,
-    /// The bound on the answer, under the vendor's name for it, and what the operator adds.
+    /// What has another name with each vendor, and what the operator adds.
     #[serde(flatten)]
     pub(super) extra: serde_json::Map<String, Value>,
 }
@@ -46,21 +45,29 @@ pub(super) enum Message<'a> {
         content: &'a str,
     },
     Assistant {
-        content: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a str>,
+        content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
+        /// What the vendor wants back, under its names.
+        #[serde(flatten)]
+        returned: BTreeMap<&'static str, Back<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: Cow<'a, str>,
         content: &'a str,
     },
 }
 
 #[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Back<'a> {
+    Text(&'a str),
+    AsItCame(&'a Value),
+}
+
+#[derive(Serialize)]
 pub(super) struct Call<'a> {
-    pub(super) id: &'a str,
+    pub(super) id: Cow<'a, str>,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) function: Function<'a>,
@@ -108,17 +115,26 @@ pub(super) struct Named<'a> {
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
-    pub(super) choices: Vec<Choice<'a>>,
+    pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
     pub(super) usage: Option<Usage>,
+    /// Where older servers of Groq have it.
+    #[serde(default)]
+    pub(super) x_groq: Option<Elsewhere>,
     #[serde(default)]
     pub(super) error: Option<Value>,
 }
 
 #[derive(Deserialize)]
+pub(super) struct Elsewhere {
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(default)]
-    pub(super) index: u32,
+    pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow, default)]
@@ -127,6 +143,8 @@ pub(super) struct Choice<'a> {
     pub(super) finish_reason: Option<Cow<'a, str>>,
     #[serde(default)]
     pub(super) usage: Option<Usage>,
+    #[serde(default)]
+    pub(super) error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +156,14 @@ pub(super) struct Delta<'a> {
     /// The same under another name; some servers send both.
     #[serde(borrow, default)]
     pub(super) reasoning: Option<Cow<'a, str>>,
+    /// The same again, in pieces that go back as they came: OpenRouter.
+    #[serde(default)]
+    pub(super) reasoning_details: Option<Vec<Value>>,
+    /// Thoughts that only the vendor can read, and wants back: Ark.
+    #[serde(borrow, default)]
+    pub(super) encrypted_content: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -154,12 +180,30 @@ pub(super) enum Content<'a> {
 pub(super) struct ContentPart {
     #[serde(default)]
     pub(super) text: Option<String>,
+    /// A part that was thought: text, or parts again.
+    #[serde(default)]
+    pub(super) thinking: Option<Thinking>,
+    #[serde(default)]
+    pub(super) refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Thinking {
+    Text(String),
+    Parts(Vec<ThinkingPart>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ThinkingPart {
+    #[serde(default)]
+    pub(super) text: Option<String>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct CallDelta<'a> {
     #[serde(default)]
-    pub(super) index: Option<u32>,
+    pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow, default)]

@@ -1,57 +1,66 @@
-//! What a status other than success means.
+//! What a response's head says besides success.
 
 use std::time::Duration;
 
 use helve_model::{ModelError, ModelErrorKind};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
-use serde_json::Value;
+use jiff::fmt::rfc2822;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
 
 /// Nobody waits longer, whatever the server asks for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
-/// The pause that a server asks for, in seconds; dates are rare and not worth a clock here.
+/// The pause that a server asks for: in milliseconds, in seconds, or until a date. A date is read by the server's
+/// own clock, which is in the response; ours may be wrong, and there is none here.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds: u64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let asked = match (text(RETRY_AFTER_MS).and_then(number), text(RETRY_AFTER)) {
+        (Some(ms), _) => Duration::try_from_secs_f64(ms / 1000.0).ok()?,
+        (None, Some(text)) => match number(text) {
+            Some(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
+            None => {
+                let until = rfc2822::parse(text).ok()?.timestamp();
+                let now = rfc2822::parse(headers.get(DATE)?.to_str().ok()?.trim()).ok()?.timestamp();
+                Duration::try_from(until.duration_since(now)).unwrap_or_default()
+            }
+        },
+        (None, None) => return None,
+    };
+    Some(asked.min(RETRY_AFTER_MAX))
 }
 
-pub(super) fn refusal(status: u16, retry_after: Option<Duration>, body: &str) -> ModelError {
-    let said = message(body);
-    let lower = said.to_lowercase();
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    let kind = match status {
-        401 | 403 => ModelErrorKind::Key,
-        408 | 425 | 429 | 500..=599 => ModelErrorKind::Unavailable,
-        _ if says(&["does not support tools", "tool use is not supported", "tools are not supported"]) => {
-            ModelErrorKind::NoTools
-        }
-        413 => ModelErrorKind::TooLong,
-        _ if says(&["context_length", "context length", "context window", "too many tokens"]) => {
-            ModelErrorKind::TooLong
-        }
-        _ => ModelErrorKind::Refused,
-    };
-    let message = match kind {
-        ModelErrorKind::Key => {
-            // What a server says about a key is for the operator alone.
-            tracing::debug!(status, said, "the model server refuses the key");
-            format!("the model server refuses the key ({status}); check it, and that it may use this model")
-        }
-        _ => format!("the model server answered {status}: {said}"),
-    };
-    ModelError { kind, message, retry_after }
+/// What is wrong with a head although its status is no error: it leads elsewhere, or its body cannot be read.
+pub(super) fn unfit(status: StatusCode, headers: &HeaderMap, url: &Url) -> Option<ModelError> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if status.is_redirection() {
+        let place = text(LOCATION).and_then(|place| url.join(place).ok());
+        let place = place.map(|place| format!(" to {}", shown(&place))).unwrap_or_default();
+        let what = format!(
+            "the model server answered {}: it sends elsewhere{place}, and Helve does not follow; \
+             give the right address as base_url",
+            status.as_u16()
+        );
+        return Some(ModelError::new(ModelErrorKind::Refused, what));
+    }
+    // Helve asks for plain text, so nothing can grow out of proportion when it is unpacked.
+    let packed = text(CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))?;
+    let what =
+        format!("the model server sent an answer that is packed with `{packed}`, which nobody asked for");
+    status.is_success().then(|| ModelError::new(ModelErrorKind::Broken, what))
 }
 
-/// What an error body says, in the shapes that are about.
-fn message(body: &str) -> String {
-    const SHOWN_MAX: usize = 500;
-    let parsed: Option<Value> = serde_json::from_str(body).ok();
-    let said = parsed.as_ref().and_then(|value| {
-        let error = value.get("error").unwrap_or(value);
-        error.get("message").or_else(|| error.get("detail")).unwrap_or(error).as_str()
-    });
-    let said = said.unwrap_or(body).trim();
-    if said.is_empty() { "no reason given".into() } else { said.chars().take(SHOWN_MAX).collect() }
+/// An address without what may be secret in it.
+fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+/// Whether the body is one piece of JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 #[cfg(test)]
@@ -59,35 +68,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_read_by_what_can_be_done_about_it() {
-        let openai = |text: &str| format!(r#"{{"error": {{"message": "{text}", "type": "x"}}}}"#);
-        let cases = [
-            (401, openai("Incorrect API key provided"), ModelErrorKind::Key),
-            (429, openai("Rate limit reached"), ModelErrorKind::Unavailable),
-            (503, "<html>busy</html>".into(), ModelErrorKind::Unavailable),
-            (529, String::new(), ModelErrorKind::Unavailable),
-            (400, openai("gemma:2b does not support tools"), ModelErrorKind::NoTools),
-            (400, r#"{"error": "gemma:2b does not support tools"}"#.into(), ModelErrorKind::NoTools),
-            (400, openai("maximum context length is 8192 tokens"), ModelErrorKind::TooLong),
-            (404, openai("The model `x` does not exist"), ModelErrorKind::Refused),
-        ];
-        for (status, body, kind) in cases {
-            assert_eq!(refusal(status, None, &body).kind, kind, "{status} {body}");
-        }
-        let told = refusal(404, None, &openai("no such model")).message;
-        assert_eq!(told, "the model server answered 404: no such model");
-    }
-
-    #[test]
-    fn a_pause_of_years_is_not_believed() {
-        let asked = |value: &str| {
+    fn a_pause_is_understood_in_every_way_it_is_asked_for_and_one_of_years_is_not_believed() {
+        let asked = |pairs: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
-            headers.insert(RETRY_AFTER, value.parse().unwrap());
+            for (name, value) in pairs {
+                headers.insert(*name, value.parse().unwrap());
+            }
             retry_after(&headers)
         };
-        assert_eq!(asked("2"), Some(Duration::from_secs(2)));
-        assert_eq!(asked("1000000000"), Some(RETRY_AFTER_MAX));
-        assert_eq!(asked("-1"), None);
-        assert_eq!(asked("Wed, 21 Oct 2026 07:28:00 GMT"), None);
+        let now = ("date", "Wed, 21 Oct 2026 07:28:00 GMT");
+        let at = |text| [("retry-after", text), now];
+        let ms = |ms| Some(Duration::from_millis(ms));
+        assert_eq!(asked(&[("retry-after", "2")]), ms(2_000));
+        assert_eq!(asked(&[("retry-after", "0.25")]), ms(250));
+        assert_eq!(asked(&[("retry-after", "0")]), ms(0));
+        assert_eq!(asked(&[("retry-after", "1000000000")]), Some(RETRY_AFTER_MAX));
+        assert_eq!(asked(&[("retry-after", "1e300")]), None);
+        assert_eq!(asked(&[("retry-after", "-1")]), None);
+        assert_eq!(asked(&[("retry-after", "inf")]), None);
+        assert_eq!(asked(&[("retry-after", "soon")]), None);
+        assert_eq!(asked(&[("retry-after-ms", "150"), ("retry-after", "60")]), ms(150));
+        assert_eq!(asked(&[("retry-after-ms", "never"), ("retry-after", "1")]), ms(1_000));
+        assert_eq!(asked(&at("Wed, 21 Oct 2026 07:28:05 GMT")), ms(5_000));
+        assert_eq!(asked(&at("Wed, 21 Oct 2026 07:27:00 GMT")), ms(0));
+        assert_eq!(asked(&at("Wed, 21 Oct 2099 07:28:00 GMT")), Some(RETRY_AFTER_MAX));
+        assert_eq!(asked(&[("retry-after", "Wed, 21 Oct 2026 07:28:05 GMT")]), None);
+        assert_eq!(asked(&[]), None);
     }
 }

@@ -42,9 +42,8 @@ async fn served(acts: Vec<Act>) -> String {
     format!("http://{address}/v1")
 }
 
-/// The texts of the answer, and the error if it ends with one.
-async fn asked(base_url: String, stream: bool) -> (String, Option<ModelError>) {
-    let settings = HttpModelSettings {
+fn settings(base_url: String) -> HttpModelSettings {
+    HttpModelSettings {
         name: "m".into(),
         vendor: None,
         protocol: Some("openai_chat".into()),
@@ -54,9 +53,21 @@ async fn asked(base_url: String, stream: bool) -> (String, Option<ModelError>) {
         key: Some(KEY.into()),
         tool_mode: ToolMode::Auto,
         params: ModelParams::default(),
-    };
+    }
+}
+
+fn made() -> Client {
     _ = rustls::crypto::ring::default_provider().install_default();
-    let model = HttpModel::new(settings, client().unwrap()).unwrap();
+    client().unwrap()
+}
+
+async fn asked(base_url: String, stream: bool) -> (String, Option<ModelError>) {
+    put(settings(base_url), stream).await
+}
+
+/// The texts of the answer, and the error if it ends with one.
+async fn put(settings: HttpModelSettings, stream: bool) -> (String, Option<ModelError>) {
+    let model = HttpModel::new(settings, made()).unwrap();
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
@@ -163,4 +174,120 @@ async fn a_refused_key_is_told_in_our_own_words() {
         error.message,
         "the model server refuses the key (401); check it, and that it may use this model"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_leads_elsewhere_is_not_followed() {
+    let acts = vec![say(
+        "HTTP/1.1 308 Permanent Redirect\r\nlocation: https://u:p@other.example/v2?key=secret\r\nconnection: close\r\n\r\n",
+    )];
+    let (_, error) = asked(served(acts).await, true).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Refused);
+    assert_eq!(
+        error.message,
+        "the model server answered 308: it sends elsewhere to https://other.example/v2, and Helve does not \
+         follow; give the right address as base_url"
+    );
+}
+
+#[tokio::test]
+async fn what_is_packed_is_never_unpacked() {
+    let packed = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n\u{1f}\u{8b}";
+    for stream in [true, false] {
+        let (_, error) = asked(served(vec![say(packed)]).await, stream).await;
+        let error = error.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Broken);
+        assert!(error.message.contains("packed with `gzip`"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_length_that_is_not_the_bodys_is_no_answer() {
+    let head =
+        |length: usize| format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+    for (length, stream, body) in
+        [(WHOLE.len() + 9, false, WHOLE), (WHOLE.len() - 9, false, WHOLE), (4096, true, PIECE)]
+    {
+        let (_, error) = asked(served(vec![Say(head(length)), say(body)]).await, stream).await;
+        assert_eq!(error.unwrap().kind, ModelErrorKind::Broken, "{length}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_not_kept_for_ever() {
+    let much = || Say("x".repeat(1 << 20));
+    for stream in [true, false] {
+        let endless = std::iter::once(say(HEAD)).chain((0..10).map(|_| much())).collect();
+        let (_, error) = asked(served(endless).await, stream).await;
+        let error = error.unwrap();
+        assert_eq!(error.message, "the model's answer broke off: it is larger than any answer should be");
+    }
+    let complaint = say("HTTP/1.1 500 Oops\r\nconnection: close\r\n\r\n");
+    let endless = std::iter::once(complaint).chain((0..10).map(|_| much())).collect();
+    let (_, error) = asked(served(endless).await, true).await;
+    let error = error.unwrap();
+    assert!(error.message.starts_with("the model server answered 500: xxx"), "{error}");
+    assert!(error.message.len() < 600);
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_taken_where_pieces_were_asked_for() {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\nconnection: close\r\n\r\n";
+    let (text, error) = asked(served(vec![say(head), say(WHOLE)]).await, true).await;
+    assert_eq!((text.as_str(), error), ("hello", None));
+    let busy = r#"{"error": {"message": "overloaded", "type": "overloaded_error"}}"#;
+    let (_, error) = asked(served(vec![say(head), say(busy)]).await, true).await;
+    assert_eq!(error.unwrap().kind, ModelErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn a_pause_that_is_asked_for_is_passed_on() {
+    let busy = "HTTP/1.1 429 Slow\r\nretry-after: Wed, 21 Oct 2026 07:28:07 GMT\r\n\
+                date: Wed, 21 Oct 2026 07:28:00 GMT\r\nconnection: close\r\n\r\n{}";
+    let (_, error) = asked(served(vec![say(busy)]).await, true).await;
+    assert_eq!(error.unwrap().retry_after, Some(Duration::from_secs(7)));
+}
+
+#[tokio::test]
+async fn events_are_read_through_marks_comments_and_any_line_end() {
+    let odd = "\u{feff}: hello\r\n\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\r\n\r\n\
+               event: message\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}]}";
+    let (text, error) = asked(served(vec![say(HEAD), say(odd)]).await, true).await;
+    assert_eq!((text.as_str(), error), ("hello", None));
+}
+
+fn ollama(base_url: String) -> HttpModelSettings {
+    HttpModelSettings { protocol: Some("ollama".into()), ..settings(base_url) }
+}
+
+#[tokio::test]
+async fn lines_are_read_as_they_come_and_a_break_is_one() {
+    let line = "{\"message\":{\"content\":\"hello \"},\"done\":false}\r\n";
+    let done = "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":2}";
+    let server = served(vec![say(HEAD), say(line), say(line), say(done)]).await;
+    assert_eq!(put(ollama(server), true).await, ("hello hello ".into(), None));
+
+    let server = served(vec![say(HEAD), say(line)]).await;
+    let (text, error) = put(ollama(server), true).await;
+    assert_eq!((text.as_str(), error.unwrap().kind), ("hello ", ModelErrorKind::Broken));
+
+    let refused = refusal("400 Bad Request", r#"{"error":"gemma:2b does not support tools"}"#);
+    let (_, error) = put(ollama(served(refused).await), true).await;
+    assert_eq!(error.unwrap().kind, ModelErrorKind::NoTools);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_which_models_it_has() {
+    let model = |server: String| HttpModel::new(ollama(server), made()).unwrap();
+    let tags = r#"{"models":[{"name":"qwen3:8b","size":1},{"name":"llama3.2:latest"}]}"#;
+    let listing = model(served(vec![say(HEAD), say(tags)]).await).listed().await.unwrap();
+    assert!(listing.complete && listing.has("llama3.2") && !listing.has("gemma"));
+    assert_eq!(listing.names[0], "qwen3:8b");
+
+    let other = model(served(vec![say(HEAD), say("<html>")]).await).listed().await.unwrap_err();
+    assert_eq!(other.message, "what answers there is no model server that speaks `ollama`");
+    let refused = model(served(refusal("401 Unauthorized", "{}")).await).listed().await.unwrap_err();
+    assert_eq!(refused.kind, ModelErrorKind::Key);
 }

@@ -188,3 +188,194 @@ fn reasoning_under_two_names_is_told_once() {
         "#]],
     );
 }
+
+#[test]
+fn a_call_that_is_said_to_be_whole_but_is_cut_is_cut() {
+    for reason in ["tool_calls", "stop"] {
+        let frames = r#"
+            {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": \"lon"}}]}}]}
+            {"choices":[{"delta":{},"finish_reason":"REASON"}]}
+        "#;
+        let expected = expect![[r#"
+            call 0 a f
+            arguments 0 {"x": "lon
+            finished Length
+        "#]];
+        check(&frames.replace("REASON", reason), expected);
+    }
+    // No arguments at all, and arguments that are wrong but whole, are another matter.
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{x}"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":""}}]},"finish_reason":"tool_calls"}]}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {x}
+            call 1 b g
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn whole_calls_in_one_piece_and_arguments_before_the_name_are_understood() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{\"x\""}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":":1}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":null},"finish_reason":"stop"}]}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":1}
+            call 1 b g
+            arguments 1 {}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn usage_is_found_wherever_it_is() {
+    let usage = r#"{"prompt_tokens":7,"completion_tokens":3,"prompt_cache_hit_tokens":2}"#;
+    let last = [
+        // The last chunk of a choice (DeepSeek), the choice itself (Moonshot), without choices, and where Groq had it.
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":USAGE}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":USAGE}]}"#,
+        "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n{\"choices\":[],\"usage\":USAGE}",
+        "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n{\"choices\":null,\"usage\":USAGE}",
+        r#"{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":USAGE}}"#,
+    ];
+    for frames in last {
+        let expected = expect![[r#"
+            usage 7 3 cached 2 reasoning 0
+            finished Stop
+        "#]];
+        check(&frames.replace("USAGE", usage), expected);
+    }
+}
+
+#[test]
+fn a_refusal_is_shown_and_known_for_one() {
+    check(
+        r#"
+        {"choices":[{"delta":{"role":"assistant","content":"","refusal":null}}]}
+        {"choices":[{"delta":{"refusal":"I can't "}}]}
+        {"choices":[{"delta":{"refusal":"do that."}}]}
+        {"choices":[{"delta":{},"finish_reason":"stop"}]}
+        "#,
+        expect![[r#"
+            text "I can't "
+            text "do that."
+            finished ContentFilter
+        "#]],
+    );
+}
+
+#[test]
+fn thoughts_among_the_parts_of_the_content_are_thoughts() {
+    check(
+        r#"
+        {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}
+        {"choices":[{"delta":{"content":[{"type":"thinking","thinking":" well"},{"type":"text","text":"yes"}]},"finish_reason":"stop"}]}
+        "#,
+        expect![[r#"
+            reasoning "hm"
+            reasoning " well"
+            text "yes"
+            finished Stop
+        "#]],
+    );
+}
+
+#[test]
+fn details_of_reasoning_are_put_together_and_kept_for_the_vendor() {
+    check(
+        r#"
+        {"choices":[{"delta":{"reasoning":"The ","reasoning_details":[{"type":"reasoning.text","text":"The ","index":0,"format":"anthropic-claude-v1"}]}}]}
+        {"choices":[{"delta":{"reasoning":"clock.","reasoning_details":[{"type":"reasoning.text","text":"clock.","index":0}]}}]}
+        {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}}]}
+        {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"abc","id":"r1","index":1}]}}]}
+        {"choices":[{"delta":{"content":"It is noon."},"finish_reason":"stop"}]}
+        "#,
+        expect![[r#"
+            reasoning "The "
+            reasoning "clock."
+            text "It is noon."
+            echo {"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"sig","text":"The clock.","type":"reasoning.text"},{"data":"abc","id":"r1","index":1,"type":"reasoning.encrypted"}]}
+            finished Stop
+        "#]],
+    );
+    // Where the details are all there is, they are also what people see.
+    check(
+        r#"{"choices":[{"message":{"content":"42","reasoning_details":[{"type":"reasoning.summary","summary":"easy"}]},"finish_reason":"stop"}]}"#,
+        expect![[r#"
+            reasoning "easy"
+            text "42"
+            echo {"reasoning_details":[{"summary":"easy","type":"reasoning.summary"}]}
+            finished Stop
+        "#]],
+    );
+}
+
+#[test]
+fn thoughts_that_only_the_vendor_can_read_are_kept() {
+    check(
+        r#"
+        {"choices":[{"delta":{"reasoning_content":"hm","encrypted_content":"AB"}}]}
+        {"choices":[{"delta":{"content":"ok","encrypted_content":"CD"},"finish_reason":"stop","moderation_hit_type":null}]}
+        "#,
+        expect![[r#"
+            reasoning "hm"
+            text "ok"
+            echo {"encrypted_content":"ABCD"}
+            finished Stop
+        "#]],
+    );
+}
+
+#[test]
+fn fails_in_band() {
+    let cases = [
+        (
+            r#"{"error":{"code":502,"message":"Provider disconnected"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
+            "Unavailable",
+        ),
+        (
+            r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"code":429,"message":"slow down"}}]}"#,
+            "Unavailable",
+        ),
+        (r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#, "Broken"),
+        (r#"{"choices":[{"delta":{},"finish_reason":"insufficient_system_resource"}]}"#, "Unavailable"),
+        (
+            r#"{"error":{"message":"This model's maximum context length is 4096","code":"context_length_exceeded"}}"#,
+            "TooLong",
+        ),
+        (r#"{"error":"x does not support tools"}"#, "NoTools"),
+    ];
+    for (frame, kind) in cases {
+        let told = read(decoder(), frame);
+        assert!(told.starts_with(&format!("{kind}: ")), "{frame}\n{told}");
+    }
+}
+
+#[test]
+fn what_means_nothing_changes_nothing() {
+    check(
+        r#"
+        {"id":"c","object":"chat.completion.chunk","choices":null,"error":null}
+        {"choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":null},"finish_reason":null}],"error":""}
+        {"choices":[{"index":1,"delta":{"content":"another choice"}}]}
+        {"choices":[{"index":0,"delta":null,"finish_reason":""}]}
+        {"choices":[{"index":null,"delta":{"content":"yes","obfuscation":"xx"},"logprobs":null}]}
+        {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+        [DONE]
+        [DONE]
+        "#,
+        expect![[r#"
+            text "yes"
+            finished Stop
+        "#]],
+    );
+}

@@ -1,0 +1,96 @@
+//! What servers really say, and what is made of it.
+
+use helve_model::ModelErrorKind::{Broken, Key, NoTools, Refused, TooLong, Unavailable};
+use serde_json::json;
+
+use super::*;
+
+fn openai(text: &str) -> String {
+    json!({"error": {"message": text, "type": "x"}}).to_string()
+}
+
+#[test]
+fn a_status_is_read_by_what_can_be_done_about_it() {
+    let coded = |code: &str| json!({"error": {"message": "no", "code": code}}).to_string();
+    let cases = [
+        (401, openai("Incorrect API key provided"), Key),
+        (401, openai("this key does not support tools"), Key),
+        (403, openai("you may not"), Key),
+        (408, String::new(), Unavailable),
+        (425, String::new(), Unavailable),
+        (429, openai("Rate limit reached, too many tokens per minute"), Unavailable),
+        (500, openai("oops"), Unavailable),
+        (502, "<html>bad gateway</html>".into(), Unavailable),
+        (503, "<html>busy</html>".into(), Unavailable),
+        (504, String::new(), Unavailable),
+        (529, String::new(), Unavailable),
+        (400, openai("gemma:2b does not support tools"), NoTools),
+        (400, r#"{"error": "gemma:2b does not support tools"}"#.into(), NoTools),
+        (404, openai("No endpoints found that support tool use."), NoTools),
+        (500, openai("tools param requires --jinja flag"), NoTools),
+        (400, openai("\"auto\" tool choice requires --enable-auto-tool-choice to be set"), NoTools),
+        (400, openai("maximum context length is 8192 tokens"), TooLong),
+        (400, coded("context_length_exceeded"), TooLong),
+        (400, openai("the request exceeds the available context size"), TooLong),
+        (500, openai("the request exceeds the available context size"), TooLong),
+        (413, String::new(), TooLong),
+        (404, openai("The model `x` does not exist"), Refused),
+        (400, openai("temperature must be a number"), Refused),
+        (422, r#"{"message": {"detail": [{"msg": "Extra inputs are not permitted"}]}}"#.into(), Refused),
+        (400, coded("content_policy_violation"), Refused),
+        (400, coded("data_inspection_failed"), Refused),
+        (403, openai("Your chosen model requires moderation and your input was flagged"), Refused),
+        (402, openai("Insufficient Balance"), Refused),
+        (429, coded("insufficient_quota"), Refused),
+    ];
+    for (status, body, kind) in cases {
+        assert_eq!(before_answer(status, &body).kind, kind, "{status} {body}");
+    }
+}
+
+#[test]
+fn what_is_told_says_what_to_do() {
+    let cases = [
+        (404, openai("no such model"), "404: no such model; check the name of the model and the address"),
+        (429, json!({"error": {"message": "quota", "code": "insufficient_quota"}}).to_string(), "top it up"),
+        (402, openai("Insufficient Balance"), "402: Insufficient Balance; the account has nothing left"),
+        (400, openai("content_filter"), "its rules on content do not allow this"),
+        (400, r#"{"detail": [{"msg": "field required"}]}"#.into(), "answered 400: field required"),
+        (400, r#"[{"error": {"code": 400, "message": "Bad schema"}}]"#.into(), "answered 400: Bad schema"),
+        (500, String::new(), "answered 500: no reason given"),
+        (400, r#"{"error": {"code": 7}}"#.into(), r#"answered 400: {"error": {"code": 7}}"#),
+    ];
+    for (status, body, expected) in cases {
+        let told = before_answer(status, &body).message;
+        assert!(told.contains(expected), "{told}\n{expected}");
+    }
+    assert!(before_answer(500, &"x".repeat(10_000)).message.len() < 600);
+}
+
+#[test]
+fn an_error_in_the_answer_is_read_the_same_way() {
+    let cases = [
+        (json!({"type": "overloaded_error", "message": "Overloaded"}), Unavailable),
+        (json!({"message": "The engine is overloaded", "type": "server_error"}), Unavailable),
+        (json!({"code": "rate_limit_exceeded", "message": "slow down"}), Unavailable),
+        (json!({"code": 502, "message": "Provider returned error"}), Unavailable),
+        (json!({"code": 503, "status": "UNAVAILABLE", "message": "later"}), Unavailable),
+        (json!({"code": 429, "message": "slow down"}), Unavailable),
+        (json!({"code": "context_length_exceeded", "message": "no"}), TooLong),
+        (json!({"code": 401, "message": "No auth"}), Key),
+        (json!({"type": "authentication_error", "message": "no"}), Key),
+        (json!({"code": "insufficient_quota", "message": "no"}), Refused),
+        (json!({"code": "content_filter", "message": "no"}), Refused),
+        (json!({"type": "invalid_request_error", "message": "no"}), Refused),
+        (json!("an error was encountered while running the model: unexpected EOF"), Broken),
+        (json!("registry.ollama.ai/library/gemma:2b does not support tools"), NoTools),
+        (json!({"message": "something else"}), Broken),
+        (json!({"code": 200, "message": "odd"}), Broken),
+        (json!(null), Broken),
+        (json!([]), Broken),
+    ];
+    for (error, kind) in cases {
+        assert_eq!(in_answer(&error).kind, kind, "{error}");
+    }
+    assert_eq!(in_answer(&json!({"message": "gone"})).message, "the model server reported an error: gone");
+}

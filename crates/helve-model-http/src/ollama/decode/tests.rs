@@ -1,0 +1,220 @@
+//! What Ollama really sends, and what is made of it.
+//!
+//! The fixtures were recorded from an Ollama 0.9.3, but for `reasons-then-calls` and `calls-two-tools-at-once`, which are
+//! written after its documentation: the model at hand does neither.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::scenario::{read, words};
+
+fn check(lines: &str, expected: Expect) {
+    expected.assert_eq(&read(decoder(), lines));
+}
+
+#[test]
+fn streams_text() {
+    check(
+        include_str!("../fixtures/streams-text.jsonl"),
+        expect![[r#"
+        text "The"
+        text " capital"
+        text " of"
+        text " France"
+        text " is"
+        text " Paris"
+        text "."
+        usage 16 8 cached 0 reasoning 0
+        finished Stop
+    "#]],
+    );
+}
+
+#[test]
+fn streams_a_tool_call() {
+    check(
+        include_str!("../fixtures/streams-a-tool-call.jsonl"),
+        expect![[r#"
+        call 0 - get_time
+        arguments 0 {"city":"Paris"}
+        usage 441 31 cached 0 reasoning 0
+        finished ToolCalls
+    "#]],
+    );
+}
+
+#[test]
+fn reasons_then_calls() {
+    check(
+        include_str!("../fixtures/reasons-then-calls.jsonl"),
+        expect![[r#"
+        reasoning "The clock "
+        reasoning "knows."
+        text "I will look."
+        call 0 call_8k2 time
+        arguments 0 {"zone":"UTC"}
+        usage 20 15 cached 0 reasoning 0
+        finished ToolCalls
+    "#]],
+    );
+}
+
+#[test]
+fn calls_two_tools_at_once() {
+    check(
+        include_str!("../fixtures/calls-two-tools-at-once.jsonl"),
+        expect![[r#"
+        call 0 - time
+        arguments 0 {"zone":"UTC"}
+        call 1 - time
+        arguments 1 {"zone":"UTC"}
+        usage 20 30 cached 0 reasoning 0
+        finished ToolCalls
+    "#]],
+    );
+}
+
+#[test]
+fn cut_by_length() {
+    check(
+        include_str!("../fixtures/cut-by-length.jsonl"),
+        expect![[r#"
+        text "I"
+        text "'m"
+        text " so"
+        text " glad"
+        text " you"
+        usage 12 5 cached 0 reasoning 0
+        finished Length
+    "#]],
+    );
+}
+
+#[test]
+fn a_swallowed_call_is_no_empty_answer() {
+    check(
+        include_str!("../fixtures/swallows-a-call.jsonl"),
+        expect![[r#"
+        Broken: the model wrote 30 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+    "#]],
+    );
+    // Also after thinking, and with blanks around it.
+    check(
+        r#"
+        {"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}
+        {"message":{"role":"assistant","content":"\n"},"done":false}
+        {"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","eval_count":9}
+        "#,
+        expect![[r#"
+            reasoning "hm"
+            text "\n"
+            Broken: the model wrote 9 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+        "#]],
+    );
+}
+
+#[test]
+fn a_model_that_wrote_nothing_said_nothing() {
+    check(
+        r#"{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":0}"#,
+        expect![[r#"
+        usage 0 0 cached 0 reasoning 0
+        finished Stop
+    "#]],
+    );
+    check(
+        r#"{"done":true,"done_reason":"load"}"#,
+        expect![[r#"
+        usage 0 0 cached 0 reasoning 0
+        finished Other
+    "#]],
+    );
+}
+
+#[test]
+fn fails_in_band() {
+    check(
+        r#"
+        {"message":{"role":"assistant","content":"Hel"},"done":false}
+        {"error":"an error was encountered while running the model: unexpected EOF"}
+        "#,
+        expect![[r#"
+            text "Hel"
+            Broken: the model server reported an error: an error was encountered while running the model: unexpected EOF
+        "#]],
+    );
+    check(
+        r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#,
+        expect![[r#"
+        NoTools: the model server reported an error: registry.ollama.ai/library/gemma:2b does not support tools
+    "#]],
+    );
+}
+
+#[test]
+fn reports_overload() {
+    check(
+        r#"{"error":"server busy, please try again.  maximum pending requests exceeded"}"#,
+        expect![[r#"
+            Unavailable: the model server reported an error: server busy, please try again.  maximum pending requests exceeded
+        "#]],
+    );
+}
+
+#[test]
+fn a_stream_that_ends_early_is_never_taken_for_an_answer() {
+    check(
+        r#"{"message":{"role":"assistant","content":"Hel"},"done":false}"#,
+        expect![[r#"
+        text "Hel"
+        Broken: the model's answer broke off: the stream ended before the answer did
+    "#]],
+    );
+    check(
+        "",
+        expect![[r#"
+        Broken: the model's answer broke off: the stream ended before the answer did
+    "#]],
+    );
+    check(
+        "<html>proxy</html>",
+        expect![[r#"
+        Broken: the model server sent something that is not an answer of Ollama (expected value at line 1 column 1): <html>proxy</html>
+    "#]],
+    );
+}
+
+#[test]
+fn arguments_and_ids_are_read_in_every_shape() {
+    check(
+        r#"
+        {"message":{"tool_calls":[{"id":"call_x","function":{"index":0,"name":"f","arguments":{"z":1,"a":[true]}}}]},"done":false}
+        {"message":{"tool_calls":[{"function":{"name":"g","arguments":"{\"y\":2}"}},{"function":{"name":"h","arguments":null}},{"function":{"name":"i"}}]},"done":false}
+        {"message":null,"done":true,"eval_count":3}
+        "#,
+        expect![[r#"
+            call 0 call_x f
+            arguments 0 {"z":1,"a":[true]}
+            call 1 - g
+            arguments 1 {"y":2}
+            call 2 - h
+            call 3 - i
+            usage 0 3 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn a_whole_answer_is_read_like_a_stream() {
+    let mut events = VecDeque::new();
+    whole(include_str!("../fixtures/whole-answer.json"), &mut events).unwrap();
+    expect![[r#"
+        call 0 - get_time
+        arguments 0 {"city":"Paris"}
+        usage 441 31 cached 0 reasoning 0
+        finished ToolCalls
+    "#]]
+    .assert_eq(&words(&events));
+    assert!(whole(r#"{"message":{"content":"Hel"},"done":false}"#, &mut VecDeque::new()).is_err());
+}

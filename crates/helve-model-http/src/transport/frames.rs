@@ -1,0 +1,190 @@
+//! Bytes in, frames out: server-sent events, or lines.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, stream};
+use sse_stream::SseByteStream;
+
+use super::patient::ReadError;
+use super::root_cause;
+use crate::protocol::Framing;
+
+/// No frame is longer. A call that comes in one line may be long, but not this long.
+const LINE_BYTES_MAX: usize = 4 << 20;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ReadError>> + Send>>;
+
+pub(super) enum Frames {
+    Events(Box<SseByteStream<ByteStream>>),
+    Lines(Lines),
+}
+
+impl Frames {
+    pub(super) fn new(
+        framing: Framing,
+        bytes: impl Stream<Item = Result<Bytes, ReadError>> + Send + 'static,
+    ) -> Self {
+        match framing {
+            Framing::Events => {
+                // A last frame without its empty line would be lost.
+                let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
+                let bytes: ByteStream = Box::pin(ended);
+                Self::Events(Box::new(SseByteStream::new(bytes)))
+            }
+            Framing::Lines => Self::Lines(Lines::new(Box::pin(bytes))),
+        }
+    }
+
+    /// The next frame that has anything in it, or why there is none.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
+        match self {
+            Self::Lines(lines) => lines.poll_next(cx),
+            Self::Events(events) => loop {
+                match ready!(events.poll_next_unpin(cx)) {
+                    Some(Ok(event)) => {
+                        if let Some(data) = event.data.filter(|data| !data.trim().is_empty()) {
+                            return Poll::Ready(Some(Ok(data)));
+                        }
+                    }
+                    Some(Err(error)) => return Poll::Ready(Some(Err(root_cause(&error)))),
+                    None => return Poll::Ready(None),
+                }
+            },
+        }
+    }
+}
+
+pub(super) struct Lines {
+    bytes: ByteStream,
+    buffer: BytesMut,
+    /// How much of the buffer is known to hold no line end.
+    searched: usize,
+    started: bool,
+    ended: bool,
+}
+
+impl Lines {
+    fn new(bytes: ByteStream) -> Self {
+        Self { bytes, buffer: BytesMut::new(), searched: 0, started: false, ended: false }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
+        loop {
+            while let Some(line) = self.take_line() {
+                if !line.trim().is_empty() {
+                    return Poll::Ready(Some(Ok(line)));
+                }
+            }
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            if self.buffer.len() > LINE_BYTES_MAX {
+                self.ended = true;
+                self.buffer.clear();
+                return Poll::Ready(Some(Err("a line of it is longer than any line should be".into())));
+            }
+            match ready!(self.bytes.poll_next_unpin(cx)) {
+                Some(Ok(chunk)) => self.buffer.extend_from_slice(&chunk),
+                Some(Err(error)) => {
+                    self.ended = true;
+                    self.buffer.clear();
+                    return Poll::Ready(Some(Err(error.to_string())));
+                }
+                None => self.ended = true,
+            }
+        }
+    }
+
+    /// The first whole line of the buffer; after the end also what is left. A line end is never inside a
+    /// character, so a character that came in two pieces is whole again in its line.
+    fn take_line(&mut self) -> Option<String> {
+        let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            self.searched = self.buffer.len();
+            let rest = self.ended && !self.buffer.is_empty();
+            return rest.then(|| {
+                self.searched = 0;
+                let rest = self.buffer.split();
+                self.text(&rest)
+            });
+        };
+        let line = self.buffer.split_to(self.searched + found + 1);
+        self.searched = 0;
+        Some(self.text(&line[..line.len() - 1]))
+    }
+
+    fn text(&mut self, line: &[u8]) -> String {
+        let marked = !self.started && line.starts_with(BYTE_ORDER_MARK);
+        let line = if marked { &line[BYTE_ORDER_MARK.len()..] } else { line };
+        self.started = true;
+        String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn frames(framing: Framing, pieces: Vec<Result<Vec<u8>, &str>>) -> Vec<Result<String, String>> {
+        let pieces =
+            pieces.into_iter().map(|piece| piece.map(Bytes::from).map_err(|why| ReadError(why.to_owned())));
+        let pieces: Vec<_> = pieces.collect();
+        let mut frames = Frames::new(framing, stream::iter(pieces));
+        let mut read = vec![];
+        while let Some(frame) = std::future::poll_fn(|cx| frames.poll_next(cx)).await {
+            let failed = frame.is_err();
+            read.push(frame);
+            if failed {
+                break;
+            }
+        }
+        read
+    }
+
+    /// The frames of a text, however it is cut into pieces.
+    async fn check(framing: Framing, text: &str, expected: &[&str]) {
+        for size in 1..=text.len() {
+            let pieces = text.as_bytes().chunks(size).map(|piece| Ok(piece.to_vec())).collect();
+            let read = frames(framing, pieces).await;
+            assert_eq!(
+                read,
+                expected.iter().map(|&frame| Ok(frame.to_owned())).collect::<Vec<_>>(),
+                "{size}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_end_in_every_way_that_lines_end() {
+        check(Framing::Lines, "{\"a\":1}\n{\"b\":2}\n", &["{\"a\":1}", "{\"b\":2}"]).await;
+        check(Framing::Lines, "{\"a\":1}\r\n\r\n{\"b\":2}", &["{\"a\":1}", "{\"b\":2}"]).await;
+        check(Framing::Lines, "\u{feff}{\"文\":\"你好 🦀\"}\n\n", &["{\"文\":\"你好 🦀\"}"]).await;
+        check(Framing::Lines, "\n \n", &[]).await;
+    }
+
+    #[tokio::test]
+    async fn events_are_read_as_liberally_as_servers_write_them() {
+        check(Framing::Events, "\u{feff}data: a\r\n\r\ndata:b\r\n\r\n", &["a", "b"]).await;
+        check(Framing::Events, ": OPENROUTER PROCESSING\n\nevent: x\nid: 7\nfoo: bar\ndata:a\n\n", &["a"])
+            .await;
+        check(Framing::Events, "data: 你\n\ndata:\n\ndata: [DONE]", &["你", "[DONE]"]).await;
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_not_kept_for_ever() {
+        let endless = (0..80).map(|_| Ok(vec![b'x'; 1 << 16])).collect();
+        let read = frames(Framing::Lines, endless).await;
+        assert_eq!(read, [Err("a line of it is longer than any line should be".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn half_a_line_before_a_break_is_no_frame() {
+        let broken = vec![Ok(b"{\"a\":1}\n{\"b\"".to_vec()), Err("reset")];
+        assert_eq!(
+            frames(Framing::Lines, broken).await,
+            [Ok("{\"a\":1}".to_owned()), Err("reset".to_owned())]
+        );
+    }
+}
