@@ -7,6 +7,7 @@ mod check;
 mod examples;
 mod held;
 mod language;
+mod made;
 mod shipped;
 mod views;
 
@@ -177,7 +178,7 @@ impl Profile {
             tool: Tool<'a>,
         }
         let examples = tool.examples.iter().map(|example| {
-            let arguments = example.arguments.to_string();
+            let arguments = examples::spaced(&example.arguments);
             let call = CallView { id: "call_1", name: &tool.name, arguments: &arguments };
             Ok((example, self.try_call(&[call])?))
         });

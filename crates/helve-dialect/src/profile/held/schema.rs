@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::rules::{Notation, Rules, literal};
+use super::shape::common;
 use super::words::until;
 
 /// What one tool's schema may take. Beyond it the arguments are any object.
@@ -63,8 +64,10 @@ impl<'a> Arguments<'a> {
 
 /// What a value that is written as it is cannot contain: the tag behind it.
 fn end_of_text<'a>(next: &'a str, close: &str) -> &'a str {
-    let same = next.char_indices().zip(close.chars()).take_while(|((_, a), b)| a == b);
-    let same = same.last().map_or(next, |((at, c), _)| &next[..at + c.len_utf8()]);
+    let same = match common(next, close) {
+        0 => next,
+        length => &next[..length],
+    };
     same.find('>').map_or(same, |at| &same[..=at])
 }
 

@@ -1,6 +1,6 @@
 //! How a profile writes calls, learned from what its template makes of calls with known words in them.
 
-use super::super::{CallView, Profile};
+use super::super::{CallView, Language, Profile, ResultView};
 use super::rules::Notation;
 use crate::coerce::quoted;
 
@@ -8,6 +8,8 @@ use crate::coerce::quoted;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::profile) struct Shape {
     pub(super) head: String,
+    /// The beginning of the head that nothing but a call begins with; empty where there is no such thing.
+    pub(super) mark: String,
     /// What comes before the arguments: each slot with the text behind it.
     pub(super) lead: Vec<(Slot, String)>,
     pub(super) body: Body,
@@ -100,7 +102,7 @@ impl Shape {
         } else {
             one.contains(escaped).then(|| (Notation::Quoted, escaped.to_owned()))
         };
-        match whole {
+        let shape = match whole {
             Some((notation, object)) => {
                 // One stand-in for the object, so that it can be told from its members.
                 const OBJECT: &str = "object_70717";
@@ -108,7 +110,8 @@ impl Shape {
                 Self::cut(&one, &two, &[OBJECT], Body::Whole(notation))
             }
             None => Self::one_by_one(&one, &two, &written(1, NONE)?, &written(2, NONE)?, &written(1, TRUTH)?),
-        }
+        };
+        shape.map(|shape| Self { mark: mark_of(profile, &shape.head), ..shape })
     }
 
     /// From what one and two calls look like, whose arguments are these words.
@@ -132,6 +135,7 @@ impl Shape {
         };
         Some(Self {
             head: one.texts[0].to_owned(),
+            mark: String::new(),
             lead: (0..lead).map(slot).collect(),
             body,
             close: ends.close.to_owned(),
@@ -167,10 +171,33 @@ impl Shape {
     }
 }
 
+/// Shorter ones are found in ordinary text.
+const MARK_MIN: usize = 3;
+
+/// What a call begins with and nothing else does: a tag or a word. Where results begin alike it is what they have in
+/// common, since a model must not write those either.
+fn mark_of(profile: &Profile, head: &str) -> String {
+    let opening = |text: &str| {
+        let end = text.find(['{', '"', '\n']).unwrap_or(text.len());
+        text[..end].trim_end().to_owned()
+    };
+    let mark = opening(head);
+    let result = ResultView { id: IDS[0], name: NAMES[0], text: "text_70717", is_error: false };
+    let result = profile.try_result(&[result], Language::English).unwrap_or_default();
+    let both = &mark[..common(&mark, &opening(&result))];
+    let mark = if both.len() >= MARK_MIN { both } else { &mark };
+    if mark.len() >= MARK_MIN { mark.to_owned() } else { String::new() }
+}
+
+/// How many bytes two texts have in common at their beginning.
+pub(super) fn common(one: &str, other: &str) -> usize {
+    let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+    same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
+}
+
 impl<'a> Ends<'a> {
     fn of(between: &'a str, tail: &'a str) -> Self {
-        let same = between.char_indices().zip(tail.chars()).take_while(|((_, a), b)| a == b);
-        let at = same.last().map_or(0, |((at, c), _)| at + c.len_utf8());
+        let at = common(between, tail);
         Self { close: &between[..at], between: &between[at..], tail: &tail[at..] }
     }
 }

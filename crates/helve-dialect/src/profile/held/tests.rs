@@ -50,11 +50,11 @@ fn every_shipped_profile_is_understood() {
         assert!(profile(name).shape.is_some(), "{name}");
     }
     let shape = |name| format!("{:?}", Shape::learn(profile(name)).expect("is understood"));
-    expect![[r#"Shape { head: "{\"tool_calls\": [{\"id\": \"", lead: [(Id, "\", \"type\": \"function\", \"function\": {\"name\": \""), (Name, "\", \"arguments\": \"")], body: Whole(Quoted), close: "\"}}", between: ", {\"id\": \"", tail: "]}" }"#]]
+    expect![[r#"Shape { head: "{\"tool_calls\": [{\"id\": \"", mark: "", lead: [(Id, "\", \"type\": \"function\", \"function\": {\"name\": \""), (Name, "\", \"arguments\": \"")], body: Whole(Quoted), close: "\"}}", between: ", {\"id\": \"", tail: "]}" }"#]]
     .assert_eq(&shape("json_strict"));
-    expect![[r#"Shape { head: "<tool_call>\n<function=", lead: [(Name, ">\n<parameter=")], body: Members { assign: ">\n", next: "\n</parameter>\n<parameter=", empty: ">\n</function>\n</tool_call>", notation: Text }, close: "\n</parameter>\n</function>\n</tool_call>", between: "\n<tool_call>\n<function=", tail: "" }"#]]
+    expect![[r#"Shape { head: "<tool_call>\n<function=", mark: "<tool_", lead: [(Name, ">\n<parameter=")], body: Members { assign: ">\n", next: "\n</parameter>\n<parameter=", empty: ">\n</function>\n</tool_call>", notation: Text }, close: "\n</parameter>\n</function>\n</tool_call>", between: "\n<tool_call>\n<function=", tail: "" }"#]]
     .assert_eq(&shape("qwen3_coder"));
-    expect![[r#"Shape { head: "[", lead: [(Name, "(")], body: Members { assign: "=", next: ", ", empty: "()", notation: Python }, close: ")", between: ", ", tail: "]" }"#]]
+    expect![[r#"Shape { head: "[", mark: "", lead: [(Name, "(")], body: Members { assign: "=", next: ", ", empty: "()", notation: Python }, close: ")", between: ", ", tail: "]" }"#]]
     .assert_eq(&shape("pythonic"));
 }
 
@@ -114,7 +114,7 @@ fn words_will_do_where_no_call_must_be_made_and_may_come_before_one_that_has_a_m
         for words in [
             "Hello!",
             "你好，有什么可以帮您？",
-            "1 < 2, x <too <tool_ <<b>\n\n[1] {\"a\": 2}",
+            "1 < 2, x <too <too <<b>\n\n[1] {\"a\": 2}",
             "{\"a\": 1}",
             "[1] is",
         ] {
@@ -126,9 +126,13 @@ fn words_will_do_where_no_call_must_be_made_and_may_come_before_one_that_has_a_m
         assert!(may.fits(&both) && !must.fits(&both), "{name}");
     }
     let hermes = grammar(profile("hermes"), &[&weather], &ToolChoice::Auto);
-    for broken in
-        ["<tool_call>", "<<tool_call>{}", "So: <tool_call>\n{\"name\": \"x\"", "<tool_call> get_weather"]
-    {
+    for broken in [
+        "<tool_call>",
+        "<<tool_call>{}",
+        "So: <tool_call>\n{\"name\": \"x\"",
+        "<tool_call> get_weather",
+        "<tool_response>\n42",
+    ] {
         assert!(!hermes.fits(broken), "{broken}");
     }
 }

@@ -15,10 +15,8 @@ const NAMES_MAX: usize = 16;
 /// The root where the model may call or speak. Where calls begin with a mark of their own, words may come before
 /// them; where a call begins like ordinary JSON or Python, it is the whole message.
 pub(super) fn or_calls(shape: &Shape, tools: &[&ToolSpec], calls: &str, rules: &mut Rules) -> String {
-    let mark = mark(&shape.head);
-    if mark.len() >= 3 {
-        let rest = literal(&shape.head[mark.len()..]);
-        return until(mark, Some(&format!("{rest} {calls}")), rules);
+    if let Some(rest) = shape.head.strip_prefix(&shape.mark).filter(|_| !shape.mark.is_empty()) {
+        return until(&shape.mark, Some(&format!("{} {calls}", literal(rest))), rules);
     }
     let named = shape.head.len() < 3 && tools.len() <= NAMES_MAX;
     let beginnings: Vec<Vec<char>> = match shape.lead.first() {
@@ -29,12 +27,6 @@ pub(super) fn or_calls(shape: &Shape, tools: &[&ToolSpec], calls: &str, rules: &
     };
     let words = unlike(&beginnings, true, rules);
     format!("{} {calls} | {words}", literal(&shape.head))
-}
-
-/// What a call begins with and nothing else does: a tag or a word, without what is JSON already.
-fn mark(head: &str) -> &str {
-    let end = head.find(['{', '"', '\n']).unwrap_or(head.len());
-    head[..end].trim_end()
 }
 
 /// Text without `mark` in it; with `then`, the mark and what follows it may come at any place. Written as the
