@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::{StreamExt, stream};
 use helve_types::{Mode, ModelParams, StopReason, Usage};
 
-use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
+use crate::{Holds, Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
 /// One answer of the script.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +87,7 @@ pub struct ScriptedModel {
     name: String,
     mode: ToolMode,
     params: ModelParams,
+    holds: Holds,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<String>>,
 }
@@ -97,6 +98,7 @@ impl ScriptedModel {
             name: "scripted".into(),
             mode: ToolMode::Fixed(Mode::Native),
             params: ModelParams::default(),
+            holds: Holds::Nothing,
             replies: Mutex::new(replies.into_iter().collect()),
             asked: Mutex::default(),
         }
@@ -111,6 +113,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn in_mode(mut self, mode: ToolMode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// Its server can hold it to this.
+    #[must_use]
+    pub fn held(mut self, holds: Holds) -> Self {
+        self.holds = holds;
         self
     }
 
@@ -136,6 +145,10 @@ impl Model for ScriptedModel {
 
     fn params(&self) -> &ModelParams {
         &self.params
+    }
+
+    fn holds(&self) -> Holds {
+        self.holds
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
@@ -179,6 +192,10 @@ fn readable(request: &ModelRequest<'_>) -> String {
     if !request.tools.is_empty() {
         let names: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         _ = writeln!(text, "tools: {}", names.join(" "));
+    }
+    if let Some(form) = &request.form {
+        let root = form.grammar.lines().next().unwrap_or_default();
+        _ = writeln!(text, "form: {root}{}", if form.schema.is_some() { ", or a schema" } else { "" });
     }
     text
 }
