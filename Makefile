@@ -2,7 +2,7 @@
 
 XTASK = cargo run --quiet -p xtask --
 
-.PHONY: run test bench fault
+.PHONY: run test bench fault real-models
 
 run:
 	@$(XTASK) run $(ARGS)
@@ -15,3 +15,6 @@ bench:
 
 fault:
 	@$(XTASK) fault $(ARGS)
+
+real-models:
+	@$(XTASK) real-models $(ARGS)

@@ -1,4 +1,4 @@
-//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | page`.
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | page`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -7,6 +7,7 @@ mod arrows;
 mod bench;
 mod licences;
 mod page;
+mod real_models;
 mod run;
 mod step;
 mod test;
@@ -34,7 +35,8 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "test" => test::test(),
         "bench" => bench::bench(rest),
         "fault" => test::fault(rest),
+        "real-models" => real_models::real_models(rest),
         "page" => page::build(),
-        _ => bail!("use one of: run, test, bench, fault, page"),
+        _ => bail!("use one of: run, test, bench, fault, real-models, page"),
     }
 }

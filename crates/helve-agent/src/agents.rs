@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use helve_tool::{Access, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
+use crate::forms::Forms;
+
 /// What an agent is, as the operator wrote it down.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
@@ -46,13 +48,16 @@ pub(crate) struct Kit {
     pub(crate) toolbox: Arc<Toolbox>,
     /// As far as reading a model's text needs them.
     pub(crate) words: helve_dialect::Tools,
+    /// What answers that call them have to look like.
+    pub(crate) forms: Forms,
 }
 
 impl Kit {
     pub(crate) fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
         let toolbox = Toolbox::new(tools);
         let words = toolbox.specs().map(|spec| (spec.name.clone(), spec.parameters.clone()));
-        Self { words: helve_dialect::Tools::new(words), toolbox: Arc::new(toolbox) }
+        let words = helve_dialect::Tools::new(words);
+        Self { words, toolbox: Arc::new(toolbox), forms: Forms::default() }
     }
 
     /// The server's tools of the kit, with their versions.

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{CallView, Language, Profile, Reading, ResultView, TurnRole};
-use helve_model::{ModelRequest, Needs, Turn};
+use helve_model::{Form, Holds, ModelRequest, Needs, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
+use crate::forms;
 use crate::run::{Run, Tools};
 use crate::transcript::transcript;
 
@@ -31,6 +32,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) takes_choice: bool,
     /// What it has just said in place of a call that was required.
     pub(crate) words: Option<&'a str>,
+    /// What the model's server can hold it to.
+    pub(crate) holds: Holds,
 }
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
@@ -72,7 +75,7 @@ impl<'a> Asking<'a> {
                 tools: vec![],
                 tool_choice: &NO_CHOICE,
                 params: self.params,
-                form: None,
+                form: self.form(profile, &specs, self.choice),
                 needs: self.needs,
                 stream: setup.stream,
             },
@@ -105,6 +108,11 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// What the answer has to look like, where the server can make use of it.
+    fn form(&self, profile: &Profile, specs: &[&ToolSpec], choice: &ToolChoice) -> Option<Form> {
+        useful(self.holds, || self.kit.forms.get(profile, specs, choice))
+    }
+
     fn language(&self) -> Language {
         helve_dialect::language_of(self.run.text())
     }
@@ -120,6 +128,25 @@ fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], langu
 
 fn joined(system: &str, more: &str) -> String {
     if system.is_empty() { more.to_owned() } else { format!("{system}\n\n{more}") }
+}
+
+/// A form, if a server that holds its model to so much can make use of it.
+fn useful(holds: Holds, form: impl FnOnce() -> Option<Form>) -> Option<Form> {
+    match holds {
+        Holds::Nothing => None,
+        Holds::Schema => form().filter(|form| form.schema.is_some()),
+        Holds::Grammar => form(),
+    }
+}
+
+/// The form of an answer to a question outside of any run.
+pub(crate) fn form(
+    holds: Holds,
+    profile: &Profile,
+    specs: &[&ToolSpec],
+    choice: &ToolChoice,
+) -> Option<Form> {
+    useful(holds, || forms::form(profile, specs, choice))
 }
 
 /// A question with the tools described in the prompt, outside of any run: the system prompt and the turns.

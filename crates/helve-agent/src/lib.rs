@@ -11,6 +11,7 @@ mod command;
 mod drive;
 mod feed;
 mod follow;
+mod forms;
 mod listen;
 mod models;
 mod price;

@@ -8,7 +8,7 @@ mod judge;
 mod kit;
 
 use helve_dialect::Profile;
-use helve_model::{Model, ModelError, ModelErrorKind, Turn, TurnCall};
+use helve_model::{Model, ModelError, ModelErrorKind, ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{Finding, ModelProfile, Timestamp, ToolChoice, ToolSpec};
 
 use self::hear::{Reply, Said};
@@ -162,8 +162,17 @@ impl<'a> Probe<'a> {
             let specs = [clock];
             let (system, turns) = ask::described(profile, &specs, AGAIN);
             let params = hear::params(self.model);
-            let reply =
-                hear::hear(self.model, system.into(), turns, vec![], &ToolChoice::None, &params).await;
+            let request = ModelRequest {
+                system: system.into(),
+                turns,
+                tools: vec![],
+                tool_choice: &ToolChoice::None,
+                params: &params,
+                form: ask::form(self.model.holds(), profile, &specs, &ToolChoice::Auto),
+                needs: Needs::default(),
+                stream: true,
+            };
+            let reply = hear::hear(self.model, &request).await;
             self.count(&reply);
             if let Reply::Said(said) = reply
                 && let Some(dialect) = judge::written(&said, clock, Some(profile))
@@ -182,7 +191,17 @@ impl<'a> Probe<'a> {
     async fn put(&mut self, question: Question<'_>) -> Reply {
         let Question { turns, tools, choice } = question;
         let params = hear::params(self.model);
-        let reply = hear::hear(self.model, "".into(), turns, tools, &choice, &params).await;
+        let request = ModelRequest {
+            system: "".into(),
+            turns,
+            tools,
+            tool_choice: &choice,
+            params: &params,
+            form: None,
+            needs: Needs::default(),
+            stream: true,
+        };
+        let reply = hear::hear(self.model, &request).await;
         self.count(&reply);
         reply
     }

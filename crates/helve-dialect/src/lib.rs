@@ -40,7 +40,7 @@ pub use dialect::Dialect;
 pub use parser::Parser;
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
-    CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
+    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
 };
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;

@@ -25,4 +25,4 @@ pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use patience::Patience;
 pub use protocol::Protocol;
 pub use transport::{Listing, client, client_with};
-pub use vendors::{VENDORS, Vendor, protocol, vendor};
+pub use vendors::{VENDORS, Vendor, holds, protocol, vendor};

@@ -5,6 +5,8 @@
 mod quirks;
 
 pub(crate) use self::quirks::{CallIds, Choices, FormField, PLAIN, Quirks, Returned, Takes};
+use helve_model::Holds;
+
 use crate::protocol::Protocol;
 use crate::{anthropic_messages, gemini, ollama, openai_chat};
 
@@ -245,6 +247,11 @@ pub fn vendor(name: &str) -> Option<&'static Vendor> {
 
 pub(crate) const PROTOCOLS: &[&Protocol] =
     &[&openai_chat::PROTOCOL, &ollama::PROTOCOL, &anthropic_messages::PROTOCOL, &gemini::PROTOCOL];
+
+/// What the servers of a vendor can hold a model to.
+pub fn holds(name: &str) -> Holds {
+    vendor(name).map_or(Holds::Nothing, |vendor| vendor.quirks.form.holds())
+}
 
 /// A protocol by the name that configuration uses for it.
 pub fn protocol(name: &str) -> Option<&'static Protocol> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt, stream};
 use helve_types::{Mode, ModelParams, StopReason, ToolChoice, Usage};
 
-use crate::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
+use crate::{Holds, Model, ModelError, ModelEvent, ModelRequest, ModelStream, ToolMode};
 
 /// One answer of the script.
 #[derive(Debug, Clone, Default)]
@@ -104,6 +104,7 @@ pub struct ScriptedModel {
     mode: ToolMode,
     params: ModelParams,
     only_auto: bool,
+    holds: Holds,
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<String>>,
 }
@@ -115,6 +116,7 @@ impl ScriptedModel {
             mode: ToolMode::Fixed(Mode::Native),
             params: ModelParams::default(),
             only_auto: false,
+            holds: Holds::Nothing,
             replies: Mutex::new(replies.into_iter().collect()),
             asked: Mutex::default(),
         }
@@ -136,6 +138,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn only_auto(mut self) -> Self {
         self.only_auto = true;
+        self
+    }
+
+    /// Its server can hold it to this.
+    #[must_use]
+    pub fn held(mut self, holds: Holds) -> Self {
+        self.holds = holds;
         self
     }
 
@@ -165,6 +174,10 @@ impl Model for ScriptedModel {
 
     fn takes(&self, choice: &ToolChoice) -> bool {
         !self.only_auto || *choice == ToolChoice::Auto
+    }
+
+    fn holds(&self) -> Holds {
+        self.holds
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
@@ -221,6 +234,10 @@ fn readable(request: &ModelRequest<'_>) -> String {
             ToolChoice::Required => writeln!(text, "choice: required"),
             ToolChoice::Named(name) => writeln!(text, "choice: {name}"),
         };
+    }
+    if let Some(form) = &request.form {
+        let root = form.grammar.lines().next().unwrap_or_default();
+        _ = writeln!(text, "form: {root}{}", if form.schema.is_some() { ", or a schema" } else { "" });
     }
     text
 }

@@ -79,7 +79,7 @@ fn examples() -> Vec<Example> {
             result: "Wednesday, 15 November 2023, 07:13:20, Asia/Tokyo (JST, UTC+09:00), \
                      ISO 2023-11-15T07:13:20+09:00"
                 .into(),
-            answer: "In Tokyo it is **7:13** in the morning, on Wednesday, 15 November.".into(),
+            answer: "In Tokyo it is **07:13**, on Wednesday, 15 November 2023.".into(),
         },
         Example {
             question: "Our call is on 29 March 2026 at 15:30 in Berlin. When is that in New York?".into(),

@@ -1,11 +1,10 @@
 //! One question to the model and what it said, or why it said nothing.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Needs, Turn};
-use helve_types::{ModelParams, StopReason, ToolChoice, ToolSpec, Usage};
+use helve_model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use helve_types::{ModelParams, StopReason, Usage};
 use serde_json::Value;
 
 /// Enough for a model that thinks before it calls.
@@ -49,28 +48,11 @@ pub(super) fn params(model: &dyn Model) -> ModelParams {
     ModelParams { max_tokens, ..own }
 }
 
-pub(super) async fn hear(
-    model: &dyn Model,
-    system: Cow<'_, str>,
-    turns: Vec<Turn<'_>>,
-    tools: Vec<&ToolSpec>,
-    tool_choice: &ToolChoice,
-    params: &ModelParams,
-) -> Reply {
-    let request = ModelRequest {
-        system,
-        turns,
-        tools,
-        tool_choice,
-        params,
-        form: None,
-        needs: Needs::default(),
-        stream: true,
-    };
+pub(super) async fn hear(model: &dyn Model, request: &ModelRequest<'_>) -> Reply {
     let mut tries = 0;
     loop {
         tries += 1;
-        match once(model, &request).await {
+        match once(model, request).await {
             Ok(said) => return Reply::Said(said),
             Err(error) if tries < TRIES_MAX && is_passing(error.kind) => {
                 tokio::time::sleep(error.retry_after.unwrap_or(PAUSE).min(PAUSE_MAX)).await;

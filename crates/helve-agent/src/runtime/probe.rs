@@ -14,7 +14,7 @@ use crate::probe::Probe;
 
 /// The profiles that a model without native calls is tried with, after the operator's own choice: from what small
 /// models follow best to what the others still understand.
-const TRIED: [&str; 4] = ["hermes", "json_strict", "llama3_json", "xml_tag"];
+const TRIED: [&str; 4] = ["small", "hermes", "json_strict", "xml_tag"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {

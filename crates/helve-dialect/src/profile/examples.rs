@@ -1,8 +1,13 @@
 //! Worked examples as turns: small models follow what they see done, not what they are told.
 
-use helve_types::{Example, ToolSpec};
+use std::rc::Rc;
 
+use helve_types::{Example, ToolSpec};
+use serde_json::Value;
+
+use super::made::{self, Made};
 use super::{CallView, Language, Profile, ResultView, language_of};
+use crate::coerce::quoted;
 
 /// One turn of an example conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,39 +25,70 @@ pub enum TurnRole {
 /// Six make a small model reliable; more only cost.
 const EXAMPLES_MAX: usize = 6;
 
-/// Question, call, result, answer for each example. Every tool has its turn before any has a second one; a tool
-/// without examples is left out, since an invented one would teach the model something untrue. Examples in the
-/// language of the conversation are taken where a tool has them.
+/// Question, call, result, answer for each example that a tool brings, and question and call for tools that bring none.
+/// Every tool has its turn before any has a second one. Examples in the language of the conversation are taken
+/// where a tool has them.
 pub(super) fn turns(profile: &Profile, tools: &[&ToolSpec], language: Language) -> Vec<ExampleTurn> {
-    let fitting: Vec<(&ToolSpec, Vec<&Example>)> =
-        tools.iter().map(|&tool| (tool, in_language(&tool.examples, language))).collect();
-    let most = fitting.iter().map(|(_, examples)| examples.len()).max().unwrap_or(0);
+    // What is made is only made twice where nothing better comes after it: the last examples count most.
+    let made_max = if tools.iter().all(|tool| tool.examples.is_empty()) { 2 } else { 1 };
+    let shown: Vec<(&ToolSpec, Vec<Shown<'_>>)> =
+        tools.iter().map(|&tool| (tool, of_tool(tool, language, made_max))).collect();
+    let most = shown.iter().map(|(_, examples)| examples.len()).max().unwrap_or(0);
     let rounds = (0..most).flat_map(|round| {
-        let of_round = move |(tool, examples): &(_, Vec<_>)| Some((*tool, *examples.get(round)?));
-        fitting.iter().filter_map(of_round)
+        let of_round = move |(tool, examples): &'_ (_, Vec<_>)| Some((*tool, examples.get(round).cloned()?));
+        shown.iter().filter_map(of_round)
     });
-    let chosen: Vec<(&ToolSpec, &Example)> = rounds.take(EXAMPLES_MAX).collect();
-    let mut turns = Vec::with_capacity(4 * chosen.len());
-    for (number, (tool, example)) in chosen.into_iter().enumerate() {
+    let mut turns = vec![];
+    for (number, (tool, example)) in rounds.take(EXAMPLES_MAX).enumerate() {
         let id = format!("call_{}", number + 1);
-        let arguments = example.arguments.to_string();
-        let call = profile.call(&[CallView { id: &id, name: &tool.name, arguments: &arguments }]);
-        let result = ResultView { id: &id, name: &tool.name, text: &example.result, is_error: false };
-        let result = profile.result(&[result], language);
-        for (role, text) in [
-            (TurnRole::User, example.question.clone()),
-            (TurnRole::Assistant, call),
-            (TurnRole::User, result),
-            (TurnRole::Assistant, example.answer.clone()),
-        ] {
-            turns.push(ExampleTurn { role, text });
+        let (question, arguments) = example.asks();
+        let call = profile.call(&[CallView { id: &id, name: &tool.name, arguments: &spaced(arguments) }]);
+        turns.push(ExampleTurn { role: TurnRole::User, text: question.to_owned() });
+        turns.push(ExampleTurn { role: TurnRole::Assistant, text: call });
+        if let Shown::Brought(example) = &example {
+            let result = ResultView { id: &id, name: &tool.name, text: &example.result, is_error: false };
+            let result = profile.result(&[result], language);
+            turns.push(ExampleTurn { role: TurnRole::User, text: result });
+            turns.push(ExampleTurn { role: TurnRole::Assistant, text: example.answer.clone() });
         }
     }
     turns
 }
 
-fn in_language(examples: &[Example], language: Language) -> Vec<&Example> {
-    let fitting: Vec<_> =
-        examples.iter().filter(|example| language_of(&example.question) == language).collect();
-    if fitting.is_empty() { examples.iter().collect() } else { fitting }
+#[derive(Clone)]
+enum Shown<'a> {
+    Brought(&'a Example),
+    Made(Rc<Made>),
+}
+
+impl Shown<'_> {
+    fn asks(&self) -> (&str, &Value) {
+        match self {
+            Self::Brought(example) => (&example.question, &example.arguments),
+            Self::Made(made) => (&made.question, &made.arguments),
+        }
+    }
+}
+
+fn of_tool(tool: &ToolSpec, language: Language, made_max: usize) -> Vec<Shown<'_>> {
+    if tool.examples.is_empty() {
+        let made = made::examples(tool, language).into_iter().take(made_max);
+        return made.map(|made| Shown::Made(Rc::new(made))).collect();
+    }
+    let fits = |example: &&Example| language_of(&example.question) == language;
+    let fitting: Vec<&Example> = tool.examples.iter().filter(fits).collect();
+    let brought = if fitting.is_empty() { tool.examples.iter().collect() } else { fitting };
+    brought.into_iter().map(Shown::Brought).collect()
+}
+
+/// JSON with a space behind each comma and colon, as models have seen most of it.
+pub(super) fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{}: {}", quoted(key), spaced(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
 }

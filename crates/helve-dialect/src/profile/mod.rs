@@ -5,20 +5,24 @@
 
 mod check;
 mod examples;
+mod held;
 mod language;
+mod made;
 mod shipped;
 mod views;
 
-use helve_types::ToolSpec;
+use helve_types::{ToolChoice, ToolSpec};
 use minijinja::value::{Serde, Value as Template};
 use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 
 pub use examples::{ExampleTurn, TurnRole};
+pub use held::AnswerForm;
 pub use language::{Language, language_of};
 pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};
+use held::Shape;
 use views::{Call, Outcome, Tool};
 
 /// How tools are put into words for one kind of model.
@@ -27,6 +31,8 @@ pub struct Profile {
     dialect: &'static Dialect,
     templates: Environment<'static>,
     constrained: bool,
+    /// How the template writes calls, as far as it can be understood.
+    shape: Option<Shape>,
 }
 
 /// The keys of a profile file.
@@ -106,8 +112,9 @@ impl Profile {
                 added.map_err(|error| ProfileError::Template { key, fault: fault(&error) })?;
             }
         }
-        let profile = Self { name: file.name, dialect, templates, constrained };
+        let mut profile = Self { name: file.name, dialect, templates, constrained, shape: None };
         profile.check()?;
+        profile.shape = Shape::learn(&profile);
         Ok(profile)
     }
 
@@ -140,6 +147,12 @@ impl Profile {
         self.words(self.try_result(results, language))
     }
 
+    /// What an answer has to look like, for servers that can hold a model to a form; `None` where tools must not
+    /// be called, or where nothing can be said.
+    pub fn form(&self, tools: &[&ToolSpec], choice: &ToolChoice) -> Option<AnswerForm> {
+        held::form(self, tools, choice)
+    }
+
     /// A JSON Schema of an answer that calls one of these tools, for servers that can constrain what a model
     /// writes. `None` where the profile's calls are not JSON.
     pub fn constraint(&self, tools: &[&ToolSpec]) -> Option<serde_json::Value> {
@@ -165,7 +178,7 @@ impl Profile {
             tool: Tool<'a>,
         }
         let examples = tool.examples.iter().map(|example| {
-            let arguments = example.arguments.to_string();
+            let arguments = examples::spaced(&example.arguments);
             let call = CallView { id: "call_1", name: &tool.name, arguments: &arguments };
             Ok((example, self.try_call(&[call])?))
         });

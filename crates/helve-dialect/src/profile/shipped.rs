@@ -9,6 +9,7 @@ pub(super) const FILES: &[&str] = &[
     include_str!("../../profiles/json_strict.toml"),
     include_str!("../../profiles/xml_tag.toml"),
     include_str!("../../profiles/hermes.toml"),
+    include_str!("../../profiles/small.toml"),
     include_str!("../../profiles/qwen3_coder.toml"),
     include_str!("../../profiles/pythonic.toml"),
     include_str!("../../profiles/mistral.toml"),

@@ -51,7 +51,17 @@ fn every_shipped_file_is_a_profile_and_the_default_is_first() {
     }
     assert_eq!(
         Profile::names().collect::<Vec<_>>(),
-        ["json_strict", "xml_tag", "hermes", "qwen3_coder", "pythonic", "mistral", "llama3_json", "react"]
+        [
+            "json_strict",
+            "xml_tag",
+            "hermes",
+            "small",
+            "qwen3_coder",
+            "pythonic",
+            "mistral",
+            "llama3_json",
+            "react"
+        ]
     );
 }
 
@@ -61,35 +71,35 @@ fn json_strict_in_english() {
         profile("json_strict"),
         Language::English,
         expect![[r#"
-        You can use tools. To use a tool, answer with one JSON object and nothing else: no other text, no code fence.
+            You can use tools. To use a tool, answer with one JSON object and nothing else: no other text, no code fence.
 
-        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "NAME", "arguments": "{\"PARAMETER\": \"VALUE\"}"}}]}
+            {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "NAME", "arguments": "{\"PARAMETER\": \"VALUE\"}"}}]}
 
-        - "name" is the name of a tool from the list below.
-        - "arguments" is a JSON object, written as a string.
-        - To use several tools at once, put several calls in the list, each with its own "id".
-        - If no tool is needed, answer in plain words.
+            - "name" is the name of a tool from the list below.
+            - "arguments" is a JSON object, written as a string.
+            - To use several tools at once, put several calls in the list, each with its own "id".
+            - If no tool is needed, answer in plain words.
 
-        Then you get the results, one line for each call:
+            Then you get the results, one line for each call:
 
-        {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
+            {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
 
-        "toolCallId" is the "id" of your call. "error" in place of "result" means that the tool failed. Never write results yourself. When you have what you need, answer in plain words, based on the results.
+            "toolCallId" is the "id" of your call. "error" in place of "result" means that the tool failed. Never write results yourself. When you have what you need, answer in plain words, based on the results.
 
-        The tools:
-        - get_weather: Tells the weather in a city.
-          parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
-          example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
-        === User
-        Is it raining in Rome?
-        === Assistant
-        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
-        === User
-        These are the results of your tool calls:
-        {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
-        Base your answer on these results.
-        === Assistant
-        No, it is sunny in Rome."#]],
+            The tools:
+            - get_weather: Tells the weather in a city.
+              parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
+              example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Rome\"}"}}]}
+            === User
+            Is it raining in Rome?
+            === Assistant
+            {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Rome\"}"}}]}
+            === User
+            These are the results of your tool calls:
+            {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
+            Base your answer on these results.
+            === Assistant
+            No, it is sunny in Rome."#]],
     );
 }
 
@@ -99,35 +109,35 @@ fn json_strict_in_chinese() {
         profile("json_strict"),
         Language::Chinese,
         expect![[r#"
-        你可以使用工具。要使用工具时，只回复一个 JSON 对象，不要有其他文字，不要用代码块：
+            你可以使用工具。要使用工具时，只回复一个 JSON 对象，不要有其他文字，不要用代码块：
 
-        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "工具名", "arguments": "{\"参数\": \"值\"}"}}]}
+            {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "工具名", "arguments": "{\"参数\": \"值\"}"}}]}
 
-        - "name" 是下面列表中某个工具的名字。
-        - "arguments" 是写成字符串的 JSON 对象。
-        - 需要同时使用多个工具时，在列表里写多个调用，每个都有自己的 "id"。
-        - 不需要工具时，直接用文字回答。
+            - "name" 是下面列表中某个工具的名字。
+            - "arguments" 是写成字符串的 JSON 对象。
+            - 需要同时使用多个工具时，在列表里写多个调用，每个都有自己的 "id"。
+            - 不需要工具时，直接用文字回答。
 
-        之后你会收到结果，每个调用一行：
+            之后你会收到结果，每个调用一行：
 
-        {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
+            {"tool_call_result": {"toolCallId": "call_1", "result": "..."}}
 
-        "toolCallId" 就是你的调用的 "id"。如果是 "error" 而不是 "result"，说明工具失败了。绝不要自己编写结果。信息足够后，根据结果用文字回答。
+            "toolCallId" 就是你的调用的 "id"。如果是 "error" 而不是 "result"，说明工具失败了。绝不要自己编写结果。信息足够后，根据结果用文字回答。
 
-        工具：
-        - get_weather: Tells the weather in a city.
-          parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
-          example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
-        === User
-        Is it raining in Rome?
-        === Assistant
-        {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}]}
-        === User
-        以下是你调用工具得到的结果：
-        {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
-        请根据这些结果回答。
-        === Assistant
-        No, it is sunny in Rome."#]],
+            工具：
+            - get_weather: Tells the weather in a city.
+              parameters: {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}
+              example: "Is it raining in Rome?" -> {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Rome\"}"}}]}
+            === User
+            Is it raining in Rome?
+            === Assistant
+            {"tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Rome\"}"}}]}
+            === User
+            以下是你调用工具得到的结果：
+            {"tool_call_result": {"toolCallId": "call_1", "result": "Sunny, 24 °C"}}
+            请根据这些结果回答。
+            === Assistant
+            No, it is sunny in Rome."#]],
     );
 }
 
@@ -155,12 +165,12 @@ fn xml_tag_in_english() {
             The tools:
             <tool>
             {"name": "get_weather", "description": "Tells the weather in a city.", "parameters": {"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}}
-            Example: "Is it raining in Rome?" -> <tool_code>{"name": "get_weather", "arguments": {"city":"Rome"}}</tool_code>
+            Example: "Is it raining in Rome?" -> <tool_code>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_code>
             </tool>
             === User
             Is it raining in Rome?
             === Assistant
-            <tool_code>{"name": "get_weather", "arguments": {"city":"Rome"}}</tool_code>
+            <tool_code>{"name": "get_weather", "arguments": {"city": "Rome"}}</tool_code>
             === User
             These are the results of your tool calls:
             <tool_result><id>call_1</id><content>Sunny, 24 °C</content></tool_result>
@@ -196,7 +206,7 @@ fn hermes_in_english() {
             Is it raining in Rome?
             === Assistant
             <tool_call>
-            {"name": "get_weather", "arguments": {"city":"Rome"}}
+            {"name": "get_weather", "arguments": {"city": "Rome"}}
             </tool_call>
             === User
             <tool_response>
@@ -251,11 +261,62 @@ fn examples_are_few_and_every_tool_has_its_turn_first() {
     let (a, b) = (many("a"), many("b"));
     let tools = [&a, &none, &b];
     let turns = profile("hermes").examples(&tools, Language::English);
-    assert_eq!(turns.len(), 6 * 4);
-    assert!(
-        turns[1].text.contains("\"a\"") && turns[5].text.contains("\"b\"") && turns[9].text.contains("\"a\"")
+    // a, the one without, b; and then those with more.
+    assert_eq!(turns.len(), 5 * 4 + 2);
+    let tool_of = |turn: usize| {
+        ["\"a\"", "\"get_weather\"", "\"b\""].iter().position(|name| turns[turn].text.contains(name))
+    };
+    assert_eq!([1, 5, 7, 11].map(tool_of), [Some(0), Some(1), Some(2), Some(0)]);
+}
+
+#[test]
+fn a_tool_without_examples_gets_a_question_and_a_call_made_from_its_schema_and_no_invented_result() {
+    let check = |parameters: Value, language, expect: Expect| {
+        let tool = ToolSpec { parameters, examples: vec![], ..weather() };
+        let turns = profile("small").examples(&[&tool], language);
+        let turns: Vec<_> = turns.iter().map(|turn| turn.text.replace('\n', " ")).collect();
+        expect.assert_eq(&turns.join("\n"));
+    };
+    let city = json!({"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]});
+    check(
+        city.clone(),
+        Language::English,
+        expect![[r#"
+            Tells the weather in a city: Madrid
+            <tool_call> {"name": "get_weather", "arguments": {"city": "Madrid"}} </tool_call>
+            Tells the weather in a city: Rome
+            <tool_call> {"name": "get_weather", "arguments": {"city": "Rome"}} </tool_call>"#]],
     );
-    assert!(profile("hermes").examples(&tools[1..2], Language::English).is_empty());
+    check(
+        city,
+        Language::Chinese,
+        expect![[r#"
+            Tells the weather in a city：北京
+            <tool_call> {"name": "get_weather", "arguments": {"city": "北京"}} </tool_call>
+            Tells the weather in a city：上海
+            <tool_call> {"name": "get_weather", "arguments": {"city": "上海"}} </tool_call>"#]],
+    );
+    check(
+        json!({"type": "object", "required": ["unit", "from", "list", "deep", "n"], "properties": {
+            "unit": {"enum": ["km", "mile"]}, "from": {"type": "string", "description": "A station, such as `Bern`, or a city"},
+            "list": {"type": "array", "items": {"type": "boolean"}}, "n": {"type": "integer", "minimum": 5},
+            "deep": {"type": "object", "properties": {"x": {"type": ["null", "number"]}, "y": {}}, "required": ["x"]}}}),
+        Language::English,
+        expect![[r#"
+            Tells the weather in a city: 3, Bern, true, 5, km
+            <tool_call> {"name": "get_weather", "arguments": {"deep": {"x": 3}, "from": "Bern", "list": [true], "n": 5, "unit": "km"}} </tool_call>
+            Tells the weather in a city: 7, Bern, false, 7, mile
+            <tool_call> {"name": "get_weather", "arguments": {"deep": {"x": 7}, "from": "Bern", "list": [false], "n": 7, "unit": "mile"}} </tool_call>"#]],
+    );
+    // What cannot be guessed is not shown.
+    check(json!({"properties": {"x": {}}, "required": ["x"]}), Language::English, expect![""]);
+    check(
+        json!({"$ref": "#"}),
+        Language::English,
+        expect![[r#"
+        Tells the weather in a city
+        <tool_call> {"name": "get_weather", "arguments": {}} </tool_call>"#]],
+    );
 }
 
 #[test]

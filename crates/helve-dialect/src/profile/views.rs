@@ -29,6 +29,10 @@ pub struct ResultView<'a> {
 pub(super) struct Tool<'a> {
     name: &'a str,
     description: &'a str,
+    /// The first sentence of the description.
+    purpose: &'a str,
+    /// The names of the parameters.
+    members: String,
     /// The schema.
     parameters: String,
     /// Name, description and schema in one object.
@@ -60,11 +64,25 @@ impl<'a> Tool<'a> {
         Self {
             name: &tool.name,
             description: tool.description.trim(),
+            purpose: purpose(tool.description.trim()),
+            members: members(&tool.parameters),
             parameters,
             json,
             examples: examples.collect(),
         }
     }
+}
+
+pub(super) fn purpose(description: &str) -> &str {
+    let stops = [(". ", 1), (".\n", 1), ("。", 3), ("\n", 0)];
+    let end = stops.iter().filter_map(|(stop, kept)| Some(description.find(stop)? + kept)).min();
+    &description[..end.unwrap_or(description.len())]
+}
+
+fn members(schema: &Value) -> String {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Serialize)]
@@ -98,7 +116,7 @@ impl<'a> Call<'a> {
     }
 }
 
-fn python(value: &Value) -> String {
+pub(super) fn python(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),

@@ -3,7 +3,8 @@
 //! Above these come the agent's parameters, the variant's and the request's, which are known only when a run starts.
 
 use helve_agent::{ModelOptions, Origin};
-use helve_model_http::{HttpModel, HttpModelSettings, vendor_params};
+use helve_model::Holds;
+use helve_model_http::{HttpModel, HttpModelSettings, holds, vendor_params};
 
 use super::{ModelSettings, Prices, small};
 use crate::nearby::is_nearby;
@@ -18,7 +19,7 @@ impl ModelSettings {
         let mut tool_mode = settings.tool_mode.clone();
         if self.is_small(settings) {
             params = small::params(vendor).over(&params);
-            if !self.tools_said {
+            if !self.tools_said && holds(vendor) == Holds::Grammar {
                 tool_mode = small::tool_mode();
             }
         }
@@ -91,7 +92,9 @@ mod tests {
         let small = ollama("model = \"qwen3:0.6b\"");
         assert_eq!((small.params().temperature, small.params().max_tokens), (Some(0.2), Some(1024)));
         assert_eq!(small.params().extra["repeat_penalty"], 1.0);
-        assert_eq!(small.tool_mode(), ToolMode::Fixed(Mode::Prompt("hermes".into())));
+        assert_eq!(small.tool_mode(), ToolMode::Auto);
+        let held = made("[[models]]\nname = \"m\"\nvendor = \"llama_cpp\"\nmodel = \"qwen3-0.6b\"").0;
+        assert_eq!(held.tool_mode(), ToolMode::Fixed(Mode::Prompt("small".into())));
 
         let own = ollama(
             "model = \"qwen3:0.6b\"\nparams = { temperature = 0.7, extra = { repeat_penalty = 1.2 } }",
@@ -107,7 +110,8 @@ mod tests {
         let small = ollama("model = \"tiny\"\nsmall = true");
         assert_eq!(small.params().temperature, Some(0.2));
         for (tools, expected) in [("auto", ToolMode::Auto), ("native", ToolMode::Fixed(Mode::Native))] {
-            let said = ollama(&format!("model = \"qwen3:0.6b\"\ntools = \"{tools}\""));
+            let table = "[[models]]\nname = \"m\"\nvendor = \"llama_cpp\"\nmodel = \"qwen3-0.6b\"";
+            let said = made(&format!("{table}\ntools = \"{tools}\"")).0;
             assert_eq!(said.tool_mode(), expected);
         }
     }

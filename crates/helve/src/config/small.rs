@@ -1,8 +1,8 @@
 //! Small models: which are, and how they want to be asked.
 //!
 //! A model of a few hundred million parameters follows examples and little else, and wanders off when sampled freely.
-//! Measured with SmolLM2-135M (docs/guide/models.md): through a server's own function calling it made no valid call in
-//! twenty, with the tools and worked examples in the prompt twenty; at temperature 0.7 half of them.
+//! Measured with SmolLM2-135M (docs/guide/models.md): described in the prompt, with a server that holds the model to the
+//! form, its calls are better than those of the server's own function calling; without being held they are worse.
 
 use helve_model::ToolMode;
 use helve_model_http::small_params;
@@ -11,8 +11,8 @@ use helve_types::{Mode, ModelParams};
 /// Below this a model is small.
 const PARAMETERS: f64 = 2e9;
 
-/// What they were trained on, or near enough.
-const PROFILE: &str = "hermes";
+/// As few words as possible.
+const PROFILE: &str = "small";
 
 /// Whether the name says that a model is small: the largest size in it counts, as in `30b-a3b`.
 pub(super) fn is_small(model: &str) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn params(vendor: &str) -> ModelParams {
     plain.over(&small_params(vendor))
 }
 
-/// How they call tools where nobody says otherwise.
+/// How they call tools where nobody says otherwise and the server can hold them to it.
 pub(super) fn tool_mode() -> ToolMode {
     ToolMode::Fixed(Mode::Prompt(PROFILE.into()))
 }

@@ -43,6 +43,7 @@ impl Driver {
             needs: shared.models.needs(model.name()),
             profile,
             choice,
+            holds: model.holds(),
             takes_choice: shared.models.takes(model, choice),
             words: quest.words.as_deref(),
         };
