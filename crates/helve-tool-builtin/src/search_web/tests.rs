@@ -379,7 +379,7 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_given_up() {
-    // It never says more, so that the outcome is the same however slow this machine is.
+    // It never says more; two seconds are enough for what it does say, on any machine.
     for (said, told) in [
         (b"".to_vec(), "the search service did not answer in time"),
         (
@@ -388,7 +388,7 @@ async fn a_server_that_falls_silent_is_given_up() {
         ),
     ] {
         let server = Server::new(Reply::SayAndHang(said)).await;
-        let impatient = reqwest::Client::builder().read_timeout(Duration::from_millis(50)).no_proxy();
+        let impatient = reqwest::Client::builder().read_timeout(Duration::from_secs(2)).no_proxy();
         let settings = Settings { http: impatient.build().unwrap(), ..server.settings() };
         let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err();
         assert_eq!(error, ToolError::Lost(told.into()));
