@@ -56,7 +56,7 @@ impl<'a> Probe<'a> {
                 self.parallel(&clock).await;
                 self.required(&clock).await;
                 self.reasoning(&clock, &said).await;
-                self.schemas().await;
+                self.schemas(&clock).await;
             }
             None => self.prompted(&clock).await,
         }
@@ -80,7 +80,7 @@ impl<'a> Probe<'a> {
                     }
                 }
                 Reply::Refused(error) if error.kind == ModelErrorKind::NoTools => {
-                    self.profile.native = Finding::no(error.message);
+                    self.profile.native = Finding::no(judge::shorten(&error.message));
                     return Ok(None);
                 }
                 Reply::Refused(error) => return self.refused_with_tools(error).await,
@@ -94,7 +94,10 @@ impl<'a> Probe<'a> {
         let plain = Question { turns: vec![user(GREETING)], tools: vec![], choice: ToolChoice::Auto };
         match self.put(plain).await {
             Reply::Said(_) => {
-                self.profile.native = Finding::no(format!("a question with tools is refused: {error}"));
+                self.profile.native = Finding::no(format!(
+                    "a question with tools is refused: {}",
+                    judge::shorten(&error.message)
+                ));
                 Ok(None)
             }
             Reply::Refused(_) => Err(error),
@@ -105,7 +108,7 @@ impl<'a> Probe<'a> {
         (self.progress)("does it ask for two calls at once?");
         self.profile.parallel = match self.ask(PARALLEL, clock, ToolChoice::Auto).await {
             Reply::Said(said) => judge::parallel(&said),
-            Reply::Refused(error) => Finding::unknown(error.message),
+            Reply::Refused(error) => Finding::unknown(judge::shorten(&error.message)),
         };
     }
 
@@ -113,8 +116,10 @@ impl<'a> Probe<'a> {
         (self.progress)("does it call a tool because it must?");
         self.profile.required = match self.ask(GREETING, clock, ToolChoice::Required).await {
             Reply::Said(said) => judge::required(&said),
-            Reply::Refused(error) if error.kind == ModelErrorKind::Refused => Finding::no(error.message),
-            Reply::Refused(error) => Finding::unknown(error.message),
+            Reply::Refused(error) if error.kind == ModelErrorKind::Refused => {
+                Finding::no(judge::shorten(&error.message))
+            }
+            Reply::Refused(error) => Finding::unknown(judge::shorten(&error.message)),
         };
     }
 
@@ -133,20 +138,19 @@ impl<'a> Probe<'a> {
         self.profile.wants_reasoning_back = judge::wants_reasoning_back(&without, with.as_ref());
     }
 
-    async fn schemas(&mut self) {
+    async fn schemas(&mut self, clock: &ToolSpec) {
         (self.progress)("which words of JSON Schema does its server take?");
         let all = kit::with_all_keywords();
-        match self.ask(GREETING, &all, ToolChoice::Auto).await {
-            Reply::Said(_) => {
-                self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
-                return;
-            }
-            Reply::Refused(error) if error.kind != ModelErrorKind::Refused => {
-                self.profile.rich_schemas = Finding::unknown(error.message);
-                return;
-            }
-            Reply::Refused(error) => self.profile.rich_schemas = Finding::no(error.message),
+        let Reply::Refused(error) = self.ask(GREETING, &all, ToolChoice::Auto).await else {
+            self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
+            return;
+        };
+        // Some servers say no, others break over it; so does one that goes down just now.
+        if let Reply::Refused(error) = self.ask(GREETING, clock, ToolChoice::Auto).await {
+            self.profile.rich_schemas = Finding::unknown(judge::shorten(&error.message));
+            return;
         }
+        self.profile.rich_schemas = Finding::no(judge::shorten(&error.message));
         for keyword in kit::KEYWORDS {
             let one = kit::with_keyword(keyword);
             if let Reply::Refused(_) = self.ask(GREETING, &one, ToolChoice::Auto).await {

@@ -137,6 +137,7 @@ pub enum ModelEvent {
     Usage(Usage),
     /// What the vendor wants back with this message, known only to its protocol; at most one a message.
     Echo(Value),
-    /// The answer is complete; only usage may follow.
+    /// The answer is complete, for the reason that the server gives, which may be `Stop` although calls came; only
+    /// usage may follow.
     Finished(StopReason),
 }

@@ -89,7 +89,7 @@ pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Fin
         (Reply::Refused(error), Some(Reply::Said(_))) => {
             Finding::yes(format!("without it the server says: {}", shorten(&error.message)))
         }
-        (Reply::Refused(error), _) => Finding::unknown(error.message.clone()),
+        (Reply::Refused(error), _) => Finding::unknown(shorten(&error.message)),
     }
 }
 
@@ -99,7 +99,7 @@ fn arguments(call: &SaidCall) -> Option<Value> {
 }
 
 /// As much as fits a line.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     const SHOWN_MAX: usize = 80;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(SHOWN_MAX) {

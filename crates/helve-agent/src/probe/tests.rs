@@ -77,6 +77,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
         refuses("reasoning_content must be passed back"),
         says("It is 09:41."),
         refuses("`pattern` is not supported"),
+        says("Hello!"),
         refuses("`pattern` is not supported"),
     ];
     let rest = (1..kit::KEYWORDS.len()).map(|_| says("Hello!"));
@@ -91,7 +92,29 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
             reasons: yes (it thought: a clock knows)
             wants reasoning back: yes (without it the server says: reasoning_content must be passed back)
             rich schemas: no (`pattern` is not supported)
-            rejects ["pattern"], prompt None, dialect None, 19 questions
+            rejects ["pattern"], prompt None, dialect None, 20 questions
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
+    let down = || Script::new().fails(ModelError::new(ModelErrorKind::Unavailable, "it is\ngone"));
+    let both = tokyo().call("clock", r#"{"zone": "America/Lima"}"#).done();
+    let script = [tokyo().done(), both, tokyo().done()];
+    check(
+        script.into_iter().chain((0..6).map(|_| down())),
+        expect![[r#"
+            native calls: yes (it called `clock {"zone": "Asia/Tokyo"}`)
+            parallel calls: yes (it made 2 calls in one message)
+            required calls: yes (it called the tool although nothing was asked)
+            streams arguments: yes (they came in 2 pieces)
+            names its end: yes (a message with a call ends with `tool_calls`)
+            reasons: no (it answered at once)
+            wants reasoning back: no (it shows no reasoning)
+            rich schemas: ? (it is gone)
+            rejects [], prompt None, dialect None, 5 questions
         "#]],
     )
     .await;

@@ -105,8 +105,7 @@ impl State {
         let reason = match reason {
             // Some servers do not say that the bound was reached in the middle of a call.
             StopReason::Stop | StopReason::ToolCalls if self.calls.cut() => StopReason::Length,
-            StopReason::Stop if self.calls.any() => StopReason::ToolCalls,
-            StopReason::Stop if self.refused => StopReason::ContentFilter,
+            StopReason::Stop if self.refused && !self.calls.any() => StopReason::ContentFilter,
             reason => reason,
         };
         events.extend(self.kept.echo().map(ModelEvent::Echo));

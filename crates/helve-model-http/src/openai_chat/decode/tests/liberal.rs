@@ -17,7 +17,7 @@ fn one_index_with_two_ids_is_two_calls() {
             arguments 0 {}
             call 1 b g
             arguments 1 {}
-            finished ToolCalls
+            finished Stop
         "#]],
     );
 }
@@ -122,7 +122,7 @@ fn whole_calls_in_one_piece_and_arguments_before_the_name_are_understood() {
             arguments 0 {"x":1}
             call 1 b g
             arguments 1 {}
-            finished ToolCalls
+            finished Stop
         "#]],
     );
 }
