@@ -62,6 +62,14 @@ describe('the model picker', () => {
   });
 });
 
+test.skipIf(isMock)('a model is asked what it can do, and the picker tells what was found', async () => {
+  const page = await openPage();
+  await page.getByRole('button', { name: 'Model: demo' }).click();
+  await page.getByRole('menuitem', { name: /^Find out what demo can do/ }).click();
+  await page.getByRole('button', { name: 'Model: demo' }).click();
+  await shows(page.getByRole('menuitemradio', { name: /demo .*probed: native calls, several at once/ }));
+});
+
 test('an answer says who gave it and what it took, and the conversation what all of it took', async () => {
   const page = await openPage();
   await ask(page, 'what is 12.5% of 3,480?');

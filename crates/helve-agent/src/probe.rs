@@ -31,10 +31,10 @@ struct Question<'a> {
     choice: ToolChoice,
 }
 
-const NATIVE: &str = "What time is it in Tokyo now? Use the tool `clock`.";
-const AGAIN: &str = "Read the clock in Asia/Tokyo with the tool `clock`, and tell me what it says.";
+const NATIVE: &str = "What time is it in Tokyo now? Use the tool `time`.";
+const AGAIN: &str = "Read the clock in Asia/Tokyo with the tool `time`, and tell me what it says.";
 const PARALLEL: &str =
-    "What time is it in Tokyo, and what time is it in Lima? Ask for both at once: call `clock` twice.";
+    "What time is it in Tokyo, and what time is it in London? Ask for both at once: call `time` twice.";
 const GREETING: &str = "Good morning!";
 
 impl<'a> Probe<'a> {

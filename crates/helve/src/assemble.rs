@@ -176,7 +176,11 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
     let mut over_http = vec![];
     for model in &config.models {
         match &model.source {
-            Source::Demo => models.add(Arc::new(DemoModel::new()), ModelOptions::default()),
+            Source::Demo => {
+                let options =
+                    ModelOptions { subject: "demo, inside the program".into(), ..Default::default() };
+                models.add(Arc::new(DemoModel::new()), options);
+            }
             Source::Http(settings) => {
                 let made = HttpModel::new(model.layered(settings), client.clone());
                 let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);

@@ -16,8 +16,22 @@ export interface Model {
   /** Why it is not ready. */
   problem?: string | null;
   price?: Price | null;
+  /** What it was found to do when it was asked. */
+  profile?: Profile | null;
   /** Named sets of parameters to choose from. */
   variants?: string[];
+}
+
+export interface Profile {
+  native: Finding;
+  parallel: Finding;
+  required: Finding;
+  reasons: Finding;
+}
+
+export interface Finding {
+  is: 'yes' | 'no' | 'unknown';
+  because: string;
 }
 
 /** For a million tokens. */
@@ -42,6 +56,11 @@ export interface Tool {
 
 export function listModels(): Promise<{ models: Model[]; default?: string | null; currency?: string | null }> {
   return request('GET', '/api/models');
+}
+
+/** Asks the model a few questions and keeps what they show; takes seconds, and costs what the model costs. */
+export function probeModel(name: string): Promise<Profile> {
+  return request('POST', `/api/models/${encodeURIComponent(name)}/probe`);
 }
 
 export async function listAgents(): Promise<Agent[]> {

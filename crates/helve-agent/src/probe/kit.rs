@@ -15,7 +15,7 @@ pub(super) fn clock() -> ToolSpec {
         result: "18:20".into(),
         answer: "It is 18:20 in Paris.".into(),
     };
-    let spec = ToolSpec::new("clock", "Tells the time in a time zone.", parameters, Effect::Read);
+    let spec = ToolSpec::new("time", "Tells the time in a time zone.", parameters, Effect::Read);
     ToolSpec { examples: vec![example], ..spec }
 }
 

@@ -35,7 +35,7 @@ async fn check(replies: impl IntoIterator<Item = Script>, expected: Expect) {
 }
 
 fn tokyo() -> Script {
-    Script::new().call("clock", r#"{"zone": "Asia/Tokyo"}"#)
+    Script::new().call("time", r#"{"zone": "Asia/Tokyo"}"#)
 }
 
 fn says(text: &str) -> Script {
@@ -48,12 +48,12 @@ fn refuses(message: &str) -> Script {
 
 #[tokio::test]
 async fn a_model_that_can_do_everything_is_known_after_four_questions() {
-    let both = tokyo().call("clock", r#"{"zone": "America/Lima"}"#).done();
+    let both = tokyo().call("time", r#"{"zone": "Europe/London"}"#).done();
     let script = [tokyo().done(), both, tokyo().done(), says("Hello!")];
     check(
         script,
         expect![[r#"
-            native calls: yes (it called `clock {"zone": "Asia/Tokyo"}`)
+            native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
             parallel calls: yes (it made 2 calls in one message)
             required calls: yes (it called the tool although nothing was asked)
             streams arguments: yes (they came in 2 pieces)
@@ -69,7 +69,7 @@ async fn a_model_that_can_do_everything_is_known_after_four_questions() {
 
 #[tokio::test]
 async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_out() {
-    let thinks = Script::new().reasoning("a clock knows").call("clock", r#"{"zone": "Asia/Tokyo"}"#).done();
+    let thinks = Script::new().reasoning("a clock knows").call("time", r#"{"zone": "Asia/Tokyo"}"#).done();
     let start = [
         thinks,
         tokyo().done(),
@@ -84,7 +84,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
     check(
         start.into_iter().chain(rest),
         expect![[r#"
-            native calls: yes (it called `clock {"zone": "Asia/Tokyo"}`)
+            native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
             parallel calls: no (it made one call where two were wanted)
             required calls: no (it said: Good morning to you.)
             streams arguments: yes (they came in 2 pieces)
@@ -101,12 +101,12 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
 #[tokio::test(start_paused = true)]
 async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
     let down = || Script::new().fails(ModelError::new(ModelErrorKind::Unavailable, "it is\ngone"));
-    let both = tokyo().call("clock", r#"{"zone": "America/Lima"}"#).done();
+    let both = tokyo().call("time", r#"{"zone": "Europe/London"}"#).done();
     let script = [tokyo().done(), both, tokyo().done()];
     check(
         script.into_iter().chain((0..6).map(|_| down())),
         expect![[r#"
-            native calls: yes (it called `clock {"zone": "Asia/Tokyo"}`)
+            native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
             parallel calls: yes (it made 2 calls in one message)
             required calls: yes (it called the tool although nothing was asked)
             streams arguments: yes (they came in 2 pieces)
@@ -122,7 +122,7 @@ async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
 
 #[tokio::test]
 async fn a_model_that_only_talks_is_tried_with_prompts_until_it_writes_a_call() {
-    let written = r#"<tool_call>{"name": "clock", "arguments": {"zone": "Asia/Tokyo"}}</tool_call>"#;
+    let written = r#"<tool_call>{"name": "time", "arguments": {"zone": "Asia/Tokyo"}}</tool_call>"#;
     let script = [says("It is late."), says("I cannot know."), says("No idea."), says(written)];
     check(
         script,
@@ -144,7 +144,7 @@ async fn a_model_that_only_talks_is_tried_with_prompts_until_it_writes_a_call() 
 #[tokio::test]
 async fn a_server_that_refuses_tools_is_asked_in_the_prompt() {
     let no_tools = Script::new().fails(ModelError::new(ModelErrorKind::NoTools, "it does not support tools"));
-    let bare = r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
+    let bare = r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "time", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
     check(
         [no_tools, says(bare)],
         expect![[r#"

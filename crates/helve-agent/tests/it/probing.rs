@@ -31,7 +31,7 @@ fn says(text: &str) -> Reply {
 #[tokio::test(start_paused = true)]
 async fn a_stranger_is_probed_before_its_first_question_and_never_again() {
     // It only talks, but writes a call in the default profile when it is shown one.
-    let call = r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
+    let call = r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "time", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
     let probe = [says("It is late."), says("I cannot know."), says(call)];
     let answers = [says("Hello."), says("Hello again."), says("And again.")];
     let model = Arc::new(ScriptedModel::new(probe.into_iter().chain(answers)).in_mode(ToolMode::Auto));

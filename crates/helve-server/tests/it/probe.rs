@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::house::House;
 
 fn tokyo() -> Reply {
-    Reply::new().call("clock", r#"{"zone": "Asia/Tokyo"}"#)
+    Reply::new().call("time", r#"{"zone": "Asia/Tokyo"}"#)
 }
 
 #[tokio::test]
 async fn a_probed_model_is_listed_with_what_was_found() {
-    let both = tokyo().call("clock", r#"{"zone": "America/Lima"}"#).done();
+    let both = tokyo().call("time", r#"{"zone": "Europe/London"}"#).done();
     let hello = Reply::new().text("Hello!").done();
     let house = House::new([tokyo().done(), both, tokyo().done(), hello]).await;
     let listed = house.get_json("/api/models").await;

@@ -1,4 +1,4 @@
-import type { Model, Price } from '@/api/catalog';
+import type { Model, Price, Profile } from '@/api/catalog';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatMoney } from '@/lib/money';
 import styles from './ModelPicker.module.css';
@@ -6,7 +6,7 @@ import styles from './ModelPicker.module.css';
 /** What helps to choose a model: whether it can be used, how it calls tools, what it costs. */
 export function ModelDetail({ model, currency }: { model: Model; currency: string }) {
   const { t } = useSpeech();
-  const { ready, problem, mode, price } = model;
+  const { ready, problem, mode, price, profile: found } = model;
   const profile = mode.startsWith('prompt:') ? mode.slice('prompt:'.length) : null;
   return (
     <span className={styles.facts}>
@@ -16,6 +16,7 @@ export function ModelDetail({ model, currency }: { model: Model; currency: strin
       </span>
       <span>{profile === null ? t.chat.native : t.chat.prompted(profile)}</span>
       {price && <PriceFact price={price} currency={currency} />}
+      {found && <ProfileFact found={found} />}
     </span>
   );
 }
@@ -26,4 +27,16 @@ function PriceFact({ price, currency }: { price: Price; currency: string }) {
   const from = price.source === 'shipped' ? t.cost.shipped(price.as_of ?? '') : t.cost.configured;
   const more = `${t.cost.cachedPrice(money(price.cached))} ${from}`;
   return <span title={more}>{t.cost.price(money(price.input), money(price.output))}</span>;
+}
+
+/** What it does, as a probe has shown; the reasons on demand. */
+function ProfileFact({ found }: { found: Profile }) {
+  const { t, tag } = useSpeech();
+  const names = ['native', 'parallel', 'required', 'reasons'] as const;
+  const yes = names.filter((name) => found[name].is === 'yes').map((name) => t.chat.finding[name]);
+  const because = names.map(
+    (name) => `${t.chat.finding[name]}: ${t.chat.answered[found[name].is]}, ${found[name].because}`,
+  );
+  const what = yes.length > 0 ? new Intl.ListFormat(tag, { style: 'short' }).format(yes) : t.chat.noneOfIt;
+  return <span title={because.join('\n')}>{t.chat.probed(what)}</span>;
 }

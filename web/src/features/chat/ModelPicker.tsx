@@ -1,5 +1,5 @@
 import { Fragment, useState } from 'react';
-import type { Model } from '@/api/catalog';
+import { type Model, probeModel } from '@/api/catalog';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Icon } from '@/ui/Icon';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
@@ -45,6 +45,7 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
       {found.map((model) => (
         <ModelItems key={model.name} model={model} choosing={choosing} currency={currency} />
       ))}
+      <ProbeItem model={choosing.model ?? catalog.defaultModel} onDone={catalog.reload} />
       {hasAgents && (
         <>
           <MenuHeading>{t.chat.agent}</MenuHeading>
@@ -63,6 +64,26 @@ export function ModelPicker({ catalog, choosing }: { catalog: Catalog; choosing:
         </>
       )}
     </Menu>
+  );
+}
+
+/** Asks the chosen model what it can do; the answer then stands with the model. */
+function ProbeItem({ model, onDone }: { model: string | null; onDone: () => void }) {
+  const { t } = useSpeech();
+  const [probing, setProbing] = useState<string | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  if (model === null) return null;
+  const probe = () => {
+    setProbing(model);
+    setFailure(null);
+    probeModel(model)
+      .then(onDone, (error: unknown) => setFailure(error instanceof Error ? error.message : String(error)))
+      .finally(() => setProbing(null));
+  };
+  return (
+    <MenuItem disabled={probing !== null} detail={failure ?? t.chat.probeHint} onSelect={probe}>
+      {probing === null ? t.chat.probe(model) : t.chat.probing(probing)}
+    </MenuItem>
   );
 }
 
@@ -85,7 +106,7 @@ function ModelItems({ model, choosing, currency }: ItemsProps) {
         detail={<ModelDetail model={model} currency={currency} />}
         onSelect={() => choosing.chooseModel(name, null)}
       >
-        <span className={styles.model}>{name}</span>
+        <span className={styles.model}>{name}</span>{' '}
         {model.default && <span className={styles.badge}>{t.chat.isDefault}</span>}
       </MenuItem>
       {variants.map((variant) => (

@@ -10,9 +10,10 @@ export interface Catalog {
   currency: string;
   agents: Agent[];
   tools: Tool[];
+  reload: () => void;
 }
 
-const NOTHING: Catalog = { models: [], defaultModel: null, currency: 'USD', agents: [], tools: [] };
+const NOTHING: Catalog = { models: [], defaultModel: null, currency: 'USD', agents: [], tools: [], reload: () => {} };
 
 /** Reads the catalog, and reads it again when the server was away: it may have come back with another. */
 export function useCatalog(): Catalog {
@@ -28,6 +29,7 @@ export function useCatalog(): Catalog {
       listAgents().then((agents) => add({ agents }), ignore);
       listTools().then((tools) => add({ tools }), ignore);
     };
+    add({ reload: load });
     load();
     const unsubscribe = subscribeReach(() => {
       if (getReach() === 'up') load();
