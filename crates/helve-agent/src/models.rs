@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Mode, ModelParams, ModelProfile, RunSetup, ToolChoice};
+use helve_types::{Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
 use tokio::time::Instant;
 
 use crate::price::Price;
@@ -58,8 +58,8 @@ struct Entry {
 /// What a model has shown of itself.
 #[derive(Default)]
 struct Learned {
-    /// Its server said that it cannot do native calls.
-    no_native_tools: bool,
+    /// Its server said that it cannot do native calls; what was found out since then counts again.
+    no_native_tools: Option<Timestamp>,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
     /// Somebody has begun to find out what it can do.
@@ -148,10 +148,10 @@ impl Models {
     }
 
     /// Whether a choice of tools is worth sending: the vendor knows it, and the model was not found to ignore it.
-    pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice) -> bool {
+    pub(crate) fn takes(&self, model: &dyn Model, choice: &ToolChoice, params: &ModelParams) -> bool {
         let is_must = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let ignores = || self.profile(model.name()).is_some_and(|profile| profile.required.is_no());
-        model.takes(choice) && !(is_must && ignores())
+        model.takes(choice, params) && !(is_must && ignores())
     }
 
     /// Whether the model is to be probed now; true only once for each.
@@ -168,7 +168,10 @@ impl Models {
     /// Takes in what a model was found to do; what is said of another one is passed over.
     pub(crate) fn learn_profile(&self, name: &str, profile: ModelProfile) {
         if self.options(name).is_some_and(|options| options.subject == profile.subject) {
-            self.learned().entry(name.to_owned()).or_default().profile = Some(Arc::new(profile));
+            let mut learned = self.learned();
+            let learned = learned.entry(name.to_owned()).or_default();
+            learned.no_native_tools = learned.no_native_tools.filter(|before| profile.at <= *before);
+            learned.profile = Some(Arc::new(profile));
         }
     }
 
@@ -194,7 +197,10 @@ impl Models {
     }
 
     pub(crate) fn learn_no_native_tools(&self, name: &str) {
-        self.learned().entry(name.to_owned()).or_default().no_native_tools = true;
+        let mut learned = self.learned();
+        let learned = learned.entry(name.to_owned()).or_default();
+        let known = learned.profile.as_ref().map_or(Timestamp(0), |profile| profile.at);
+        learned.no_native_tools = Some(known);
     }
 
     pub(crate) fn learn_dialect(&self, name: &str, dialect: &'static str) {
@@ -210,7 +216,7 @@ impl Learned {
     /// How it is asked to call tools, where nobody has said how.
     fn mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
-        let native = !self.no_native_tools && !profile.is_some_and(|profile| profile.native.is_no());
+        let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());
         if native {
             return Mode::Native;
         }
@@ -222,7 +228,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use helve_model::ScriptedModel;
-    use helve_types::{Finding, Timestamp};
+    use helve_types::Finding;
 
     use super::*;
 
@@ -246,5 +252,13 @@ mod tests {
         assert_eq!(mode(), "prompt:json_strict");
         models.learn_profile("scripted", found("m at here", Finding::no(""), Some("hermes")));
         assert_eq!(mode(), "prompt:hermes");
+        let yes = found("m at here", Finding::yes(""), None);
+        models.learn_profile("scripted", yes.clone());
+        assert_eq!(mode(), "native");
+        models.learn_no_native_tools("scripted");
+        models.learn_profile("scripted", yes.clone());
+        assert_eq!(mode(), "prompt:json_strict", "what was known before the server refused says nothing");
+        models.learn_profile("scripted", ModelProfile { at: Timestamp(2), ..yes });
+        assert_eq!(mode(), "native", "what was found out since then does");
     }
 }

@@ -29,6 +29,13 @@ struct Question<'a> {
     turns: Vec<Turn<'a>>,
     tools: Vec<&'a ToolSpec>,
     choice: ToolChoice,
+    needs: Needs,
+}
+
+impl<'a> Question<'a> {
+    fn new(turns: Vec<Turn<'a>>, tools: Vec<&'a ToolSpec>) -> Self {
+        Self { turns, tools, choice: ToolChoice::Auto, needs: Needs::default() }
+    }
 }
 
 const NATIVE: &str = "What time is it in Tokyo now? Use the tool `time`.";
@@ -73,6 +80,9 @@ impl<'a> Probe<'a> {
                     self.profile.native = heard.finding;
                     self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
                     self.profile.reasons = judge::reasons(&said);
+                    if self.profile.native.is_unknown() {
+                        return Ok(None);
+                    }
                     if self.profile.native.is_yes() {
                         self.profile.streams_arguments = judge::streams_arguments(&said);
                         self.profile.names_its_end = judge::names_its_end(&said);
@@ -91,8 +101,11 @@ impl<'a> Probe<'a> {
 
     /// A question with tools was refused: was it because of the tools?
     async fn refused_with_tools(&mut self, error: ModelError) -> Result<Option<Said>, ModelError> {
-        let plain = Question { turns: vec![user(GREETING)], tools: vec![], choice: ToolChoice::Auto };
-        match self.put(plain).await {
+        // Only a server that says no has said anything about tools; one that is down has not.
+        if error.kind != ModelErrorKind::Refused {
+            return Err(error);
+        }
+        match self.put(Question::new(vec![user(GREETING)], vec![])).await {
             Reply::Said(_) => {
                 self.profile.native = Finding::no(format!(
                     "a question with tools is refused: {}",
@@ -145,8 +158,11 @@ impl<'a> Probe<'a> {
             self.profile.rich_schemas = Finding::yes("a tool with every keyword was taken");
             return;
         };
-        // Some servers say no, others break over it; so does one that goes down just now.
-        if let Reply::Refused(error) = self.ask(GREETING, clock, ToolChoice::Auto).await {
+        // Some servers say no, others break over it; so does one that is down for a while. Whoever takes a plain tool
+        // and then refuses the rich one again means it.
+        let plain = self.ask(GREETING, clock, ToolChoice::Auto).await;
+        let again = self.ask(GREETING, &all, ToolChoice::Auto).await;
+        if !matches!((plain, again), (Reply::Said(_), Reply::Refused(_))) {
             self.profile.rich_schemas = Finding::unknown(judge::shorten(&error.message));
             return;
         }
@@ -189,11 +205,11 @@ impl<'a> Probe<'a> {
     }
 
     async fn ask(&mut self, words: &str, tool: &ToolSpec, choice: ToolChoice) -> Reply {
-        self.put(Question { turns: vec![user(words)], tools: vec![tool], choice }).await
+        self.put(Question { choice, ..Question::new(vec![user(words)], vec![tool]) }).await
     }
 
     async fn put(&mut self, question: Question<'_>) -> Reply {
-        let Question { turns, tools, choice } = question;
+        let Question { turns, tools, choice, needs } = question;
         let params = hear::params(self.model);
         let request = ModelRequest {
             system: "".into(),
@@ -202,7 +218,7 @@ impl<'a> Probe<'a> {
             tool_choice: &choice,
             params: &params,
             form: None,
-            needs: Needs::default(),
+            needs,
             stream: true,
         };
         let reply = hear::hear(self.model, &request).await;
@@ -230,7 +246,7 @@ enum Back {
 
 /// The same conversation one step later: the call was made, here is the result.
 fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Said, back: Back) -> Question<'a> {
-    let (reasoning, echo) = match back {
+    let (reasoning, echo) = match &back {
         Back::Nothing => ("", None),
         Back::Reasoning => (&*said.reasoning, said.echo.as_ref()),
     };
@@ -253,7 +269,8 @@ fn after_the_call<'a>(clock: &'a ToolSpec, said: &'a Said, back: Back) -> Questi
         is_error: false,
     });
     let turns = [user(NATIVE), asked].into_iter().chain(results).collect();
-    Question { turns, tools: vec![clock], choice: ToolChoice::Auto }
+    let needs = Needs { reasoning_back: matches!(back, Back::Reasoning), ..Needs::default() };
+    Question { needs, ..Question::new(turns, vec![clock]) }
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ fn told(trouble: Trouble, status: Option<u16>, said: &str) -> ModelError {
         }
         Trouble::Money => {
             let advice = "the account has nothing left to pay with: top it up, or use another model";
-            (ModelErrorKind::Refused, format!("{answered}; {advice}"))
+            (ModelErrorKind::Key, format!("{answered}; {advice}"))
         }
         Trouble::Policy => {
             (ModelErrorKind::Refused, format!("{answered}; its rules on content do not allow this"))

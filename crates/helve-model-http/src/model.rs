@@ -39,6 +39,9 @@ pub enum SettingsError {
     #[error("`{0}` is no address; it must begin with http:// or https:// and a host")]
     BadUrl(String),
 
+    #[error("the vendor `{vendor}` speaks `{speaks}`; leave `protocol` out, or the vendor")]
+    Contradiction { vendor: String, speaks: &'static str },
+
     #[error("either `vendor` or `protocol` is needed")]
     Neither,
 }
@@ -48,6 +51,7 @@ impl SettingsError {
     pub fn key(&self) -> &'static str {
         match self {
             Self::UnknownVendor { .. } | Self::Neither => "vendor",
+            Self::Contradiction { .. } => "protocol",
             Self::UnknownProtocol { .. } => "protocol",
             Self::BadUrl(_) => "base_url",
         }
@@ -69,10 +73,19 @@ impl HttpModelSettings {
             })
         });
         let vendor = match (&self.vendor, spoken.transpose()?) {
-            (Some(name), _) => vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
-                name: name.clone(),
-                known: list(VENDORS.iter().map(|vendor| vendor.name)),
-            })?,
+            (Some(name), spoken) => {
+                let row = vendor(name).ok_or_else(|| SettingsError::UnknownVendor {
+                    name: name.clone(),
+                    known: list(VENDORS.iter().map(|vendor| vendor.name)),
+                })?;
+                if spoken.is_some_and(|spoken| spoken.name != row.protocol.name) {
+                    return Err(SettingsError::Contradiction {
+                        vendor: name.clone(),
+                        speaks: row.protocol.name,
+                    });
+                }
+                row
+            }
             (None, Some(protocol)) => any_vendor_of(protocol),
             (None, None) => return Err(SettingsError::Neither),
         };
@@ -82,7 +95,7 @@ impl HttpModelSettings {
             Url::parse(&format!("{base}{}", path.replace("{model}", &segment(&self.model))))
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
-                .ok_or_else(|| SettingsError::BadUrl(given.into()))
+                .ok_or_else(|| SettingsError::BadUrl(without_password(given)))
         };
         let protocol = vendor.protocol;
         let urls = Urls {
@@ -103,6 +116,15 @@ fn base<'a>(given: &'a str, vendor: &Vendor) -> &'a str {
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// What may be shown of an address that is none.
+fn without_password(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
+        (None, Some(at)) => format!("…{}", &url[at..]),
+        _ => url.to_owned(),
+    }
 }
 
 struct Urls {
@@ -152,6 +174,12 @@ impl HttpModel {
         url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
+    /// Where questions go, without what is secret in an address.
+    pub fn place(&self) -> String {
+        let url = &self.urls.pieces;
+        format!("{}://{}{}", url.scheme(), self.host(), url.path())
+    }
+
     /// The vendor's name, unless only a protocol was named.
     pub fn vendor(&self) -> Option<&str> {
         self.settings.vendor.as_deref()
@@ -199,8 +227,8 @@ impl Model for HttpModel {
         self.vendor.quirks.form.holds()
     }
 
-    fn takes(&self, choice: &ToolChoice) -> bool {
-        self.vendor.quirks.choices.ensure(choice, &self.settings.params.extra)
+    fn takes(&self, choice: &ToolChoice, params: &ModelParams) -> bool {
+        self.vendor.quirks.choices.ensure(choice, &params.extra)
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {

@@ -20,7 +20,7 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 
 use self::frames::Frames;
 pub use self::listing::Listing;
@@ -31,6 +31,8 @@ use crate::complaint;
 use crate::patience::Patience;
 use crate::protocol::{Decoder, Framing, KeyHeader, Protocol};
 
+/// How long the end of a stream is waited for when its answer is complete.
+const GRACE: Duration = Duration::from_millis(250);
 /// Whatever is longer is not an answer.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -240,6 +242,8 @@ struct Reading {
     decoder: Decoder,
     /// Events of the last frame that were not yet given out.
     events: VecDeque<ModelEvent>,
+    /// Runs once the answer is complete: its stream may end by itself, which keeps the connection, but not for long.
+    grace: Option<Pin<Box<Sleep>>>,
     ended: bool,
 }
 
@@ -253,9 +257,10 @@ impl Reading {
         let decoder = (protocol.decoder)();
         // Some servers send a whole answer, or an error, although pieces were asked for.
         if protocol.framing == Framing::Events && status::is_json(response.headers()) {
-            let late = |_| broke_off(&patient::too_long(&patience));
-            let body =
-                timeout_at(deadline, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(late)??;
+            // Its head came, so the rest cannot be far.
+            let until = deadline.min(Instant::now() + patience.silence);
+            let late = |_| broke_off(&patient::silent(&patience));
+            let body = timeout_at(until, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(late)??;
             let mut events = VecDeque::new();
             // And some only say so.
             let in_pieces = !body.trim_start().starts_with('{');
@@ -263,7 +268,7 @@ impl Reading {
                 (protocol.whole)(&body, &mut events)?;
             }
             let frames = Frames::new(protocol.framing, stream::iter([Ok(body.into())]));
-            return Ok(Self { frames, decoder, events, ended: !in_pieces });
+            return Ok(Self { frames, decoder, events, grace: None, ended: !in_pieces });
         }
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {
@@ -272,18 +277,27 @@ impl Reading {
             Ok(chunk)
         });
         let frames = Frames::new(protocol.framing, Patient::new(bytes, patience, deadline));
-        Ok(Self { frames, decoder, events: VecDeque::new(), ended: false })
+        Ok(Self { frames, decoder, events: VecDeque::new(), grace: None, ended: false })
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<ModelEvent, ModelError>>> {
         loop {
             if let Some(event) = self.events.pop_front() {
+                if let ModelEvent::Finished(_) = event {
+                    self.grace = Some(Box::pin(sleep(GRACE)));
+                }
                 return Poll::Ready(Some(Ok(event)));
             }
             if self.ended {
                 return Poll::Ready(None);
             }
-            let decoded = match ready!(self.frames.poll_next(cx)) {
+            let Poll::Ready(frame) = self.frames.poll_next(cx) else {
+                return self
+                    .grace
+                    .as_mut()
+                    .map_or(Poll::Pending, |grace| grace.as_mut().poll(cx).map(|()| None));
+            };
+            let decoded = match frame {
                 Some(Ok(frame)) => (self.decoder)(Some(&frame), &mut self.events),
                 Some(Err(because)) => {
                     self.ended = true;

@@ -21,7 +21,7 @@ pub enum ModelErrorKind {
     NoTools,
     /// The conversation is too long for the model.
     TooLong,
-    /// The key is missing or wrong.
+    /// The key is missing or wrong, or its account has nothing left: another model may still answer.
     Key,
     /// The request itself is refused; asking again will not help.
     Refused,

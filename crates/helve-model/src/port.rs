@@ -31,9 +31,9 @@ pub trait Model: Send + Sync + 'static {
         Holds::Nothing
     }
 
-    /// Whether its server can be told this choice. Where not, the request may still carry it: the server is told
+    /// Whether its server can be told this choice beside these parameters. Where not, the request may still carry it: the server is told
     /// as much as it takes, and the rest has to be said in the prompt.
-    fn takes(&self, _choice: &ToolChoice) -> bool {
+    fn takes(&self, _choice: &ToolChoice, _params: &ModelParams) -> bool {
         true
     }
 

@@ -172,7 +172,7 @@ impl Model for ScriptedModel {
         &self.params
     }
 
-    fn takes(&self, choice: &ToolChoice) -> bool {
+    fn takes(&self, choice: &ToolChoice, _params: &ModelParams) -> bool {
         !self.only_auto || *choice == ToolChoice::Auto
     }
 

@@ -111,6 +111,10 @@ impl Finding {
         self.is == Answered::Yes
     }
 
+    pub fn is_unknown(&self) -> bool {
+        self.is == Answered::Unknown
+    }
+
     pub fn is_no(&self) -> bool {
         self.is == Answered::No
     }

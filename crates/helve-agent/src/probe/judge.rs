@@ -1,6 +1,7 @@
 //! What an answer says about the model that gave it: pure, and nobody is asked.
 
 use helve_dialect::{Profile, Reading, Tools, read};
+use helve_model::ModelErrorKind;
 use helve_types::{Finding, StopReason, ToolSpec};
 use serde_json::Value;
 
@@ -27,7 +28,7 @@ pub(super) fn native(said: &Said, clock: &ToolSpec) -> Native {
         let finding = Finding::no(format!("it wrote its call into the text, as `{dialect}`"));
         return Native { finding, dialect: Some(dialect) };
     }
-    Native { finding: Finding::no(format!("it said: {}", shorten(&said.text))), dialect: None }
+    Native { finding: no_call(said), dialect: None }
 }
 
 /// The dialect of a sound call of the tool in the text, after the model was told to write as the profile shows.
@@ -76,7 +77,7 @@ pub(super) fn parallel(said: &Said) -> Finding {
 
 pub(super) fn required(said: &Said) -> Finding {
     if said.calls.is_empty() {
-        Finding::no(format!("it said: {}", shorten(&said.text)))
+        no_call(said)
     } else {
         Finding::yes("it called the tool although nothing was asked")
     }
@@ -86,11 +87,19 @@ pub(super) fn required(said: &Said) -> Finding {
 pub(super) fn wants_reasoning_back(without: &Reply, with: Option<&Reply>) -> Finding {
     match (without, with) {
         (Reply::Said(_), _) => Finding::no("the conversation went on without it"),
-        (Reply::Refused(error), Some(Reply::Said(_))) => {
+        (Reply::Refused(error), Some(Reply::Said(_))) if error.kind == ModelErrorKind::Refused => {
             Finding::yes(format!("without it the server says: {}", shorten(&error.message)))
         }
         (Reply::Refused(error), _) => Finding::unknown(shorten(&error.message)),
     }
+}
+
+/// What it means that there was no call: one that was cut off in its thoughts might have made one.
+fn no_call(said: &Said) -> Finding {
+    if said.stop == Some(StopReason::Length) {
+        return Finding::unknown("its answer was cut before it came to a call");
+    }
+    Finding::no(format!("it said: {}", shorten(&said.text)))
 }
 
 fn arguments(call: &SaidCall) -> Option<Value> {

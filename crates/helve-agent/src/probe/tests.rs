@@ -79,6 +79,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
         refuses("`pattern` is not supported"),
         says("Hello!"),
         refuses("`pattern` is not supported"),
+        refuses("`pattern` is not supported"),
     ];
     let rest = (1..kit::KEYWORDS.len()).map(|_| says("Hello!"));
     check(
@@ -92,7 +93,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
             reasons: yes (it thought: a clock knows)
             wants reasoning back: yes (without it the server says: reasoning_content must be passed back)
             rich schemas: no (`pattern` is not supported)
-            rejects ["pattern"], prompt None, dialect None, 20 questions
+            rejects ["pattern"], prompt None, dialect None, 21 questions
         "#]],
     )
     .await;
@@ -104,7 +105,7 @@ async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
     let both = tokyo().call("time", r#"{"zone": "Europe/London"}"#).done();
     let script = [tokyo().done(), both, tokyo().done()];
     check(
-        script.into_iter().chain((0..6).map(|_| down())),
+        script.into_iter().chain((0..9).map(|_| down())),
         expect![[r#"
             native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
             parallel calls: yes (it made 2 calls in one message)
@@ -114,7 +115,7 @@ async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
             reasons: no (it answered at once)
             wants reasoning back: no (it shows no reasoning)
             rich schemas: ? (it is gone)
-            rejects [], prompt None, dialect None, 5 questions
+            rejects [], prompt None, dialect None, 6 questions
         "#]],
     )
     .await;
@@ -157,6 +158,33 @@ async fn a_server_that_refuses_tools_is_asked_in_the_prompt() {
             wants reasoning back: ? (not asked)
             rich schemas: ? (not asked)
             rejects [], prompt Some("json_strict"), dialect Some("json_bare"), 2 questions
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_down_for_a_while_says_nothing_about_its_model() {
+    let down = || Script::new().fails(ModelError::new(ModelErrorKind::Unavailable, "overloaded"));
+    check([down(), down(), down(), says("Hello!")], expect!["failed: overloaded\n"]).await;
+}
+
+#[tokio::test]
+async fn a_model_that_was_cut_off_in_its_thoughts_is_not_judged() {
+    let cut = Script::new().reasoning("let me think about clocks").cut_by_length();
+    let call = r#"<tool_call>{"name": "time", "arguments": {"zone": "Asia/Tokyo"}}</tool_call>"#;
+    check(
+        [cut, says(call)],
+        expect![[r#"
+            native calls: ? (its answer was cut before it came to a call)
+            parallel calls: ? (not asked)
+            required calls: ? (not asked)
+            streams arguments: ? (not asked)
+            names its end: ? (not asked)
+            reasons: yes (it thought: let me think about clocks)
+            wants reasoning back: ? (not asked)
+            rich schemas: ? (not asked)
+            rejects [], prompt Some("json_strict"), dialect Some("hermes"), 2 questions
         "#]],
     )
     .await;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use helve_model::{ModelRequest, Turn, TurnCall};
+use helve_model::{ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     let mut body = wire::Body {
         model: target.model,
         tools,
-        tool_choice,
+        tool_choice: tool_choice.filter(|_| !extra.contains_key("tool_choice")),
         system: text(&request.system).into_iter().collect(),
         messages,
         temperature,
@@ -41,9 +41,14 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     }
 }
 
+/// What only Helve writes.
+const OWN: &[&str] =
+    &["model", "messages", "system", "tools", "stream", "temperature", "top_p", "stop_sequences"];
+
 /// What the operator adds, and the bound.
 fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<String, Value> {
-    let mut extra = request.params.extra.clone();
+    let added = request.params.extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+    let mut extra: Map<String, Value> = added.map(|(name, value)| (name.clone(), value.clone())).collect();
     // A call cannot be forced on a model that thinks first: what the request asks for wins.
     let forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
     // One that decides for itself whether to think (`adaptive`) takes over anywhere.
@@ -51,11 +56,15 @@ fn extra(request: &ModelRequest<'_>, messages: &[wire::Message<'_>]) -> Map<Stri
     if forced && !request.tools.is_empty() || must_think && thoughtless(messages) {
         extra.remove("thinking");
     }
+    let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
     if let Some(max_tokens) = request.params.max_tokens {
+        // A bound that leaves no room for an answer after the thinking is refused.
+        if budget.is_some_and(|budget| budget >= u64::from(max_tokens)) {
+            extra.remove("thinking");
+        }
         extra.insert("max_tokens".into(), max_tokens.into());
     } else {
         // Thinking counts, too.
-        let budget = extra.get("thinking").and_then(|thinking| thinking.get("budget_tokens")?.as_u64());
         extra.entry("max_tokens").or_insert_with(|| MAX_TOKENS.saturating_add(budget.unwrap_or(0)).into());
     }
     extra
@@ -159,7 +168,7 @@ fn word(text: &str) -> Cow<'_, str> {
 fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire::ToolChoice<'a>>) {
     let choice = |kind, name| Some(wire::ToolChoice { kind, name });
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| declaration(tool)).collect();
+        let tools = request.tools.iter().map(|tool| declaration(tool, request.needs)).collect();
         return match request.tool_choice {
             ToolChoice::Auto => (tools, None),
             ToolChoice::None => (tools, choice("none", None)),
@@ -182,8 +191,13 @@ fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire
     (tools, none)
 }
 
-fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
-    let (input_schema, notes) = schema::for_anthropic(&tool.parameters);
+fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
+    let (input_schema, notes) = if needs.plain_schemas {
+        let plain = schema::for_gemini(&tool.parameters);
+        (Cow::Owned(plain.schema), plain.notes)
+    } else {
+        schema::for_anthropic(&tool.parameters)
+    };
     wire::Tool {
         name: Cow::Borrowed(&tool.name),
         description: schema::with_notes(&tool.description, &notes),

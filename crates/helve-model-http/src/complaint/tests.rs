@@ -47,8 +47,8 @@ fn a_status_is_read_by_what_can_be_done_about_it() {
         (400, coded("content_policy_violation"), Refused),
         (400, coded("data_inspection_failed"), Refused),
         (403, openai("Your chosen model requires moderation and your input was flagged"), Refused),
-        (402, openai("Insufficient Balance"), Refused),
-        (429, coded("insufficient_quota"), Refused),
+        (402, openai("Insufficient Balance"), Key),
+        (429, coded("insufficient_quota"), Key),
     ];
     for (status, body, kind) in cases {
         assert_eq!(before_answer(status, &body).kind, kind, "{status} {body}");
@@ -90,14 +90,14 @@ fn an_error_in_the_answer_is_read_the_same_way() {
         (json!({"type": "timeout_error", "message": "no"}), Unavailable),
         (json!({"type": "permission_error", "message": "no"}), Key),
         (json!({"type": "request_too_large", "message": "no"}), TooLong),
-        (json!({"type": "billing_error", "message": "no"}), Refused),
+        (json!({"type": "billing_error", "message": "no"}), Key),
         (json!({"type": "not_found_error", "message": "no"}), Refused),
         (json!({"status": "INTERNAL", "message": "no"}), Unavailable),
         (json!({"status": "DEADLINE_EXCEEDED", "message": "no"}), Unavailable),
         (json!({"status": "UNAUTHENTICATED", "message": "no"}), Key),
         (json!({"status": "NOT_FOUND", "message": "no"}), Refused),
         (json!({"status": "FAILED_PRECONDITION", "message": "no"}), Refused),
-        (json!({"code": "insufficient_quota", "message": "no"}), Refused),
+        (json!({"code": "insufficient_quota", "message": "no"}), Key),
         (json!({"code": "content_filter", "message": "no"}), Refused),
         (json!({"type": "invalid_request_error", "message": "no"}), Refused),
         (json!("an error was encountered while running the model: unexpected EOF"), Broken),

@@ -167,18 +167,16 @@ fn an_address_may_be_that_of_the_server_of_the_route_or_of_another_door() {
 #[test]
 fn a_vendor_says_what_it_takes_and_what_it_holds_its_model_to() {
     _ = rustls::crypto::ring::default_provider().install_default();
-    let model = |vendor: &str, params: ModelParams| {
-        let settings = HttpModelSettings { params, ..settings(vendor, None) };
-        HttpModel::new(settings, crate::client().unwrap()).unwrap()
-    };
-    let plain = ModelParams::default;
+    let model = |vendor: &str| HttpModel::new(settings(vendor, None), crate::client().unwrap()).unwrap();
+    let plain = ModelParams::default();
     let calm = serde_json::json!({"extra": {"thinking": {"type": "disabled"}}});
-    assert!(!model("deepseek", plain()).takes(&ToolChoice::Required));
-    assert!(model("deepseek", serde_json::from_value(calm).unwrap()).takes(&ToolChoice::Required));
-    assert!(model("deepseek", plain()).takes(&ToolChoice::None));
-    assert!(!model("ollama", plain()).takes(&ToolChoice::Required));
-    assert!(model("llama_cpp", plain()).takes(&ToolChoice::Named("time".into())));
-    assert_eq!(model("ollama", plain()).holds(), Holds::Schema);
-    assert_eq!(model("llama_cpp", plain()).holds(), Holds::Grammar);
-    assert_eq!(model("openai_compatible", plain()).holds(), Holds::Nothing);
+    let calm: ModelParams = serde_json::from_value(calm).unwrap();
+    assert!(!model("deepseek").takes(&ToolChoice::Required, &plain));
+    assert!(model("deepseek").takes(&ToolChoice::Required, &calm));
+    assert!(model("deepseek").takes(&ToolChoice::None, &plain));
+    assert!(!model("ollama").takes(&ToolChoice::Required, &plain));
+    assert!(model("llama_cpp").takes(&ToolChoice::Named("time".into()), &plain));
+    assert_eq!(model("ollama").holds(), Holds::Schema);
+    assert_eq!(model("llama_cpp").holds(), Holds::Grammar);
+    assert_eq!(model("openai_compatible").holds(), Holds::Nothing);
 }

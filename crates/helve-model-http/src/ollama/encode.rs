@@ -1,12 +1,15 @@
 //! From a request to a body.
 
-use helve_model::{ModelRequest, Turn, TurnCall};
+use std::borrow::Cow;
+
+use helve_model::{ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::wire;
 use crate::protocol::Target;
+use crate::schema;
 
 /// What stands beside the options in a body; whatever else is added is an option.
 const BESIDE: &[&str] = &["think", "format", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"];
@@ -25,7 +28,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
     let body = wire::Body {
         model: target.model,
         messages,
-        tools: tools.iter().map(|tool| declaration(tool)).collect(),
+        tools: tools.iter().map(|tool| declaration(tool, request.needs)).collect(),
         stream: request.stream,
         options,
         beside,
@@ -103,15 +106,14 @@ fn arguments(text: &str) -> wire::Arguments<'_> {
     }
 }
 
-fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {
-    wire::Tool {
-        kind: "function",
-        function: wire::Declaration {
-            name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.parameters,
-        },
-    }
+fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
+    let (description, parameters) = if needs.plain_schemas {
+        let plain = schema::for_gemini(&tool.parameters);
+        (schema::with_notes(&tool.description, &plain.notes), Cow::Owned(plain.schema))
+    } else {
+        (Cow::Borrowed(&*tool.description), Cow::Borrowed(&tool.parameters))
+    };
+    wire::Tool { kind: "function", function: wire::Declaration { name: &tool.name, description, parameters } }
 }
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ pub(super) struct Tool<'a> {
 #[derive(Serialize)]
 pub(super) struct Declaration<'a> {
     pub(super) name: &'a str,
-    pub(super) description: &'a str,
-    pub(super) parameters: &'a Value,
+    pub(super) description: Cow<'a, str>,
+    pub(super) parameters: Cow<'a, Value>,
 }
 
 // What is read

@@ -44,13 +44,14 @@ impl<S: Stream<Item = Result<Bytes, ReadError>> + Unpin> Stream for Patient<S> {
             self.waiting = true;
         }
         ready!(self.timer.as_mut().poll(cx));
-        let why = if Instant::now() < self.deadline {
-            format!("nothing came for {} seconds", self.patience.silence.as_secs_f64())
-        } else {
-            too_long(&self.patience)
-        };
+        let why =
+            if Instant::now() < self.deadline { silent(&self.patience) } else { too_long(&self.patience) };
         Poll::Ready(Some(Err(ReadError(why))))
     }
+}
+
+pub(super) fn silent(patience: &Patience) -> String {
+    format!("nothing came for {} seconds", patience.silence.as_secs_f64())
 }
 
 pub(super) fn too_long(patience: &Patience) -> String {

@@ -129,6 +129,23 @@ async fn a_stream_may_be_long_but_not_silent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_complete_answer_does_not_wait_for_its_stream_to_end() {
+    let began = Instant::now();
+    let open = served(vec![say(HEAD), say(PIECE), say(LAST), say("data: [DONE]\n\n"), Wait(900)]).await;
+    assert_eq!(asked(open, true).await, ("hello ".into(), None));
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_without_a_body_is_not_waited_for_longer_than_a_stream() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n";
+    let (_, error) = asked(served(vec![say(head), Wait(900)]).await, true).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Broken);
+    assert!(error.message.contains("nothing came for 30 seconds"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_never_ends_is_ended() {
     let endless = std::iter::once(say(HEAD)).chain((0..80).flat_map(|_| [Wait(10), say(PIECE)])).collect();
     let (_, error) = asked(served(endless).await, true).await;

@@ -388,8 +388,9 @@ async fn a_server_that_falls_silent_is_given_up() {
         ),
     ] {
         let server = Server::new(Reply::SayAndHang(said)).await;
+        let settings = server.settings();
         let impatient = reqwest::Client::builder().read_timeout(Duration::from_secs(2)).no_proxy();
-        let settings = Settings { http: impatient.build().unwrap(), ..server.settings() };
+        let settings = Settings { http: impatient.build().unwrap(), ..settings };
         let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err();
         assert_eq!(error, ToolError::Lost(told.into()));
     }

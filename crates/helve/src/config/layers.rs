@@ -42,7 +42,7 @@ impl ModelSettings {
                 model: settings.model.clone(),
                 host: model.host(),
             }),
-            subject: format!("{} at {}", model.vendor_model(), model.url()),
+            subject: format!("{} at {}", model.vendor_model(), model.place()),
             // Whoever is on the internet costs money to ask.
             probe: self.probe.unwrap_or_else(|| is_nearby(model)),
             ..self.options.clone()

@@ -206,6 +206,21 @@ fn from_table(
     prompts: &Prompts,
 ) -> Result<ModelSettings, (&'static str, String)> {
     let name = table.name;
+    if name.trim().is_empty() {
+        return Err(("name", "a model needs a name, by which requests call it".into()));
+    }
+    // An Ollama is asked which it has.
+    if table.model.trim().is_empty() && table.vendor.as_deref() != Some("ollama") {
+        return Err(("model", "say what the vendor calls the model".into()));
+    }
+    let is_name = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if table.api_key_env.as_ref().is_some_and(|variable| variable.is_empty() || !is_name(variable)) {
+        // Not repeated: it may be the key itself.
+        return Err((
+            "api_key_env",
+            "this is the name of an environment variable, never the key itself".into(),
+        ));
+    }
     let tool_mode = table.tools.as_deref().map_or(Ok(ToolMode::Auto), |text| prompts.tool_mode(text));
     let tool_mode = tool_mode.map_err(|what| ("tools", what))?;
     let price = table.price.as_ref().map(PriceTable::configured).transpose();

@@ -127,6 +127,18 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
             format!("{model}vendor = \"ark\"\nprotocol = \"smtp\""),
             "line 5 at `protocol`: there is no protocol",
         ),
+        (
+            format!("{model}vendor = \"openai\"\nprotocol = \"gemini\""),
+            "line 5 at `protocol`: the vendor `openai` speaks `openai_chat`",
+        ),
+        (
+            "[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"\"".into(),
+            "line 4 at `model`: say what the vendor calls the model",
+        ),
+        (
+            format!("{model}vendor = \"openai\"\napi_key_env = \"sk-live-1\""),
+            "line 5 at `api_key_env`: this is the name of an environment variable",
+        ),
         (format!("{model}vendor = \"openai\"\ntools = \"magic\""), "line 5 at `tools`: `magic` is none of"),
         (
             format!("{model}vendor = \"openai\"\ntools = \"prompt:nope\""),

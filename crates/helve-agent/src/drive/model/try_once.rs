@@ -44,7 +44,7 @@ impl Driver {
             profile,
             choice,
             holds: model.holds(),
-            takes_choice: shared.models.takes(model, choice),
+            takes_choice: shared.models.takes(model, choice, &params),
             words: quest.words.as_deref(),
         };
         let feed = self.feed.clone();
