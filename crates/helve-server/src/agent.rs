@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::asked::AskedParams;
 use crate::declared::tool_choice;
 use crate::input::Json;
 use crate::problem::Problem;
@@ -32,6 +33,9 @@ pub(crate) struct AgentBody {
     model: Option<String>,
     /// A variant of the model.
     variant: Option<String>,
+    /// Over those of the model, the agent and the variant.
+    #[serde(default)]
+    params: AskedParams,
     /// `false` for one answer in one piece.
     #[serde(default = "yes")]
     stream: bool,
@@ -87,8 +91,17 @@ pub(crate) async fn agent(
     let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let (world, route) = (app.runtime.world(), "POST /api/agent");
     let key = start::idempotency_key(&headers, route, agent.as_deref(), &body.bytes, world)?;
-    let AgentBody { message, conversation_id, user_id, model, variant, stream, tools, tool_choice: choice } =
-        body.value;
+    let AgentBody {
+        message,
+        conversation_id,
+        user_id,
+        model,
+        variant,
+        params,
+        stream,
+        tools,
+        tool_choice: choice,
+    } = body.value;
     let choice = tool_choice(choice.as_ref())?;
     let user = principal.acting_for(user_id.as_deref())?;
     let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
@@ -96,6 +109,7 @@ pub(crate) async fn agent(
         agent,
         model,
         variant,
+        params: params.into(),
         tool_choice: if tools { choice } else { ToolChoice::None },
         stream,
         key,

@@ -14,6 +14,7 @@ use serde_json::Value;
 use self::render::ChatRender;
 use crate::access::Principal;
 use crate::app::App;
+use crate::asked::AskedParams;
 use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
 use crate::input::Json;
 use crate::problem::Problem;
@@ -48,6 +49,9 @@ pub(crate) struct Config {
     model: Option<String>,
     /// A variant of the model.
     variant: Option<String>,
+    /// Over those of the model, the agent and the variant.
+    #[serde(default)]
+    params: AskedParams,
 }
 
 pub(crate) async fn chat(
@@ -93,6 +97,7 @@ pub(crate) async fn chat(
         agent,
         model: model_type.or(config.model),
         variant: config.variant,
+        params: config.params.into(),
         client_tools,
         tool_choice: tool_choice(choice.as_ref())?,
         mode: config

@@ -8,6 +8,7 @@ mod access;
 mod agent;
 mod app;
 mod approvals;
+mod asked;
 mod catalog;
 mod chat;
 mod conversations;

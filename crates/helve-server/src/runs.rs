@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::asked::AskedParams;
 use crate::declared::{Declared, client_tools, tool_choice};
 use crate::input::{Asked, Id, Json, ListQuery};
 use crate::problem::Problem;
@@ -70,6 +71,9 @@ pub(crate) struct RunBody {
     model: Option<String>,
     /// A variant of the model.
     variant: Option<String>,
+    /// Over those of the model, the agent and the variant.
+    #[serde(default)]
+    params: AskedParams,
     agent: Option<String>,
     user: Option<String>,
     /// Tools that the client runs itself.
@@ -93,7 +97,7 @@ pub(crate) async fn start_run(
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
-    let RunBody { message, conversation, model, variant, agent, user, tools, tool_choice: choice } =
+    let RunBody { message, conversation, model, variant, params, agent, user, tools, tool_choice: choice } =
         body.value;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
@@ -101,6 +105,7 @@ pub(crate) async fn start_run(
         agent,
         model,
         variant,
+        params: params.into(),
         client_tools: client_tools(tools, app.runtime.registry())?,
         tool_choice: tool_choice(choice.as_ref())?,
         key,

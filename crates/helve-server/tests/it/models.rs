@@ -165,3 +165,15 @@ async fn an_unknown_variant_is_refused_with_those_there_are() {
         assert!(problem["detail"].as_str().unwrap().ends_with(detail), "{problem}");
     }
 }
+
+#[tokio::test]
+async fn a_request_says_how_its_answer_is_drawn_but_not_what_goes_to_the_vendor_as_it_stands() {
+    let house = house([helve_model::Reply::new().text("hi").done()]).await;
+    let asked = json!({"message": "hi", "params": {"temperature": 0.5, "max_tokens": 7}});
+    let started: Value = house.post("/api/runs", asked).await.json().await.unwrap();
+    let run = started["run"].as_str().unwrap().parse().unwrap();
+    let record = helve_store::Store::run(&*house.store, helve_store::Scope::Everyone, run).await.unwrap();
+    assert_eq!((record.setup.params.temperature, record.setup.params.max_tokens), (Some(0.5), Some(7)));
+    let refused = house.post("/api/runs", json!({"message": "hi", "params": {"extra": {"n": 9}}})).await;
+    assert_eq!(refused.status(), reqwest::StatusCode::BAD_REQUEST);
+}
