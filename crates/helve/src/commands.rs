@@ -32,7 +32,7 @@ enum Command {
     Parse(parse::ParseArgs),
     /// Look at tools and call them
     Tools(tools::ToolsArgs),
-    /// Look at models: their state, their price, their variants
+    /// Look at models: their state, their price, their variants; ask one what it can do
     Models(models::ModelsArgs),
     /// Make, list and revoke access tokens
     Token(token::TokenArgs),

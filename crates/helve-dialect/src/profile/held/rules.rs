@@ -68,70 +68,28 @@ impl Rules {
 }
 
 impl Notation {
-    /// The rules of any value.
-    fn values(self) -> &'static str {
-        match self {
-            Self::Json | Self::Text => concat!(
-                r#"value ::= object | array | string | number | "true" | "false" | "null""#,
-                "\n",
-                r#"object ::= "{" s ( member ( "," s member )* s )? "}""#,
-                "\n",
-                r#"member ::= string ":" s value"#,
-                "\n",
-                r#"array ::= "[" s ( value ( "," s value )* s )? "]""#,
-                "\n",
-                r#"string ::= "\"" char* "\"""#,
-                "\n",
-                r#"char ::= [^"\\\x00-\x1F\x7F] | "\\" ( ["\\/bfnrt] | "u" [0-9a-fA-F]{4} )"#,
-                "\n",
-                r#"number ::= integer ( "." [0-9]{1,18} )? ( [eE] [-+]? [0-9]{1,3} )?"#,
-                "\n",
-                r#"integer ::= "-"? ( "0" | [1-9] [0-9]{0,18} )"#,
-                "\n",
-                r#"s ::= " "?"#,
-                "\n",
-            ),
-            Self::Quoted => concat!(
-                r#"value ::= object | array | string | number | "true" | "false" | "null""#,
-                "\n",
-                r#"object ::= "{" s ( member ( "," s member )* s )? "}""#,
-                "\n",
-                r#"member ::= string ":" s value"#,
-                "\n",
-                r#"array ::= "[" s ( value ( "," s value )* s )? "]""#,
-                "\n",
-                r#"string ::= "\\\"" char* "\\\"""#,
-                "\n",
-                r#"char ::= [^"\\\x00-\x1F\x7F] | "\\\\" ( "\\\"" | "\\\\" | [/bfnrt] | "u" [0-9a-fA-F]{4} )"#,
-                "\n",
-                r#"number ::= integer ( "." [0-9]{1,18} )? ( [eE] [-+]? [0-9]{1,3} )?"#,
-                "\n",
-                r#"integer ::= "-"? ( "0" | [1-9] [0-9]{0,18} )"#,
-                "\n",
-                r#"s ::= " "?"#,
-                "\n",
-            ),
-            Self::Python => concat!(
-                r#"value ::= object | array | string | number | "True" | "False" | "None""#,
-                "\n",
-                r#"object ::= "{" s ( member ( "," s member )* s )? "}""#,
-                "\n",
-                r#"member ::= string ":" s value"#,
-                "\n",
-                r#"array ::= "[" s ( value ( "," s value )* s )? "]""#,
-                "\n",
-                r#"string ::= "\"" char* "\"""#,
-                "\n",
-                r#"char ::= [^"\\\x00-\x1F\x7F] | "\\" ( ["\\/bfnrt] | "u" [0-9a-fA-F]{4} )"#,
-                "\n",
-                r#"number ::= integer ( "." [0-9]{1,18} )? ( [eE] [-+]? [0-9]{1,3} )?"#,
-                "\n",
-                r#"integer ::= "-"? ( "0" | [1-9] [0-9]{0,18} )"#,
-                "\n",
-                r#"s ::= " "?"#,
-                "\n",
-            ),
-        }
+    /// The rules of any value: JSON's, but for its constants and how a string is written.
+    fn values(self) -> String {
+        let constants = match self {
+            Self::Json | Self::Text | Self::Quoted => r#""true" | "false" | "null""#,
+            Self::Python => r#""True" | "False" | "None""#,
+        };
+        let (quote, escape) = match self {
+            Self::Json | Self::Text | Self::Python => (r#""\"""#, r#""\\" ( ["\\/bfnrt]"#),
+            Self::Quoted => (r#""\\\"""#, r#""\\\\" ( "\\\"" | "\\\\" | [/bfnrt]"#),
+        };
+        format!(
+            r#"value ::= object | array | string | number | {constants}
+object ::= "{{" s ( member ( "," s member )* s )? "}}"
+member ::= string ":" s value
+array ::= "[" s ( value ( "," s value )* s )? "]"
+string ::= {quote} char* {quote}
+char ::= [^"\\\x00-\x1F\x7F] | {escape} | "u" [0-9a-fA-F]{{4}} )
+number ::= integer ( "." [0-9]{{1,18}} )? ( [eE] [-+]? [0-9]{{1,3}} )?
+integer ::= "-"? ( "0" | [1-9] [0-9]{{0,18}} )
+s ::= " "?
+"#
+        )
     }
 
     /// The quotes around a string, as a literal.
