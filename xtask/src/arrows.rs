@@ -12,7 +12,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("store-sql", &["store"]),
     ("tool", &["policy", "guard", "store"]),
-    ("tool-builtin", &["tool"]),
+    ("egress", &[]),
+    ("tool-builtin", &["tool", "egress"]),
+    ("tool-http", &["tool", "egress"]),
     ("agent", &["model", "dialect", "tool", "store"]),
     ("server", &["agent", "tool", "store"]),
 ];

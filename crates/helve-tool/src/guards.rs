@@ -6,7 +6,7 @@ use std::time::Duration;
 use helve_guard::{
     Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
 };
-use helve_types::{Effect, ToolOutput};
+use helve_types::{Effect, Fallback, ToolOutput};
 
 use crate::outcome::Stop;
 
@@ -20,6 +20,8 @@ pub struct Guards {
     pub limits: Limits,
     pub breaker: Option<BreakerSettings>,
     pub cache: Option<CachePolicy>,
+    /// What stands in for the tool while it is held back or failing.
+    pub fallback: Option<Fallback>,
     /// How much of an output the model gets.
     pub output_bytes_max: usize,
 }
@@ -54,6 +56,7 @@ impl Default for Guards {
             limits: Limits::default(),
             breaker: None,
             cache: None,
+            fallback: None,
             output_bytes_max: 48 << 10,
         }
     }

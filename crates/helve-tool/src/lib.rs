@@ -5,6 +5,7 @@
 //! asked; what a call does to the world is put on record through the run's journal before it is done.
 
 mod bound;
+mod catalogue;
 mod check;
 mod context;
 mod gate;
@@ -22,6 +23,7 @@ mod toolbox;
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
+pub use catalogue::{DefinitionError, Made, Maker};
 pub use context::{CallContext, Grant, Progress};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;

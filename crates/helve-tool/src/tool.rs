@@ -47,6 +47,10 @@ pub enum ToolError {
     #[error("{0}")]
     Declined(String),
 
+    /// As `Declined`, by a tool that is not well: it counts against its breaker.
+    #[error("{0}")]
+    Ailing(String),
+
     /// Nothing has left this process.
     #[error("{0}")]
     NotSent(String),

@@ -46,6 +46,9 @@ pub struct ToolOutput {
     pub metadata: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// Files that the call made. The pipeline keeps them with its outcome and shows them as attachments.
+    #[serde(skip)]
+    pub files: Vec<OutputFile>,
     /// The size of the whole text where `text` is only its beginning; the whole is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_bytes: Option<u64>,
@@ -65,6 +68,14 @@ impl ToolOutput {
         self.data = Some(data);
         self
     }
+}
+
+/// A file that a tool made, not yet kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputFile {
+    pub name: String,
+    pub media_type: String,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -181,6 +192,25 @@ pub enum Stage {
     Run {
         attempt: u32,
         ms: u64,
+    },
+    /// A hook that had something to say.
+    Hook {
+        name: String,
+        /// `changed`, `refused`, or `failed` where it could not be asked.
+        did: String,
+    },
+    /// Something stood in for the tool.
+    Fallback {
+        /// `last_good`, or the name of the tool that did.
+        by: String,
+        because: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        age_ms: Option<u64>,
+    },
+    /// The operator left a guard out for this call.
+    Skipped {
+        /// `cache` or `limit`.
+        guard: String,
     },
     Bound {
         whole_bytes: u64,

@@ -6,6 +6,7 @@
 
 mod call;
 mod canonical;
+mod definition;
 mod event;
 mod ids;
 mod live;
@@ -16,8 +17,14 @@ mod spent;
 mod tool;
 mod world;
 
-pub use call::{Attachment, Effect, Failure, FailureKind, OutcomeAnswer, Stage, ToolCall, ToolOutput, Trail};
+pub use call::{
+    Attachment, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, Stage, ToolCall, ToolOutput, Trail,
+};
 pub use canonical::canonical_json;
+pub use definition::{
+    Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, Endpoint, Fallback, KeyPlace, Method,
+    RateLimit, ToolDefinition, ToolKind, Transform,
+};
 pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };

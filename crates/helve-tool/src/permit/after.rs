@@ -62,7 +62,7 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
     };
     match ended {
         Ended::Output(output) => After::Done(output),
-        Ended::Error(ToolError::Declined(message)) => {
+        Ended::Error(ToolError::Declined(message) | ToolError::Ailing(message)) => {
             After::Failed(Failure::new(FailureKind::Failed, message))
         }
         Ended::Error(ToolError::NotSent(message)) => {
@@ -97,7 +97,8 @@ pub(super) fn health(ended: &Ended) -> Verdict {
     match ended {
         // Whoever can say no is well.
         Ended::Output(_) | Ended::Error(ToolError::Declined(_)) => Verdict::Succeeded,
-        Ended::Error(ToolError::NotSent(_) | ToolError::Lost(_)) | Ended::TimedOut(_) => Verdict::Failed,
+        Ended::Error(ToolError::Ailing(_) | ToolError::NotSent(_) | ToolError::Lost(_))
+        | Ended::TimedOut(_) => Verdict::Failed,
         Ended::Error(ToolError::Busy { retry_after, .. }) => {
             retry_after.map_or(Verdict::Ignored, Verdict::Throttled)
         }

@@ -197,6 +197,9 @@ fn words(trail: &Trail) -> String {
             Stage::Limit { refused, .. } => if refused.is_some() { "limited" } else { "entered" }.into(),
             Stage::Breaker { state } => state.clone(),
             Stage::Run { attempt, .. } => format!("run({attempt})"),
+            Stage::Hook { name, did } => format!("hook({name} {did})"),
+            Stage::Fallback { by, .. } => format!("instead({by})"),
+            Stage::Skipped { guard } => format!("without({guard})"),
             Stage::Bound { kept_bytes, whole_bytes } => format!("cut({kept_bytes}/{whole_bytes})"),
         })
         .collect();

@@ -213,6 +213,30 @@ export type Stage =
       stage: 'run';
     }
   | {
+      /**
+       * `changed`, `refused`, or `failed` where it could not be asked.
+       */
+      did: string;
+      name: string;
+      stage: 'hook';
+    }
+  | {
+      age_ms?: number | null;
+      because: string;
+      /**
+       * `last_good`, or the name of the tool that did.
+       */
+      by: string;
+      stage: 'fallback';
+    }
+  | {
+      /**
+       * `cache` or `limit`.
+       */
+      guard: string;
+      stage: 'skipped';
+    }
+  | {
       kept_bytes: number;
       stage: 'bound';
       whole_bytes: number;

@@ -23,6 +23,12 @@ export function useTrailWords(): (stage: Stage) => string {
         return stage.state;
       case 'run':
         return words.ran(stage.attempt, formatDuration(stage.ms, tag));
+      case 'hook':
+        return `${stage.name} · ${stage.did}`;
+      case 'fallback':
+        return words.instead(stage.by, stage.because);
+      case 'skipped':
+        return stage.guard;
       case 'bound':
         return words.bytes(formatBytes(stage.kept_bytes, tag), formatBytes(stage.whole_bytes, tag));
     }

@@ -170,6 +170,9 @@ export const en = {
       breaker: 'Breaker',
       run: 'Run',
       bound: 'Size',
+      hook: 'Hook',
+      fallback: 'Instead',
+      skipped: 'Left out',
     },
     stage: {
       repaired: (from: string, to: string) => `${from} → ${to}`,
@@ -178,6 +181,7 @@ export const en = {
       free: 'free',
       ran: (attempt: number, duration: string) => (attempt > 1 ? `attempt ${attempt}, ${duration}` : duration),
       bytes: (kept: string, whole: string) => (kept === whole ? whole : `${kept} of ${whole}`),
+      instead: (by: string, because: string) => `${by === 'last_good' ? 'the last good answer' : by}: ${because}`,
     },
   },
 

@@ -164,6 +164,9 @@ export const zh: Strings = {
       breaker: '熔断',
       run: '运行',
       bound: '大小',
+      hook: '钩子',
+      fallback: '替代',
+      skipped: '跳过',
     },
     stage: {
       repaired: (from, to) => `${from} → ${to}`,
@@ -172,6 +175,7 @@ export const zh: Strings = {
       free: '空闲',
       ran: (attempt, duration) => (attempt > 1 ? `第 ${attempt} 次，${duration}` : duration),
       bytes: (kept, whole) => (kept === whole ? whole : `${whole} 中的 ${kept}`),
+      instead: (by, because) => `${by === 'last_good' ? '上一次的正确结果' : by}：${because}`,
     },
   },
 

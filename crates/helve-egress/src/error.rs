@@ -1,0 +1,21 @@
+//! Why there is no answer, by what may be done next.
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EgressError {
+    /// It must not leave: its scheme, its address, its credential. Nothing was sent.
+    #[error("{0}")]
+    Refused(String),
+
+    /// The other side could not be reached. Nothing was sent.
+    #[error("{0}")]
+    NotSent(String),
+
+    /// It was sent, and nobody knows what became of it.
+    #[error("{0}")]
+    Lost(String),
+
+    /// It was answered, with more than is read.
+    #[error("{0}")]
+    TooLarge(String),
+}

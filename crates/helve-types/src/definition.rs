@@ -1,0 +1,303 @@
+//! A tool as data: what a person writes to make one, and what is kept of it.
+//!
+//! A definition holds no secret: it names one, and the operator's configuration says what that is and who may get it.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Effect, Example, OnUnknown, canonical_json};
+
+/// A tool that is a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolDefinition {
+    /// 1 to 64 letters, digits, `_` or `-`; no two tools have the same.
+    pub name: String,
+    #[serde(default, rename = "type")]
+    pub kind: ToolKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// What the tool does and when to use it; models read it.
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    pub endpoint: Endpoint,
+    /// A JSON Schema of an object.
+    #[serde(default = "no_parameters")]
+    pub parameters: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_transform: Option<Transform>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheTerms>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker: Option<BreakerTerms>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
+    /// How often a call may be sent, where its effect class allows to send it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<NonZeroU32>,
+    /// How much of an answer the model gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes_max: Option<NonZeroU32>,
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What repeating a call does. A GET reads unless this says otherwise; everything else is sent at most once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_unknown: Option<OnUnknown>,
+    /// A tool that reads whether the effect happened; called with the same arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Gives its answer whole.
+    #[default]
+    Invokable,
+    /// Gives its answer in pieces, which are shown as they come.
+    Streamable,
+}
+
+/// Where a call goes and how it gets there.
+///
+/// A placeholder is a parameter's name in braces. It may stand for a whole path segment or a part of one, and in
+/// the values of `query`, `headers` and `body`; never in the scheme, the host or the port. What no placeholder
+/// uses goes into the query of a GET, HEAD or DELETE and into the body of the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// `https://api.example.com/v1/{city}/now`; or `internal://calculator`, a tool inside Helve.
+    #[serde(alias = "url")]
+    pub url_template: String,
+    #[serde(default)]
+    pub method: Method,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub query: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// A JSON value; a text in it that is one placeholder becomes the parameter with its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    #[serde(default, skip_serializing_if = "BodyFormat::is_json")]
+    pub body_format: BodyFormat,
+    #[serde(default)]
+    pub auth: Auth,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<NonZeroU64>,
+    /// How many redirects are followed, 3 at most; none unless said.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redirects: u8,
+    /// The header under which the other side takes the key of an idempotent call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_header: Option<String>,
+    /// Whether 429, and 503 with `Retry-After`, mean that nothing was done.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub busy_is_not_done: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    #[default]
+    Get,
+    Head,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyFormat {
+    #[default]
+    Json,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+}
+
+impl BodyFormat {
+    fn is_json(&self) -> bool {
+        *self == Self::Json
+    }
+}
+
+/// Who calls. `secret` is a name from the operator's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Auth {
+    #[default]
+    None,
+    Bearer {
+        secret: String,
+    },
+    ApiKey {
+        secret: String,
+        /// The header or the query parameter.
+        #[serde(default = "api_key_header")]
+        name: String,
+        #[serde(default, rename = "in")]
+        place: KeyPlace,
+    },
+    Basic {
+        username: String,
+        secret: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyPlace {
+    #[default]
+    Header,
+    Query,
+}
+
+/// Picks and reshapes the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transform {
+    /// The way to the part that is wanted, such as `data.items.0.title`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// A jq filter; one or the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jq: Option<String>,
+    /// The largest result, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<NonZeroU32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<NonZeroU32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<NonZeroU32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_minute_and_user: Option<NonZeroU32>,
+    /// How long a call waits for its turn before it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheTerms {
+    pub ttl_ms: NonZeroU64,
+    #[serde(default)]
+    pub scope: CacheSharing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheSharing {
+    /// Equal arguments, equal answer, whoever asks.
+    Params,
+    #[default]
+    User,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BreakerTerms {
+    /// So many failures in a row open it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<NonZeroU32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_ms: Option<NonZeroU64>,
+    /// Statuses below 500 that count as failures as well; no 4xx does unless it is here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failure_statuses: Vec<u16>,
+}
+
+/// What stands in for a tool that is held back or failing. What it gives is marked as such.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fallback {
+    /// The last good answer to the same question, if it is no older than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_good_ms: Option<NonZeroU64>,
+    /// Another tool, called with the same arguments; tried after the last good answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+}
+
+impl ToolDefinition {
+    /// What repeating a call does, said or by the method.
+    pub fn effect(&self) -> Effect {
+        self.effect.unwrap_or(match self.endpoint.method {
+            Method::Get | Method::Head => Effect::Read,
+            Method::Post | Method::Put | Method::Patch | Method::Delete => Effect::NonIdempotent,
+        })
+    }
+
+    /// Changes with everything but whether the tool is switched on: what a run was started with.
+    pub fn hash(&self) -> String {
+        let pinned = Self { enabled: true, ..self.clone() };
+        blake3::hash(canonical_json(&json!(pinned)).as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+fn api_key_header() -> String {
+    "X-Api-Key".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_two_lines_is_a_tool_that_reads() {
+        let given = json!({
+            "name": "weather", "description": "The weather in a city.",
+            "endpoint": {"url_template": "https://api.example.com/{city}"}
+        });
+        let read: ToolDefinition = serde_json::from_value(given).unwrap();
+        assert_eq!(read.effect(), Effect::Read);
+        assert!(read.enabled && read.endpoint.busy_is_not_done);
+        let again: ToolDefinition = serde_json::from_value(json!(read)).unwrap();
+        assert_eq!(again, read);
+    }
+
+    #[test]
+    fn switching_a_tool_off_does_not_change_what_it_is() {
+        let given = json!({
+            "name": "send", "description": "Sends.",
+            "endpoint": {"url_template": "https://api.example.com/send", "method": "POST"}
+        });
+        let on: ToolDefinition = serde_json::from_value(given).unwrap();
+        let off = ToolDefinition { enabled: false, ..on.clone() };
+        assert_eq!(on.hash(), off.hash());
+        assert_eq!(on.effect(), Effect::NonIdempotent);
+        let mut moved = on.clone();
+        moved.endpoint.url_template = "https://other.example.com/send".into();
+        assert_ne!(on.hash(), moved.hash());
+    }
+}
