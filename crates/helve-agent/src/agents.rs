@@ -105,6 +105,7 @@ impl Agent {
                 client: spec.client,
                 agent: &self.settings.name,
                 user: &user.0,
+                arguments: &serde_json::Value::Null,
             })
     }
 }

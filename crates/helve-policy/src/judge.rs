@@ -1,6 +1,7 @@
 //! From rules and a described call to a verdict.
 
 use helve_types::Effect;
+use serde_json::Value;
 
 use crate::{Action, Rule};
 
@@ -15,6 +16,8 @@ pub struct Access<'a> {
     pub client: bool,
     pub agent: &'a str,
     pub user: &'a str,
+    /// As they will be sent; null where the tool is judged and not a call of it.
+    pub arguments: &'a Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,9 +80,14 @@ impl Rules {
         self.layers.iter().flat_map(|(_, rules)| rules).any(|rule| rule.user.is_some())
     }
 
-    /// Whether every call of the tool is forbidden, so that models need not even hear of it.
+    /// Whether every call of the tool is forbidden, whatever its arguments, so that models need not even hear of it.
     pub fn forbids(&self, access: &Access<'_>) -> bool {
-        self.judge(access).verdict == Verdict::Deny
+        self.layers.iter().any(|(_, rules)| {
+            let mut about = rules.iter().filter(|rule| rule.is_about(access));
+            // A rule about certain arguments leaves the others to the next; if it lets them pass, the tool is of use.
+            let decisive = about.find(|rule| rule.arguments.is_empty() || rule.action != Action::Deny);
+            decisive.is_some_and(|rule| rule.action == Action::Deny)
+        })
     }
 }
 
@@ -103,22 +111,25 @@ fn by_effect(access: &Access<'_>) -> Judgement {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::Pattern;
 
     fn rule(tool: &str, action: Action) -> Rule {
-        Rule {
-            tool: Some(tool.into()),
-            tag: None,
-            effect: None,
-            agent: None,
-            user: None,
-            action,
-            because: String::new(),
-        }
+        Rule { tool: Some(tool.into()), ..Rule::new(action) }
     }
 
     fn access(tool: &str, effect: Effect) -> Access<'_> {
-        Access { tool, tags: &[], effect, client: false, agent: "default", user: "mei" }
+        Access {
+            tool,
+            tags: &[],
+            effect,
+            client: false,
+            agent: "default",
+            user: "mei",
+            arguments: &Value::Null,
+        }
     }
 
     fn check(rules: &Rules, access: Access<'_>, verdict: Verdict, rule: Option<&str>) {
@@ -157,6 +168,30 @@ mod tests {
             assert!(rules.forbids(&access("time", Effect::Read)));
             check(&rules, access("send", Effect::NonIdempotent), Verdict::Allow, Some("operator.1"));
         }
+    }
+
+    #[test]
+    fn a_tool_of_which_some_calls_may_pass_is_not_forbidden() {
+        let about_drafts = |action| Rule {
+            arguments: [("draft".to_owned(), Pattern::Exactly(json!(true)))].into(),
+            ..rule("send", action)
+        };
+        let cases = [
+            (vec![about_drafts(Action::Allow), rule("send", Action::Deny)], false),
+            (vec![about_drafts(Action::Deny)], false),
+            (vec![about_drafts(Action::Deny), rule("*", Action::Deny)], true),
+            (vec![rule("send", Action::Deny), about_drafts(Action::Allow)], true),
+        ];
+        for (rules, forbidden) in cases {
+            let rules = Rules::new().with_layer("operator", rules);
+            assert_eq!(rules.forbids(&access("send", Effect::NonIdempotent)), forbidden, "{rules:?}");
+        }
+        let rules = Rules::new()
+            .with_layer("operator", vec![about_drafts(Action::Allow), rule("send", Action::Deny)]);
+        let draft = json!({"draft": true});
+        let with_draft = Access { arguments: &draft, ..access("send", Effect::NonIdempotent) };
+        check(&rules, with_draft, Verdict::Allow, Some("operator.1"));
+        check(&rules, access("send", Effect::NonIdempotent), Verdict::Deny, Some("operator.2"));
     }
 
     #[test]

@@ -9,7 +9,9 @@
 //! changes nothing is allowed, everything else asks.
 
 mod judge;
+mod pattern;
 mod rule;
 
 pub use judge::{Access, Judgement, Rules, Verdict};
-pub use rule::{Action, Rule};
+pub use pattern::Pattern;
+pub use rule::{Action, Rule, RuleExample};

@@ -1,9 +1,13 @@
 //! One rule: which calls it is about and what it says of them.
 
+use std::collections::BTreeMap;
+
 use helve_types::Effect;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::Access;
+use crate::pattern::{Of, at};
+use crate::{Access, Pattern};
 
 /// Every condition that is given must hold; a rule without conditions speaks about every call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +24,41 @@ pub struct Rule {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// By its path, such as `to` or `options.urgent`, what an argument must be. An argument that is not there fits
+    /// nothing. Of a list all items must fit for a rule that allows, and any for one that asks or denies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, Pattern>,
     pub action: Action,
     /// Told to the person who is asked and to the model that is refused.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// Calls that the rule is about, and calls that it is not; checked when the rule is loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<RuleExample>,
+}
+
+/// A call that a rule must, or must not, be about. What is left out is as the rule's own conditions have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleExample {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default)]
+    pub arguments: Value,
+    #[serde(default = "yes")]
+    pub applies: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// From lenient to strict.
@@ -36,7 +71,27 @@ pub enum Action {
 }
 
 impl Rule {
+    /// A rule about every call.
+    pub fn new(action: Action) -> Self {
+        Self {
+            tool: None,
+            tag: None,
+            effect: None,
+            agent: None,
+            user: None,
+            arguments: BTreeMap::new(),
+            action,
+            because: String::new(),
+            examples: vec![],
+        }
+    }
+
     pub(crate) fn matches(&self, access: &Access<'_>) -> bool {
+        self.is_about(access) && self.fits(access.arguments)
+    }
+
+    /// Whether the rule can speak of calls like this one, whatever their arguments.
+    pub(crate) fn is_about(&self, access: &Access<'_>) -> bool {
         let holds = |condition: &Option<String>, value: &str| {
             condition.as_ref().is_none_or(|pattern| glob(pattern, value))
         };
@@ -46,10 +101,56 @@ impl Rule {
             && self.tag.as_ref().is_none_or(|tag| access.tags.contains(tag))
             && self.effect.is_none_or(|effect| effect == access.effect)
     }
+
+    fn fits(&self, arguments: &Value) -> bool {
+        let of = if self.action == Action::Allow { Of::All } else { Of::Any };
+        self.arguments.iter().all(|(path, pattern)| {
+            let values = at(arguments, path);
+            let mut fit = values.iter().map(|value| value.is_some_and(|value| pattern.fits(value, of)));
+            match of {
+                Of::All => !values.is_empty() && fit.all(|fits| fits),
+                Of::Any => fit.any(|fits| fits),
+            }
+        })
+    }
+
+    /// What is wrong with the rule by its own examples.
+    pub fn problem(&self) -> Option<String> {
+        (1..).zip(&self.examples).find_map(|(number, example): (usize, _)| {
+            if self.matches(&example.access(self)) == example.applies {
+                return None;
+            }
+            let found = if example.applies { "does not speak of" } else { "speaks of" };
+            Some(format!("the rule {found} its example {number} ({}); correct one of them", example.shown()))
+        })
+    }
+}
+
+impl RuleExample {
+    fn access<'a>(&'a self, rule: &'a Rule) -> Access<'a> {
+        // A condition with a star in it names nobody; what it stands for has to be said.
+        let own = |said: &'a Option<String>, condition: &'a Option<String>| {
+            said.as_deref().or(condition.as_deref()).unwrap_or_default()
+        };
+        Access {
+            tool: own(&self.tool, &rule.tool),
+            tags: self.tags.as_deref().unwrap_or(rule.tag.as_slice()),
+            effect: self.effect.or(rule.effect).unwrap_or(Effect::NonIdempotent),
+            client: false,
+            agent: own(&self.agent, &rule.agent),
+            user: own(&self.user, &rule.user),
+            arguments: &self.arguments,
+        }
+    }
+
+    fn shown(&self) -> String {
+        let tool = self.tool.as_deref().unwrap_or("the tool");
+        format!("{tool} with {}", self.arguments)
+    }
 }
 
 /// Whether `text` fits `pattern`, in which only `*` is special. Linear: it never goes back past a star.
-fn glob(pattern: &str, text: &str) -> bool {
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else {
         return false;
@@ -69,7 +170,54 @@ fn glob(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn rule(given: Value) -> Rule {
+        serde_json::from_value(given).unwrap()
+    }
+
+    #[test]
+    fn a_rule_that_does_not_do_what_its_examples_say_is_told_so() {
+        let mut allow = rule(json!({
+            "tool": "send_mail", "action": "allow", "arguments": {"to": "*@example.com"},
+            "examples": [
+                {"arguments": {"to": ["mei@example.com", "li@example.com"]}},
+                {"arguments": {"to": ["mei@example.com", "eve@evil.test"]}, "applies": false},
+                {"arguments": {"subject": "hi"}, "applies": false},
+                {"tool": "read_mail", "arguments": {"to": "mei@example.com"}, "applies": false}
+            ]
+        }));
+        assert_eq!(allow.problem(), None);
+        allow.arguments.insert("to".into(), Pattern::Text("*".into()));
+        assert_eq!(
+            allow.problem().unwrap(),
+            "the rule speaks of its example 2 (the tool with {\"to\":[\"mei@example.com\",\"eve@evil.test\"]}); \
+             correct one of them"
+        );
+    }
+
+    #[test]
+    fn one_bad_item_of_a_list_is_enough_to_be_denied() {
+        let deny = rule(json!({
+            "action": "deny", "arguments": {"files.path": "/etc/*"},
+            "examples": [
+                {"arguments": {"files": [{"path": "/tmp/a"}, {"path": "/etc/passwd"}]}},
+                {"arguments": {"files": [{"path": "/tmp/a"}]}, "applies": false}
+            ]
+        }));
+        assert_eq!(deny.problem(), None);
+        let allow = rule(json!({
+            "action": "allow", "arguments": {"files.path": "/tmp/*"},
+            "examples": [
+                {"arguments": {"files": [{"path": "/tmp/a"}]}},
+                {"arguments": {"files": [{"path": "/tmp/a"}, {"folder": "/etc"}]}, "applies": false},
+                {"arguments": {"files": []}, "applies": false}
+            ]
+        }));
+        assert_eq!(allow.problem(), None);
+    }
 
     #[test]
     fn a_star_stands_for_any_run_of_characters() {

@@ -39,6 +39,7 @@ pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> J
         client: spec.client,
         agent: &cx.agent,
         user: &cx.user.0,
+        arguments: &candidate.arguments.value,
     })
 }
 

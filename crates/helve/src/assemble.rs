@@ -157,16 +157,16 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
 
 /// Whether a rule about tools of this pattern is about this one.
 fn speaks_of(pattern: &str, tool: &str) -> bool {
-    let rule = Rule {
-        tool: Some(pattern.into()),
-        tag: None,
-        effect: None,
-        agent: None,
-        user: None,
-        action: Action::Deny,
-        because: String::new(),
+    let rule = Rule { tool: Some(pattern.into()), ..Rule::new(Action::Deny) };
+    let access = Access {
+        tool,
+        tags: &[],
+        effect: Effect::Read,
+        client: false,
+        agent: "",
+        user: "",
+        arguments: &serde_json::Value::Null,
     };
-    let access = Access { tool, tags: &[], effect: Effect::Read, client: false, agent: "", user: "" };
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 

@@ -100,6 +100,7 @@ impl Config {
             return Err(places.wrong(&["default_model"], what));
         }
         let agents = file::agents(file.agents, &models, &places)?;
+        file::check_rules(&file.permissions, &agents, &places)?;
         let of_server = |key: &'static str| {
             let places = &places;
             move |what: String| places.wrong(&["server", key], what)

@@ -112,14 +112,6 @@ fn ordered(operator: &[Rule]) -> Rules {
         Action::Allow | Action::Deny => rule.clone(),
     });
     // Where no rule speaks, the effect would ask.
-    let allow = Rule {
-        tool: None,
-        tag: None,
-        effect: None,
-        agent: None,
-        user: None,
-        action: Action::Allow,
-        because: "ordered on the command line".into(),
-    };
+    let allow = Rule { because: "ordered on the command line".into(), ..Rule::new(Action::Allow) };
     Rules::new().with_layer("operator", decided.collect()).with_layer("command line", vec![allow])
 }

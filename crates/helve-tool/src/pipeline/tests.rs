@@ -266,15 +266,7 @@ async fn a_denied_call_is_recorded_and_the_model_is_told_why() {
 }
 
 fn anything() -> Rule {
-    Rule {
-        tool: None,
-        tag: None,
-        effect: None,
-        agent: None,
-        user: None,
-        action: Action::Allow,
-        because: String::new(),
-    }
+    Rule::new(Action::Allow)
 }
 
 #[tokio::test]

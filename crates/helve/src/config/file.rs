@@ -196,6 +196,23 @@ pub(super) fn agents(
     Ok(agents)
 }
 
+/// Every rule must do what its own examples say.
+pub(super) fn check_rules(
+    operator: &[Rule],
+    agents: &[AgentSettings],
+    places: &Places,
+) -> anyhow::Result<()> {
+    let of_agents = agents.iter().map(|agent| (vec!["agents", &agent.name], &agent.permissions[..]));
+    for (path, rules) in std::iter::once((vec![], operator)).chain(of_agents) {
+        for (number, rule) in rules.iter().enumerate() {
+            let number = number.to_string();
+            let path = [&path[..], &["permissions", &number, "examples"]].concat();
+            rule.problem().map_or(Ok(()), |problem| Err(places.wrong(&path, problem)))?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn names_of(models: &[ModelSettings]) -> String {
     models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -239,6 +239,24 @@ fn the_prompt_profile_of_the_operators_choice_is_the_one_that_prompt_means() {
 }
 
 #[test]
+fn a_rule_that_contradicts_its_own_examples_does_not_start() {
+    let rule = |pattern: &str| {
+        format!(
+            "[[permissions]]\ntool = \"send_mail\"\narguments = {{ to = \"{pattern}\" }}\naction = \"allow\"\n\
+             examples = [{{ arguments = {{ to = \"eve@evil.test\" }}, applies = false }}]\n"
+        )
+    };
+    assert!(parse(&rule("*@example.com"), &Environment::default()).is_ok());
+    let told = refused(&rule("*"));
+    assert!(
+        told.contains("line 5 at `examples`") && told.contains("the rule speaks of its example 1"),
+        "{told}"
+    );
+    let told = refused("[[permissions]]\narguments = { n = { least = 1 } }\naction = \"deny\"\n");
+    assert!(told.contains("line 2") && told.contains("a table says either `not`"), "{told}");
+}
+
+#[test]
 fn what_is_wrong_in_a_prompt_profile_is_told_on_one_line_with_its_place_there() {
     let dir = tempfile::tempdir().unwrap();
     let profile = dir.path().join("own.toml");
