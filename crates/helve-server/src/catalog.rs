@@ -6,7 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::access::Right;
 use crate::app::App;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(Operation::get("/api/tools", Right::Chat, "List tools").gives::<ToolList>(), list_tools)
+        .add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ToolList {

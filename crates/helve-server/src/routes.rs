@@ -46,7 +46,23 @@ pub(crate) struct Operation {
 type Header = (&'static str, &'static str);
 
 impl Operation {
-    pub(crate) fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
+    pub(crate) fn get(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::GET, path, right, summary)
+    }
+
+    pub(crate) fn post(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::POST, path, right, summary)
+    }
+
+    pub(crate) fn patch(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::PATCH, path, right, summary)
+    }
+
+    pub(crate) fn delete(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::DELETE, path, right, summary)
+    }
+
+    fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
         Self {
             method,
             path,
