@@ -7,6 +7,7 @@
 mod call;
 mod canonical;
 mod event;
+mod fingerprint;
 mod ids;
 mod live;
 mod message;
@@ -21,6 +22,7 @@ pub use canonical::canonical_json;
 pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
+pub use fingerprint::Fingerprint;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
 pub use live::{Live, PartKind};
 pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
