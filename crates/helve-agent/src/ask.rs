@@ -12,13 +12,12 @@ use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 use crate::agents::Kit;
 use crate::forms;
 use crate::run::{Run, Tools};
-use crate::transcript::transcript;
+use crate::transcript::{Reader, transcript};
 
 /// Everything a request is made of.
 pub(crate) struct Asking<'a> {
     pub(crate) run: &'a Run,
-    /// The configured name of the model that is asked.
-    pub(crate) model: &'a str,
+    pub(crate) reader: Reader<'a>,
     pub(crate) history: &'a [Message],
     pub(crate) kit: &'a Kit,
     pub(crate) tools: Tools,
@@ -40,7 +39,7 @@ const NO_CHOICE: ToolChoice = ToolChoice::None;
 
 impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
-        let mut turns = transcript(self.history, self.run, self.model);
+        let mut turns = transcript(self.history, self.run, self.reader);
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],

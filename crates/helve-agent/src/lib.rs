@@ -30,4 +30,4 @@ pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};
-pub use transcript::transcript;
+pub use transcript::{Reader, transcript};

@@ -144,6 +144,7 @@ impl<'a> Listener<'a> {
             mode,
             cost_nanos: None,
             model: None,
+            fingerprint: None,
             echo: self.echo,
         }
     }
@@ -159,6 +160,7 @@ impl<'a> Listener<'a> {
             mode,
             cost_nanos: None,
             model: None,
+            fingerprint: None,
             // Words that broke off are not what a signature was made for.
             echo: None,
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
+use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
 use tokio::time::Instant;
 
 use crate::price::Price;
@@ -52,6 +52,8 @@ pub struct Models {
 
 struct Entry {
     model: Arc<dyn Model>,
+    /// Of its subject, where that is known.
+    fingerprint: Option<Fingerprint>,
     options: ModelOptions,
 }
 
@@ -78,7 +80,8 @@ impl Models {
     pub fn add(&mut self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
         self.default.get_or_insert_with(|| name.clone());
-        self.models.insert(name, Entry { model, options });
+        let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::of(&options.subject));
+        self.models.insert(name, Entry { model, fingerprint, options });
     }
 
     pub fn set_default(&mut self, name: impl Into<String>) {
@@ -104,6 +107,11 @@ impl Models {
 
     pub fn options(&self, name: &str) -> Option<&ModelOptions> {
         self.models.get(name).map(|entry| &entry.options)
+    }
+
+    /// Which model this is and where, as a mark to compare.
+    pub(crate) fn fingerprint(&self, name: &str) -> Option<&Fingerprint> {
+        self.models.get(name)?.fingerprint.as_ref()
     }
 
     /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which

@@ -11,8 +11,8 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, Mode, PartId, RunId, RunInput, RunSetup,
-    RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
+    CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, PartId, RunId,
+    RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -113,6 +113,8 @@ pub struct Heard {
     pub cost_nanos: Option<u64>,
     /// Who answered, if it was not the run's own model.
     pub model: Option<String>,
+    /// Who that was, whatever its name comes to mean.
+    pub fingerprint: Option<Fingerprint>,
     /// What the vendor wants back with it.
     pub echo: Option<Value>,
 }
@@ -342,6 +344,7 @@ impl Run {
             usage: heard.usage,
             cost_nanos: heard.cost_nanos,
             model: heard.model,
+            fingerprint: heard.fingerprint,
             echo: heard.echo,
         });
         facts.extend(refused);

@@ -7,29 +7,46 @@
 use std::borrow::Cow;
 
 use helve_model::{Turn, TurnCall};
-use helve_types::{ChatMessage, ChatRole, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{ChatMessage, ChatRole, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
 use serde_json::{Value, json};
 
 use crate::run::Run;
 
-/// The turns before the next message of the named model. What only the model that thought it may see again is left
-/// out where another one answers.
-pub fn transcript<'a>(history: &'a [Message], run: &'a Run, model: &str) -> Vec<Turn<'a>> {
+/// The model that is shown the past.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    /// Its configured name.
+    pub model: &'a str,
+    /// Which model it is behind that name, where that is known.
+    pub fingerprint: Option<&'a Fingerprint>,
+}
+
+impl Reader<'_> {
+    /// Whether it wrote a message itself. The same name is not enough: the operator may have given it to another
+    /// model since. What was recorded without a fingerprint goes by the name.
+    fn wrote(&self, author: Option<&str>, fingerprint: Option<&Fingerprint>) -> bool {
+        author == Some(self.model) && fingerprint.is_none_or(|written| Some(written) == self.fingerprint)
+    }
+}
+
+/// The turns before the next message of the model that is asked. What only the model that thought it may see again is
+/// left out where another one answers.
+pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Turn<'a>> {
     let mut turns = vec![];
     match &run.setup().input {
         RunInput::Client { messages } => client_turns(messages, &mut turns),
         RunInput::Conversation | RunInput::Call => {
             for message in history {
-                message_turns(message, model, &mut turns);
+                message_turns(message, reader, &mut turns);
             }
             turns.push(Turn::User(Cow::Borrowed(run.text())));
         }
     }
-    message_turns(run.message(), model, &mut turns);
+    message_turns(run.message(), reader, &mut turns);
     turns
 }
 
-fn message_turns<'a>(message: &'a Message, model: &str, turns: &mut Vec<Turn<'a>>) {
+fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<Turn<'a>>) {
     if message.role == Role::User {
         turns.push(Turn::User(Cow::Owned(message.text())));
         return;
@@ -44,7 +61,8 @@ fn message_turns<'a>(message: &'a Message, model: &str, turns: &mut Vec<Turn<'a>
         let (parts, more) = rest.split_at(end);
         let record = message.steps.iter().find(|record| record.step == step);
         let author = record.map(|record| &*record.model).or(message.model.as_deref());
-        let own = if author == Some(model) {
+        let fingerprint = record.and_then(|record| record.fingerprint.as_ref());
+        let own = if reader.wrote(author, fingerprint) {
             Own::Yes { echo: record.and_then(|record| record.echo.as_ref()) }
         } else {
             Own::No

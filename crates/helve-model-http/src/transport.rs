@@ -6,10 +6,10 @@
 mod frames;
 mod listing;
 mod patient;
+mod read;
 mod redact;
 mod status;
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -26,6 +26,7 @@ use self::frames::Frames;
 pub use self::listing::Listing;
 pub(crate) use self::listing::listed;
 use self::patient::{Patient, ReadError};
+use self::read::Read;
 use self::redact::{redact, redacted};
 use crate::complaint;
 use crate::patience::Patience;
@@ -87,7 +88,7 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
         let late = late(&url);
         let answer = async { whole(send(request, url, key, patience.total).await?, protocol).await };
         match timeout(patience.total, answer).await.unwrap_or(Err(late)) {
-            Ok(events) => events.into_iter().map(Ok).collect(),
+            Ok(read) => read.events.into_iter().map(Ok).chain(read.failed.map(Err)).collect(),
             Err(error) => vec![Err(error)],
         }
     };
@@ -219,11 +220,9 @@ fn broke_off(because: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Broken, format!("the model's answer broke off: {because}"))
 }
 
-async fn whole(response: Response, protocol: &Protocol) -> Result<VecDeque<ModelEvent>, ModelError> {
+async fn whole(response: Response, protocol: &Protocol) -> Result<Read, ModelError> {
     let body = bounded_body(response, ANSWER_BYTES_MAX).await?;
-    let mut events = VecDeque::new();
-    (protocol.whole)(&body, &mut events)?;
-    Ok(events)
+    Ok(Read::whole(&body, protocol))
 }
 
 /// An answer on its way.
@@ -240,8 +239,8 @@ enum State {
 struct Reading {
     frames: Frames,
     decoder: Decoder,
-    /// Events of the last frame that were not yet given out.
-    events: VecDeque<ModelEvent>,
+    /// Of the last frame.
+    read: Read,
     /// Runs once the answer is complete: its stream may end by itself, which keeps the connection, but not for long.
     grace: Option<Pin<Box<Sleep>>>,
     ended: bool,
@@ -261,14 +260,11 @@ impl Reading {
             let until = deadline.min(Instant::now() + patience.silence);
             let late = |_| broke_off(&patient::silent(&patience));
             let body = timeout_at(until, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(late)??;
-            let mut events = VecDeque::new();
             // And some only say so.
             let in_pieces = !body.trim_start().starts_with('{');
-            if !in_pieces {
-                (protocol.whole)(&body, &mut events)?;
-            }
+            let read = if in_pieces { Read::default() } else { Read::whole(&body, protocol) };
             let frames = Frames::new(protocol.framing, stream::iter([Ok(body.into())]));
-            return Ok(Self { frames, decoder, events, grace: None, ended: !in_pieces });
+            return Ok(Self { frames, decoder, read, grace: None, ended: !in_pieces });
         }
         let mut bytes_left = ANSWER_BYTES_MAX;
         let bytes = response.bytes_stream().map(move |chunk| {
@@ -277,16 +273,19 @@ impl Reading {
             Ok(chunk)
         });
         let frames = Frames::new(protocol.framing, Patient::new(bytes, patience, deadline));
-        Ok(Self { frames, decoder, events: VecDeque::new(), grace: None, ended: false })
+        Ok(Self { frames, decoder, read: Read::default(), grace: None, ended: false })
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<ModelEvent, ModelError>>> {
         loop {
-            if let Some(event) = self.events.pop_front() {
+            if let Some(event) = self.read.events.pop_front() {
                 if let ModelEvent::Finished(_) = event {
                     self.grace = Some(Box::pin(sleep(GRACE)));
                 }
                 return Poll::Ready(Some(Ok(event)));
+            }
+            if let Some(error) = self.read.failed.take() {
+                return Poll::Ready(Some(Err(error)));
             }
             if self.ended {
                 return Poll::Ready(None);
@@ -298,21 +297,20 @@ impl Reading {
                     .map_or(Poll::Pending, |grace| grace.as_mut().poll(cx).map(|()| None));
             };
             let decoded = match frame {
-                Some(Ok(frame)) => (self.decoder)(Some(&frame), &mut self.events),
+                Some(Ok(frame)) => (self.decoder)(Some(&frame), &mut self.read.events),
                 Some(Err(because)) => {
                     self.ended = true;
                     // An answer that was complete stays so, whatever happens to its stream afterwards.
-                    (self.decoder)(None, &mut self.events).map_err(|_| broke_off(&because))
+                    (self.decoder)(None, &mut self.read.events).map_err(|_| broke_off(&because))
                 }
                 None => {
                     self.ended = true;
-                    (self.decoder)(None, &mut self.events)
+                    (self.decoder)(None, &mut self.read.events)
                 }
             };
             if let Err(error) = decoded {
                 self.ended = true;
-                self.events.clear();
-                return Poll::Ready(Some(Err(error)));
+                self.read.fail(error);
             }
         }
     }

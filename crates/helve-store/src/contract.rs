@@ -551,6 +551,7 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
         usage: Usage::default(),
         cost_nanos: None,
         model: None,
+        fingerprint: None,
         echo: None,
     };
     ok(mei.append(&mut run, vec![finished]).await);
@@ -573,6 +574,7 @@ pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: S
         },
         cost_nanos,
         model: None,
+        fingerprint: None,
         echo: None,
     };
     let mut first = mei.start(mei.new_conversation(), "one").await;
@@ -616,6 +618,7 @@ pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
         usage,
         cost_nanos: Some(u64::MAX),
         model: None,
+        fingerprint: None,
         echo: None,
     };
     ok(mei.append(&mut run, vec![step(1), step(2)]).await);

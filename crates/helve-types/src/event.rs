@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OnUnknown, OutcomeAnswer, PartId,
-    RunState, Timestamp, ToolOutput, Trail,
+    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, OnUnknown,
+    OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -132,6 +132,9 @@ pub enum Fact {
         /// The model that answered, where it is not the one that the run was started with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// Which model that was and where, as a mark to compare: a name may come to mean another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Fingerprint>,
         /// What that model's vendor wants back with the message, word for word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         echo: Option<Value>,

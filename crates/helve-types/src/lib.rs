@@ -8,6 +8,7 @@ mod call;
 mod canonical;
 mod definition;
 mod event;
+mod fingerprint;
 mod ids;
 mod live;
 mod message;
@@ -28,6 +29,7 @@ pub use definition::{
 pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
+pub use fingerprint::Fingerprint;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
 pub use live::{Live, PartKind};
 pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};

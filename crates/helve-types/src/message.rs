@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, MessageId, OutcomeAnswer, RunId, Timestamp,
-    ToolOutput, Usage,
+    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Fingerprint, MessageId, OutcomeAnswer, RunId,
+    Timestamp, ToolOutput, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub struct StepRecord {
     /// In billionths of the unit of the operator's prices; none where no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_nanos: Option<u64>,
+    /// Which model that was and where, as a mark to compare: a name may come to mean another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
     /// What the model's vendor wants back with the message, word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<Value>,
@@ -208,13 +211,14 @@ impl Message {
                 });
             }
             Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
-            Fact::StepFinished { step, usage, cost_nanos, model, echo, .. } => {
+            Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
                 self.steps.push(StepRecord {
                     step: *step,
                     model: model.cloned().unwrap_or_default(),
                     usage: *usage,
                     cost_nanos: *cost_nanos,
+                    fingerprint: fingerprint.clone(),
                     echo: echo.clone(),
                 });
             }

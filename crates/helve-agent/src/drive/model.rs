@@ -227,6 +227,7 @@ impl Driver {
     fn take(&mut self, mut heard: Heard, model: &dyn Model) {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
+        heard.fingerprint = self.shared.models.fingerprint(model.name()).cloned();
         self.journal.note(self.run.heard(heard));
         self.shared.world.fate.at("model.noted");
     }

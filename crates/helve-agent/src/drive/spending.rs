@@ -49,6 +49,7 @@ impl Driver {
             usage: spent.usage,
             cost_nanos: spent.cost_nanos,
             model: None,
+            fingerprint: None,
             echo: None,
         })
     }

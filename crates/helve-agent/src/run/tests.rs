@@ -63,6 +63,7 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         usage: Usage::default(),
         cost_nanos: None,
         model: None,
+        fingerprint: None,
         echo: None,
     };
     requested.chain([finished]).collect()

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::*;
 
 const RUN: RunId = RunId(Uuid::from_u128(1));
+const M: Reader<'_> = Reader { model: "m", fingerprint: None };
 
 /// Each call is followed by exactly one result, and each result follows its call.
 fn check_valid(turns: &[Turn<'_>]) -> Result<(), String> {
@@ -99,6 +100,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
             usage: Usage::default(),
             cost_nanos: None,
             model: None,
+            fingerprint: None,
             echo: None,
         });
         for (index, fate) in (0..).zip(&planned.calls) {
@@ -164,13 +166,13 @@ proptest! {
         let facts = log(&steps, reuse_ids);
         for end in 1..=facts.len() {
             let run = replay(&facts[..end]);
-            if let Err(fault) = check_valid(&transcript(&[], &run, "m")) {
+            if let Err(fault) = check_valid(&transcript(&[], &run, M)) {
                 prop_assert!(false, "after {end} facts: {fault}");
             }
             // A run that was cut off there is the past of the next one.
             let history = [run.message().clone()];
             let next = replay(&facts[..1]);
-            if let Err(fault) = check_valid(&transcript(&history, &next, "m")) {
+            if let Err(fault) = check_valid(&transcript(&history, &next, M)) {
                 prop_assert!(false, "as history after {end} facts: {fault}");
             }
         }
@@ -182,7 +184,7 @@ fn broken_arguments_are_not_sent_back() {
     let steps =
         [Planned { text: String::new(), reasoning: false, calls: vec![Fate::Refused, Fate::Refused] }];
     let run = replay(&log(&steps, true));
-    let turns = transcript(&[], &run, "m");
+    let turns = transcript(&[], &run, M);
     let Some(Turn::Assistant { calls, .. }) = turns.get(1) else { panic!("{turns:?}") };
     assert_eq!(calls[1].arguments, "{}");
 }
@@ -207,10 +209,21 @@ fn what_a_model_thought_is_shown_to_that_model_alone() {
     let mut run = replay(&log(&steps, false)).message().clone();
     run.steps[0].echo = Some(serde_json::json!({"signature": "s"}));
     let next = replay(&log(&[], false)[..1]);
-    let history = [run];
-    for (model, own) in [("m", true), ("other", false)] {
-        let turns = transcript(&history, &next, model);
+    let (here, there) = (Fingerprint::of("m at here"), Fingerprint::of("m at another place"));
+    for (written, model, asked, own) in [
+        (Some(&here), "m", Some(&here), true),
+        (Some(&here), "m", Some(&there), false),
+        (Some(&here), "m", None, false),
+        (Some(&here), "other", Some(&here), false),
+        // As logs of before there were fingerprints have it.
+        (None, "m", Some(&here), true),
+        (None, "other", Some(&here), false),
+    ] {
+        run.steps[0].fingerprint = written.cloned();
+        let history = [run.clone()];
+        let reader = Reader { model, fingerprint: asked };
+        let turns = transcript(&history, &next, reader);
         let Some(Turn::Assistant { reasoning, echo, .. }) = turns.first() else { panic!("{turns:?}") };
-        assert_eq!((!reasoning.is_empty(), echo.is_some()), (own, own), "{model}");
+        assert_eq!((!reasoning.is_empty(), echo.is_some()), (own, own), "{written:?} {reader:?}");
     }
 }

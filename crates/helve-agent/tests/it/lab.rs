@@ -127,9 +127,14 @@ impl Lab {
 
     /// The same server after a stop: nothing is left but the store.
     pub(crate) fn restarted(&self) -> Self {
+        self.restarted_with(self.models.clone())
+    }
+
+    /// The same, after somebody has configured other models.
+    pub(crate) fn restarted_with(&self, models: Vec<(Arc<ScriptedModel>, ModelOptions)>) -> Self {
         Self::assemble(
             self.store.clone(),
-            self.models.clone(),
+            models,
             self.world.clone(),
             self.registry.clone(),
             self.runs.clone(),

@@ -10,4 +10,5 @@ mod probing;
 mod recovery;
 mod resilience;
 mod spending;
+mod thoughts;
 mod transcripts;

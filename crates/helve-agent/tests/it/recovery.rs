@@ -53,6 +53,7 @@ fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
             usage: helve_types::Usage::default(),
             cost_nanos: None,
             model: None,
+            fingerprint: None,
             echo: None,
         },
     ]

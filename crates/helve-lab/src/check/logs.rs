@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use helve_agent::{Run as Machine, transcript};
+use helve_agent::{Reader, Run as Machine, transcript};
 use helve_model::Turn;
 use helve_types::{Fact, Message, RunId};
 use serde_json::Value;
@@ -73,9 +73,10 @@ fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, Stri
         return Some((first.seq, "the log does not begin with run.started".into()));
     };
     let mut machine = Machine::new(id, run.setup.clone(), started.reply, first.body.at);
+    let reader = Reader { model: &run.setup.model, fingerprint: None };
     for event in &run.log {
         machine.apply(event.body.at, &event.body.fact);
-        if let Err(what) = valid(&transcript(history, &machine, &run.setup.model)) {
+        if let Err(what) = valid(&transcript(history, &machine, reader)) {
             return Some((event.seq, what));
         }
     }

@@ -35,7 +35,7 @@ fn parse(line: &str) -> Result<wire::Chunk<'_>, ModelError> {
 #[derive(Default)]
 struct State {
     calls: u32,
-    /// Whether anything was said to the person.
+    /// Whether anything came of what the model wrote: thoughts or words.
     spoke: bool,
     done: bool,
 }
@@ -57,6 +57,7 @@ impl State {
 
     fn hear(&mut self, said: &wire::Said<'_>, events: &mut VecDeque<ModelEvent>) {
         if let Some(text) = said.thinking.as_deref().filter(|text| !text.is_empty()) {
+            self.spoke = true;
             events.push_back(ModelEvent::Reasoning(text.into()));
         }
         if let Some(text) = said.content.as_deref().filter(|text| !text.is_empty()) {
@@ -77,6 +78,11 @@ impl State {
 
     fn finish(&self, last: &wire::Chunk<'_>, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let written = last.eval_count.unwrap_or(0);
+        events.push_back(ModelEvent::Usage(Usage {
+            input_tokens: last.prompt_eval_count.unwrap_or(0),
+            output_tokens: written,
+            ..Usage::default()
+        }));
         let reason = match last.done_reason.as_deref() {
             // Old servers give no reason.
             Some("stop") | None if self.calls > 0 => StopReason::ToolCalls,
@@ -85,11 +91,6 @@ impl State {
             Some("length") => StopReason::Length,
             Some(_) => StopReason::Other,
         };
-        events.push_back(ModelEvent::Usage(Usage {
-            input_tokens: last.prompt_eval_count.unwrap_or(0),
-            output_tokens: written,
-            ..Usage::default()
-        }));
         events.push_back(ModelEvent::Finished(reason));
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! ends with `stop`. There is no choice of tools. Sampling is in `options`, the rest beside it. An error after the
 //! beginning is a line of its own. And a call that Ollama does not understand, to a tool that was not offered or
 //! with arguments that are not in its schema, is swallowed: the answer is complete, and empty.
+//! Where thoughts came before it nobody can tell.
 
 mod decode;
 mod encode;

@@ -67,6 +67,18 @@ async fn asked(base_url: String, stream: bool) -> (String, Option<ModelError>) {
 
 /// The texts of the answer, and the error if it ends with one.
 async fn put(settings: HttpModelSettings, stream: bool) -> (String, Option<ModelError>) {
+    let (mut text, mut error) = (String::new(), None);
+    for event in events(settings, stream).await {
+        match event {
+            Ok(ModelEvent::Text(piece)) => text.push_str(&piece),
+            Ok(_) => {}
+            Err(told) => error = Some(told),
+        }
+    }
+    (text, error)
+}
+
+async fn events(settings: HttpModelSettings, stream: bool) -> Vec<Result<ModelEvent, ModelError>> {
     let model = HttpModel::new(settings, made()).unwrap();
     let params = ModelParams::default();
     let request = ModelRequest {
@@ -79,16 +91,7 @@ async fn put(settings: HttpModelSettings, stream: bool) -> (String, Option<Model
         needs: Needs::default(),
         stream,
     };
-    let mut events = model.ask(&request);
-    let (mut text, mut error) = (String::new(), None);
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(ModelEvent::Text(piece)) => text.push_str(&piece),
-            Ok(_) => {}
-            Err(told) => error = Some(told),
-        }
-    }
-    (text, error)
+    model.ask(&request).collect().await
 }
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
@@ -305,6 +308,18 @@ async fn lines_are_read_as_they_come_and_a_break_is_one() {
     let refused = refusal("400 Bad Request", r#"{"error":"gemma:2b does not support tools"}"#);
     let (_, error) = put(ollama(served(refused).await), true).await;
     assert_eq!(error.unwrap().kind, ModelErrorKind::NoTools);
+}
+
+#[tokio::test]
+async fn what_a_lost_answer_took_is_told_before_it_is_given_up() {
+    let swallowed =
+        r#"{"message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":9}"#;
+    for stream in [true, false] {
+        let server = served(vec![say(HEAD), say(swallowed)]).await;
+        let events = events(ollama(server), stream).await;
+        let [Ok(ModelEvent::Usage(usage)), Err(error)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((usage.input_tokens, usage.output_tokens, error.kind), (7, 9, ModelErrorKind::Broken));
+    }
 }
 
 #[tokio::test]

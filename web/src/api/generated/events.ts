@@ -121,6 +121,10 @@ export type EventBody = (
        * What that model's vendor wants back with the message, word for word.
        */
       echo?: unknown;
+      /**
+       * Which model that was and where, as a mark to compare: a name may come to mean another one.
+       */
+      fingerprint?: string | null;
       mode: Mode;
       /**
        * The model that answered, where it is not the one that the run was started with.
@@ -506,6 +510,10 @@ export interface StepRecord {
    * What the model's vendor wants back with the message, word for word.
    */
   echo?: unknown;
+  /**
+   * Which model that was and where, as a mark to compare: a name may come to mean another one.
+   */
+  fingerprint?: string | null;
   /**
    * The model that answered, by its configured name.
    */

@@ -8,6 +8,7 @@ use crate::ask::{Asking, profile_of};
 use crate::drive::{DriveError, Driver};
 use crate::listen::{Broken, Listener};
 use crate::run::Heard;
+use crate::transcript::Reader;
 
 /// How one try at asking ended.
 pub(super) enum Try {
@@ -35,7 +36,7 @@ impl Driver {
         let choice = self.run.choice();
         let asking = Asking {
             run: &self.run,
-            model: model.name(),
+            reader: Reader { model: model.name(), fingerprint: shared.models.fingerprint(model.name()) },
             history: &self.history,
             kit: &self.kit,
             tools: quest.tools,

@@ -101,20 +101,38 @@ fn a_swallowed_call_is_no_empty_answer() {
     check(
         RECORDED_SWALLOW,
         expect![[r#"
+        usage 438 30 cached 0 reasoning 0
         Broken: the model wrote 30 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
     "#]],
     );
-    // Also after thinking, and with blanks around it.
+    // Also with blanks around it.
     check(
         r#"
+        {"message":{"role":"assistant","content":"\n"},"done":false}
+        {"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":9}
+        "#,
+        expect![[r#"
+            text "\n"
+            usage 7 9 cached 0 reasoning 0
+            Broken: the model wrote 9 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+        "#]],
+    );
+}
+
+#[test]
+fn a_model_that_only_thought_has_answered_as_over_every_protocol() {
+    let lines = r#"
         {"message":{"role":"assistant","content":"","thinking":"hm"},"done":false}
         {"message":{"role":"assistant","content":"\n"},"done":false}
-        {"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","eval_count":9}
-        "#,
+        {"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":7,"eval_count":9}
+    "#;
+    check(
+        lines,
         expect![[r#"
             reasoning "hm"
             text "\n"
-            Broken: the model wrote 9 tokens of which Ollama passed on nothing: probably a call to an unknown tool or with wrong arguments; `tools = "prompt"` shows what it writes
+            usage 7 9 cached 0 reasoning 0
+            finished Stop
         "#]],
     );
 }
