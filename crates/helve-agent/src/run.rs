@@ -6,18 +6,20 @@
 
 mod call;
 mod choice;
+mod circles;
 #[cfg(test)]
 mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, PartId, RunId,
+    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, PartId, RunId,
     RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
+use self::circles::{Circles, Course};
 
 /// More calls than this in one message are not made.
 const CALLS_PER_STEP_MAX: u32 = 16;
@@ -39,6 +41,9 @@ pub struct Run {
     /// The calls of the last complete step.
     calls: Vec<Call>,
     usage: Usage,
+    circles: Circles,
+    /// A person ended a circle: nothing more is called.
+    stopped_circling: bool,
     over: bool,
 }
 
@@ -80,6 +85,8 @@ pub enum Errand {
         /// When it was sent before, if that may have taken effect.
         sent_at: Option<Timestamp>,
     },
+    /// It repeats what was done before, and a person has to say whether to go on.
+    AskRepeated { call: ToolCall, because: String },
     /// The outcome is known without running anything.
     Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.
@@ -96,6 +103,7 @@ impl Errand {
             Self::Execute { call, .. }
             | Self::Lose { call, .. }
             | Self::AskOutcome { call, .. }
+            | Self::AskRepeated { call, .. }
             | Self::Repeat { call, .. } => &call.id,
             Self::Settle { call, .. } => call,
         }
@@ -173,6 +181,8 @@ impl Run {
             stopped: None,
             calls: vec![],
             usage: Usage::default(),
+            circles: Circles::default(),
+            stopped_circling: false,
             over: false,
         }
     }
@@ -247,11 +257,19 @@ impl Run {
                 self.stopped = Some(*reason);
                 self.usage = self.usage.plus(*usage);
             }
+            Fact::TextFinished { text, .. } => self.circles.said(text),
             fact if fact.is_last() => self.over = true,
             fact => {
                 if let Some(id) = fact.call()
                     && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
                 {
+                    let no = matches!(
+                        fact,
+                        Fact::ApprovalAnswered { answer: Answer::Reject { .. } | Answer::Expire, .. }
+                    );
+                    let circling = || matches!(self.circles.course(&held.call, 0), Course::Ask(_));
+                    self.stopped_circling |= no && circling();
+                    self.circles.settled(&held.call, fact);
                     held.learn(at, fact);
                 }
             }
@@ -288,13 +306,16 @@ impl Run {
             || (self.step > 0 && self.calls.is_empty())
             || asked_enough
         {
-            return Step::Finish(match (asked_enough, self.owes_call()) {
-                (true, _) => Ending::StepLimit,
-                (false, true) => Ending::WithoutCall,
-                (false, false) => Ending::Answered,
+            return Step::Finish(match (asked_enough, self.stopped_circling, self.owes_call()) {
+                (true, ..) => Ending::StepLimit,
+                (false, true, _) => Ending::Repeating,
+                (false, false, true) => Ending::WithoutCall,
+                (false, false, false) => Ending::Answered,
             });
         }
-        let wanted = self.setup.tool_choice != ToolChoice::None && self.step < self.setup.max_steps;
+        let wanted = self.setup.tool_choice != ToolChoice::None
+            && self.step < self.setup.max_steps
+            && !self.stopped_circling;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
     }
@@ -308,7 +329,26 @@ impl Run {
         if held.phase == Phase::Planned && index >= CALLS_PER_STEP_MAX {
             return Some(held.too_many(CALLS_PER_STEP_MAX));
         }
-        held.errand()
+        match self.course(held) {
+            Course::On => held.errand(),
+            Course::Block(told) => {
+                let outcome = Outcome::Refused(Failure::new(FailureKind::Repeating, told));
+                Some(Errand::Settle { call: held.call.id.clone(), outcome })
+            }
+            Course::Ask(because) => Some(Errand::AskRepeated { call: held.call.clone(), because }),
+        }
+    }
+
+    /// Whether a call may be made, as far as circles go. A call that was begun goes on.
+    fn course(&self, held: &Call) -> Course {
+        if held.phase != Phase::Planned || self.setup.input == RunInput::Call {
+            return Course::On;
+        }
+        let equal =
+            |other: &&Call| other.call.name == held.call.name && other.call.arguments == held.call.arguments;
+        let siblings = self.calls.iter().take_while(|other| other.call.id != held.call.id);
+        let unsettled = siblings.filter(|other| other.phase != Phase::Settled).filter(equal).count();
+        self.circles.course(&held.call, unsettled)
     }
 
     /// What is put on record about a complete message: all of it or nothing.

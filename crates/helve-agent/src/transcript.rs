@@ -51,6 +51,7 @@ fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<T
         turns.push(Turn::User(Cow::Owned(message.text())));
         return;
     }
+    let first_turn = turns.len();
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         let Some(step) = step_of(first) else {
@@ -70,6 +71,41 @@ fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<T
         step_turns(parts, own, turns);
         rest = more;
     }
+    point_out_repeats(&mut turns[first_turn..]);
+}
+
+/// Told to a model with a result that it has seen before, for the same call: the next time it is not made.
+const SAME_AGAIN: &str = "\n[note: this is the same call with the same result as before. Making it again changes \
+                          nothing; do something else, or answer with what you have]";
+
+/// Says of a result that is the last one again, for the same call, that it is.
+fn point_out_repeats(turns: &mut [Turn<'_>]) {
+    for at in repeats(turns) {
+        if let Turn::Result { text, .. } = &mut turns[at] {
+            text.to_mut().push_str(SAME_AGAIN);
+        }
+    }
+}
+
+fn repeats(turns: &[Turn<'_>]) -> Vec<usize> {
+    let mut calls: &[TurnCall<'_>] = &[];
+    let mut last = None;
+    let mut found = vec![];
+    for (at, turn) in turns.iter().enumerate() {
+        match turn {
+            Turn::Assistant { calls: asked, .. } => calls = asked,
+            Turn::Result { id, text, .. } => {
+                let call = calls.iter().find(|call| call.id == *id);
+                let done = call.map(|call| (&call.tool, &call.arguments, text));
+                if done.is_some() && done == last {
+                    found.push(at);
+                }
+                last = done;
+            }
+            Turn::User(_) => {}
+        }
+    }
+    found
 }
 
 /// A notice is for people; models do not see it.

@@ -19,7 +19,7 @@ use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
-use crate::sse::{DONE, OUT_OF_STEPS, Render, WITHOUT_CALL, data_of};
+use crate::sse::{DONE, Render, data_of, ending_words};
 use crate::start::{self, Names, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -76,7 +76,8 @@ pub(crate) struct Whole {
     spent: Spent,
     tools: Vec<WholeTool>,
     /// Why a completed run ended: with `step_limit` the steps ran out and the last answer was given without tools;
-    /// with `without_call` a call was required and the model answered in words.
+    /// with `without_call` a call was required and the model answered in words; with `repeating` the run went round in
+    /// circles and a person ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<Ending>,
     /// The questions that a waiting run waits for.
@@ -234,11 +235,10 @@ impl PieceRender {
                 });
                 self.send(json!({"tool": tool}), out);
             }
-            Fact::RunFinished { ending: Ending::StepLimit } => {
-                self.send(json!({"ending": Ending::StepLimit, "message": OUT_OF_STEPS}), out);
-            }
-            Fact::RunFinished { ending: Ending::WithoutCall } => {
-                self.send(json!({"ending": Ending::WithoutCall, "message": WITHOUT_CALL}), out);
+            Fact::RunFinished { ending } => {
+                if let Some(message) = ending_words(*ending) {
+                    self.send(json!({"ending": ending, "message": message}), out);
+                }
             }
             Fact::RunFailed { code, message } => self.error(code, message, out),
             Fact::RunCancelled(_) => self.error("cancelled", "the run was stopped", out),

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use helve_agent::{Follower, Frame};
 use helve_store::StoreError;
+use helve_types::Ending;
 use tokio::time::{Instant, Sleep};
 
 use crate::access::Principal;
@@ -174,12 +175,19 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Told where a run ended because its steps did.
-pub(crate) const OUT_OF_STEPS: &str =
-    "the agent has used all of its steps; the last answer was given without tools and may be incomplete";
-
-/// Told where a call was required and none came.
-pub(crate) const WITHOUT_CALL: &str = "a tool call was required, but the model answered in words";
+/// Why there is no more, where it is not simply the answer.
+pub(crate) fn ending_words(ending: Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Answered | Ending::ClientTools => None,
+        Ending::StepLimit => Some(
+            "the agent has used all of its steps; the last answer was given without tools and may be incomplete",
+        ),
+        Ending::WithoutCall => Some("a tool call was required, but the model answered in words"),
+        Ending::Repeating => {
+            Some("the run went round in circles and was stopped; the last answer was given without tools")
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

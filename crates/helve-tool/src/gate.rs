@@ -54,25 +54,42 @@ pub(crate) fn admit(
     let mut decided =
         |verdict: &str| trail.push(Stage::Judge { verdict: verdict.into(), rule: rule.clone() });
     match verdict {
+        Verdict::Deny => {
+            decided("deny");
+            Err(denied(&candidate, &because).into())
+        }
+        // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
+        Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, cx) => {
+            decided("approved");
+            edited(candidate, grant)
+        }
         Verdict::Allow => {
             decided("allow");
             Ok(Permit::new(candidate))
-        }
-        Verdict::Deny => {
-            decided("deny");
-            let tool = &candidate.tool.spec.name;
-            let told = format!("calling `{tool}` is not allowed: {because}; go on without it");
-            Err(Failure::new(FailureKind::Denied, told).into())
-        }
-        Verdict::Ask if let Some(grant) = granted(&candidate, cx) => {
-            decided("approved");
-            edited(candidate, grant)
         }
         Verdict::Ask => {
             decided("ask");
             Err(Outcome::Asked(question(&candidate, because, cx)).into())
         }
     }
+}
+
+/// The question about a call that is asked about whatever the rules say, unless they forbid it.
+pub(crate) fn ask(
+    judgement: Judgement,
+    candidate: &Candidate,
+    because: String,
+    cx: &CallContext,
+) -> Result<Question, Stop> {
+    match judgement.verdict {
+        Verdict::Deny => Err(denied(candidate, &judgement.because).into()),
+        Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, cx)),
+    }
+}
+
+fn denied(candidate: &Candidate, because: &str) -> Failure {
+    let tool = &candidate.tool.spec.name;
+    Failure::new(FailureKind::Denied, format!("calling `{tool}` is not allowed: {because}; go on without it"))
 }
 
 /// A person's consent to just this call of just this tool, if there is one.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::bound::bound;
 use crate::check::check;
-use crate::gate::{Candidate, admit, judge};
+use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
 use crate::{CallContext, Fault, Outcome, Registered};
 
@@ -49,6 +49,23 @@ impl Pipeline {
         let because = "the server stopped while the call was in flight".into();
         let doubt = Doubt { sent_at, because, then: on_unknown(call, cx) };
         self.run_and_record(call, Some(doubt), cx).await
+    }
+
+    /// Puts a call before a person, also where no rule would ask: one that repeats itself. What is forbidden or does
+    /// not fit is refused as ever.
+    pub async fn ask(&self, call: &ToolCall, because: String, cx: &CallContext) -> Result<Outcome, Fault> {
+        let mut trail = Trail::default();
+        let asked = resolve(call, cx, &mut trail)
+            .and_then(|tool| check_arguments(tool, call, &mut trail))
+            .map_err(Stop::from)
+            .and_then(|candidate| ask(judge(&self.rules, &candidate, cx), &candidate, because, cx));
+        let outcome = match asked {
+            Ok(question) => Outcome::Asked(question),
+            Err(Stop::Outcome(outcome)) => *outcome,
+            Err(Stop::Fault(fault)) => return Err(fault),
+        };
+        cx.journal.commit(outcome.entry(&call.id, trail, None)).await?;
+        Ok(outcome)
     }
 
     async fn run_and_record(

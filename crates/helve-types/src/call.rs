@@ -115,6 +115,8 @@ pub enum FailureKind {
     Limited,
     /// The breaker is open.
     Unavailable,
+    /// The run went round in circles.
+    Repeating,
     TimedOut,
     Cancelled,
     /// The tool ran and said no.
@@ -130,7 +132,8 @@ impl FailureKind {
             | Self::Denied
             | Self::Unanswered
             | Self::Limited
-            | Self::Unavailable => true,
+            | Self::Unavailable
+            | Self::Repeating => true,
             Self::TimedOut | Self::Cancelled | Self::Failed => false,
         }
     }

@@ -355,6 +355,8 @@ pub enum Ending {
     ClientTools,
     /// A call was required, and the model answered in words, also when it was asked once more.
     WithoutCall,
+    /// The run went round in circles and a person ended it; the last answer was given without tools.
+    Repeating,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -53,6 +53,10 @@ impl Driver {
                 let asked = Outcome::Asked(self.outcome_question(&call, because));
                 Box::pin(async move { (id, pipeline.settle(&call.id, asked, &cx).await.map(drop)) })
             }
+            Errand::AskRepeated { call, because } => {
+                let cx = self.context(&id, 0, None);
+                Box::pin(async move { (id, pipeline.ask(&call, because, &cx).await.map(drop)) })
+            }
             Errand::Repeat { call, replaces } => {
                 let journal = self.journal.clone();
                 let again = Fact::ToolRequested {

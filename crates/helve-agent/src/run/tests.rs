@@ -51,7 +51,7 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         call: id(step, index),
         provider_id: None,
         tool: "t".into(),
-        arguments: "{}".into(),
+        arguments: format!("{{\"n\": {index}}}"),
         part: None,
         replaces: None,
     });
@@ -124,6 +124,7 @@ fn errand_words(errand: &Errand) -> String {
         },
         Errand::Lose { .. } => format!("lose {place}"),
         Errand::AskOutcome { .. } => format!("ask outcome {place}"),
+        Errand::AskRepeated { because, .. } => format!("ask about {place}: {because}"),
         Errand::Repeat { .. } => format!("repeat {place}"),
     }
 }

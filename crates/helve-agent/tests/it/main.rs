@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod choice;
+mod circles;
 mod fixtures;
 mod lab;
 mod people;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 use crate::so_far::SoFar;
-use crate::sse::{DONE, OUT_OF_STEPS, Render, WITHOUT_CALL, data_of};
+use crate::sse::{DONE, Render, data_of, ending_words};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -98,13 +98,10 @@ impl ChatRender {
     /// An answer needs no more words; any other ending says why there is no more.
     fn ended(&mut self, ending: Ending, out: &mut Vec<u8>) {
         self.flush(out);
-        match ending {
-            Ending::Answered => {}
-            Ending::StepLimit => self.send(json!({"ending": ending, "message": OUT_OF_STEPS}), out),
-            Ending::WithoutCall => self.send(json!({"ending": ending, "message": WITHOUT_CALL}), out),
-            Ending::ClientTools => {
-                self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
-            }
+        if ending == Ending::ClientTools {
+            self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
+        } else if let Some(message) = ending_words(ending) {
+            self.send(json!({"ending": ending, "message": message}), out);
         }
     }
 

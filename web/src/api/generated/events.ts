@@ -255,6 +255,7 @@ export type FailureKind =
   | 'unanswered'
   | 'limited'
   | 'unavailable'
+  | 'repeating'
   | 'failed';
 /**
  * Milliseconds since 1970.
@@ -307,7 +308,7 @@ export type StopReason =
 export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
-export type Ending = 'answered' | 'step_limit' | 'client_tools' | 'without_call';
+export type Ending = 'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating';
 export type Live =
   | {
       attempt: number;

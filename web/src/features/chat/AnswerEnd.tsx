@@ -32,7 +32,8 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
       return <Failed message={end.message} actions={again} />;
     }
     case 'finished':
-      return end.ending === 'step_limit' ? <Notice tone="warn" title={t.chat.stepLimit} /> : null;
+      if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
+      return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
   }
 }
 

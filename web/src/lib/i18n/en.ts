@@ -79,6 +79,7 @@ export const en = {
     stopped: (by: string | null) => (by === null ? 'You stopped this answer.' : `${by} stopped this answer.`),
     failed: 'The answer could not be completed.',
     stepLimit: 'This took as many steps as allowed; the last answer was given without tools.',
+    repeating: 'This went round in circles and was stopped; the last answer was given without tools.',
     notSent: 'Your message was not sent.',
     sendAgain: 'Send again',
     discard: 'Discard',

@@ -79,6 +79,7 @@ export const zh: Strings = {
     stopped: (by) => (by === null ? '你停止了这次回答。' : `${by} 停止了这次回答。`),
     failed: '这次回答没能完成。',
     stepLimit: '步数已用完，最后的回答没有使用工具。',
+    repeating: '这次运行一直在重复，已被停止；最后的回答没有使用工具。',
     notSent: '消息没有发出去。',
     sendAgain: '重新发送',
     discard: '放弃',

@@ -1,0 +1,79 @@
+//! Runs that go round in circles, and runs that only look like it.
+
+use expect_test::expect;
+use helve_store::Scope;
+use helve_types::Answer;
+
+use crate::lab::{Lab, mei, reply, settle};
+
+const LOOK: &str = r#"call look {"q": "x"}"#;
+
+async fn answer(lab: &Lab, answer: Answer) {
+    let question = lab.questions().await.remove(0);
+    lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_same_call_over_and_over_is_pointed_out_blocked_asked_about_and_ended_by_a_no() {
+    let lab = Lab::new([reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply("say I give up.")]);
+    let mut started = lab.start("find x").await;
+    assert_eq!(settle(&mut started.follower).await, "waiting_approval");
+    let question = lab.questions().await.remove(0);
+    assert!(question.because.contains("the same arguments again and again"), "{}", question.because);
+    answer(&lab, Answer::Reject { reason: "it is not there".into() }).await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    lab.check_log(started.run, expect![[r#"
+        1 run.started find x
+        2 tool.requested look {"q": "x"}
+        3 step.finished ToolCalls native
+        4 tool.started look attempt 1
+        5 tool.finished found x
+        6 tool.requested look {"q": "x"}
+        7 step.finished ToolCalls native
+        8 tool.started look attempt 1
+        9 tool.finished found x
+        10 tool.requested look {"q": "x"}
+        11 step.finished ToolCalls native
+        12 tool.refused this call was not made: `look` was called with the same arguments again and again, with the same result. Doing it again changes nothing: do something else, or answer with what you have
+        13 tool.requested look {"q": "x"}
+        14 step.finished ToolCalls native
+        15 approval.asked look {"q":"x"}
+        16 run.waiting waiting_approval
+        17 approval.answered {"decision":"reject","reason":"it is not there"} by mei
+        18 tool.refused the user did not allow this call: it is not there; do not repeat it, go on without it
+        19 text.finished I give up.
+        20 step.finished Stop native
+        21 run.finished Repeating
+    "#]]).await;
+    let asked = lab.model.asked();
+    assert!(!asked[1].contains("the same call with the same result"), "{}", asked[1]);
+    assert!(asked[2].contains("the same call with the same result"), "{}", asked[2]);
+    assert!(!asked[4].contains("tools: look"), "{}", asked[4]);
+}
+
+#[tokio::test]
+async fn a_person_may_let_it_go_on_with_other_arguments() {
+    let lab =
+        Lab::new([reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply("say There.")]);
+    let mut started = lab.start("find x").await;
+    settle(&mut started.follower).await;
+    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()) }).await;
+    settle(&mut started.follower).await;
+    let log = lab.log(started.run).await;
+    assert!(log.contains(r#"tool.started look attempt 1 with {"q":"y"}"#), "{log}");
+    assert!(log.contains("tool.finished found y"), "{log}");
+}
+
+#[tokio::test]
+async fn a_circle_is_the_same_circle_after_a_restart() {
+    let lab = Lab::new([reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply("say I give up.")]);
+    let mut started = lab.start("find x").await;
+    assert_eq!(settle(&mut started.follower).await, "waiting_approval");
+    let again = lab.restarted();
+    let question = again.questions().await.remove(0);
+    let no = Answer::Reject { reason: String::new() };
+    again.runtime.answer(Scope::User(mei()), question.approval, no, "mei".into()).await.unwrap();
+    let mut follower = again.runtime.follow(started.run, 0);
+    while settle(&mut follower).await != "run.finished" {}
+    assert!(again.log(started.run).await.ends_with("run.finished Repeating\n"));
+}
