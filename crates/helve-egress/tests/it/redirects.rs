@@ -42,9 +42,10 @@ async fn text(answer: Result<Incoming, EgressError>) -> String {
 
 #[tokio::test]
 async fn redirects_are_not_followed_unless_the_tool_asks_for_it() {
+    let egress = egress();
     for status in STATUSES {
         let server = Server::new(Reply::redirect(status, "/next")).await;
-        let answer = egress().send(Outgoing::new(Method::GET, server.url("/"))).await.unwrap();
+        let answer = egress.send(Outgoing::new(Method::GET, server.url("/"))).await.unwrap();
         assert_eq!(
             (answer.status().as_u16(), &answer.headers()["location"]),
             (status, &HeaderValue::from_static("/next"))
@@ -55,11 +56,12 @@ async fn redirects_are_not_followed_unless_the_tool_asks_for_it() {
 
 #[tokio::test]
 async fn another_origin_sees_nothing_of_what_the_first_one_got() {
+    let egress = egress();
     for status in STATUSES {
         for credential in credentials() {
             let there = Server::new(Reply::with("200 OK", "", "there")).await;
             let here = Server::new(Reply::redirect(status, there.url("/end").as_str())).await;
-            let answer = egress().send(laden(&Method::GET, &here, credential)).await;
+            let answer = egress.send(laden(&Method::GET, &here, credential)).await;
             assert_eq!(text(answer).await, "there");
             assert!(here.only().contains("header-canary"));
             let seen = there.only().to_lowercase();
@@ -71,10 +73,11 @@ async fn another_origin_sees_nothing_of_what_the_first_one_got() {
 
 #[tokio::test]
 async fn a_post_that_is_sent_elsewhere_becomes_a_bare_question_or_is_not_followed() {
+    let egress = egress();
     for status in STATUSES {
         let there = Server::new(Reply::with("200 OK", "", "there")).await;
         let here = Server::new(Reply::redirect(status, there.url("/end").as_str())).await;
-        let answer = egress().send(laden(&Method::POST, &here, credentials()[0].clone())).await;
+        let answer = egress.send(laden(&Method::POST, &here, credentials()[0].clone())).await;
         if status >= 307 {
             let expected = "the answer is a redirect of a POST to another host, which is not followed";
             assert_eq!(answer.unwrap_err(), EgressError::Refused(expected.into()));
@@ -89,6 +92,7 @@ async fn a_post_that_is_sent_elsewhere_becomes_a_bare_question_or_is_not_followe
 
 #[tokio::test]
 async fn the_same_origin_gets_the_request_again_as_the_standard_says() {
+    let egress = egress();
     for status in STATUSES {
         for method in [Method::GET, Method::POST] {
             let server = Server::deciding(move |line| match line.contains("/start") {
@@ -97,7 +101,7 @@ async fn the_same_origin_gets_the_request_again_as_the_standard_says() {
             });
             let server = server.await;
             let credential = Credential::Query { name: "key".into(), secret: "weather".into() };
-            assert_eq!(text(egress().send(laden(&method, &server, credential)).await).await, "end");
+            assert_eq!(text(egress.send(laden(&method, &server, credential)).await).await, "end");
             let [first, second] = server.heard().try_into().unwrap();
             let key = "key=tok-canary-7c1f%2F9";
             assert!(first.contains(&format!("/start?q=query-canary&{key} ")), "{first}");
@@ -112,10 +116,11 @@ async fn the_same_origin_gets_the_request_again_as_the_standard_says() {
 
 #[tokio::test]
 async fn a_redirect_that_carries_the_secret_elsewhere_is_not_followed() {
+    let egress = egress();
     let there = Server::new(Reply::with("200 OK", "", "there")).await;
     for echoed in [CANARY.to_owned(), CANARY.replace('/', "%2F"), CANARY.replace('/', "%2f")] {
         let here = Server::new(Reply::redirect(302, there.url(&format!("/?k={echoed}")).as_str())).await;
-        let told = egress().send(laden(&Method::GET, &here, credentials()[0].clone())).await.unwrap_err();
+        let told = egress.send(laden(&Method::GET, &here, credentials()[0].clone())).await.unwrap_err();
         assert!(told.to_string().contains("would give a secret away") && !told.to_string().contains(&echoed));
     }
     assert!(there.heard().is_empty());
@@ -123,10 +128,11 @@ async fn a_redirect_that_carries_the_secret_elsewhere_is_not_followed() {
 
 #[tokio::test]
 async fn no_more_than_three_hops_are_followed_whatever_is_asked() {
+    let egress = egress();
     for (asked, requests) in [(1, 2), (3, 4), (200, 4)] {
         let server = Server::new(Reply::redirect(302, "/again")).await;
         let request = Outgoing { redirects: asked, ..Outgoing::new(Method::GET, server.url("/")) };
-        let told = egress().send(request).await.unwrap_err();
+        let told = egress.send(request).await.unwrap_err();
         assert!(
             matches!(&told, EgressError::Refused(why) if why.contains("one redirect after another")),
             "{told:?}"
@@ -137,6 +143,7 @@ async fn no_more_than_three_hops_are_followed_whatever_is_asked() {
 
 #[tokio::test]
 async fn a_redirect_to_a_place_that_is_not_public_is_refused_on_every_hop() {
+    let egress = egress();
     for (method, status) in [(Method::GET, 302), (Method::GET, 307), (Method::POST, 307)] {
         for closed in [
             "http://10.0.0.1/",
@@ -150,7 +157,7 @@ async fn a_redirect_to_a_place_that_is_not_public_is_refused_on_every_hop() {
                 false => Reply::redirect(status, closed),
             });
             let server = server.await;
-            let told = egress().send(laden(&method, &server, credentials()[0].clone())).await.unwrap_err();
+            let told = egress.send(laden(&method, &server, credentials()[0].clone())).await.unwrap_err();
             assert!(matches!(told, EgressError::Refused(_)), "{closed}: {told:?}");
             assert_eq!(server.heard().len(), 2);
         }
@@ -159,12 +166,13 @@ async fn a_redirect_to_a_place_that_is_not_public_is_refused_on_every_hop() {
 
 #[tokio::test]
 async fn nobody_knows_what_a_post_has_done_whose_redirect_cannot_be_followed() {
+    let egress = egress();
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     for location in ["http://10.0.0.1/".to_owned(), format!("http://127.0.0.1:{gone}/"), "http://[".into()] {
         for (status, unknown) in [(302, true), (303, true), (307, false)] {
             let server = Server::new(Reply::redirect(status, &location)).await;
             let told =
-                egress().send(laden(&Method::POST, &server, credentials()[0].clone())).await.unwrap_err();
+                egress.send(laden(&Method::POST, &server, credentials()[0].clone())).await.unwrap_err();
             assert_eq!(matches!(told, EgressError::Lost(_)), unknown, "{status} {location}: {told:?}");
         }
     }

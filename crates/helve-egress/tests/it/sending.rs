@@ -1,7 +1,7 @@
 //! What leaves, and what an error says of it.
 
 use bytes::Bytes;
-use helve_egress::header::{HeaderMap, HeaderName, HeaderValue};
+use helve_egress::header::{HeaderName, HeaderValue};
 use helve_egress::{Egress, EgressError, EgressSettings, Method, Outgoing, Url};
 
 use crate::server::{Reply, Server, egress, settings};
@@ -41,7 +41,7 @@ async fn a_request_is_sent_as_it_is_and_nothing_is_added_that_tells_about_us() {
 
 #[tokio::test]
 async fn headers_and_methods_that_are_not_a_tools_are_refused_before_anything_is_sent() {
-    let server = Server::new(Reply::with("200 OK", "", "")).await;
+    let (server, egress) = (Server::new(Reply::with("200 OK", "", "")).await, egress());
     for name in [
         "host",
         "content-length",
@@ -58,17 +58,16 @@ async fn headers_and_methods_that_are_not_a_tools_are_refused_before_anything_is
     ] {
         let mut request = Outgoing::new(Method::GET, server.url("/"));
         request.headers.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
-        let Err(EgressError::Refused(told)) = egress().send(request).await else { panic!("{name}") };
+        let Err(EgressError::Refused(told)) = egress.send(request).await else { panic!("{name}") };
         assert!(told.contains(&format!("`{name}` is not a tool's to set")), "{told}");
     }
     for method in [Method::CONNECT, Method::TRACE] {
-        let refused = egress().send(Outgoing::new(method, server.url("/"))).await;
+        let refused = egress.send(Outgoing::new(method, server.url("/"))).await;
         assert!(matches!(refused, Err(EgressError::Refused(_))));
     }
     assert!(server.heard().is_empty());
     // A line break never gets as far as a request.
     assert!(HeaderValue::from_str("a\r\nx-smuggled: 1").is_err());
-    assert!(HeaderMap::new().is_empty());
 }
 
 #[tokio::test]
