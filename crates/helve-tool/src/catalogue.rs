@@ -171,7 +171,8 @@ impl Catalogue {
         }
         let made = Arc::new(self.make(&definition)?);
         let row = ToolRow::new(self.world.tool_id(), definition, self.world.now());
-        let kept = self.store.keep_tool(row, 0, self.line("tool.created", &name, by)).await;
+        let line = self.line("tool.created", &format!("{name} {}", row.hash), by);
+        let kept = self.store.keep_tool(row, 0, line).await;
         let row = kept.map_err(|error| match error {
             StoreError::Changed(_) => CatalogueError::Exists(name),
             other => other.into(),
@@ -210,8 +211,13 @@ impl Catalogue {
             Some(made) => made,
             None => Ok(Arc::new(self.make(&definition)?)),
         };
-        let line = self.line("tool.changed", name, by);
         let changed = row.with(definition, self.world.now());
+        let action = match (changed.hash == row.hash, changed.definition.enabled) {
+            (false, _) => "tool.changed",
+            (true, true) => "tool.enabled",
+            (true, false) => "tool.disabled",
+        };
+        let line = self.line(action, &format!("{name} {}", changed.hash), by);
         let kept = self.store.keep_tool(changed, row.version, line).await.map_err(conflict)?;
         Ok(self.hold(kept, made))
     }
@@ -300,8 +306,8 @@ impl Catalogue {
         })
     }
 
-    fn line(&self, action: &str, name: &str, by: &str) -> AuditEntry {
-        AuditEntry { at: self.world.now(), by: by.into(), action: action.into(), detail: name.into() }
+    fn line(&self, action: &str, detail: &str, by: &str) -> AuditEntry {
+        AuditEntry { at: self.world.now(), by: by.into(), action: action.into(), detail: detail.into() }
     }
 }
 
