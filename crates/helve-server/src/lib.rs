@@ -7,10 +7,10 @@
 
 mod access;
 mod agent;
+mod agents;
 mod app;
 mod approvals;
 mod asked;
-mod catalog;
 mod chat;
 mod conversations;
 mod declared;
@@ -29,6 +29,7 @@ mod so_far;
 mod sse;
 mod start;
 mod tool_system;
+mod tools;
 
 use axum::Router;
 use axum::extract::State;
@@ -62,13 +63,14 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 11] = [
+    const AREAS: [fn(Routes) -> Routes; 12] = [
         chat::routes,
         agent::routes,
         runs::routes,
         conversations::routes,
         approvals::routes,
-        catalog::routes,
+        tools::routes,
+        agents::routes,
         models::routes,
         probe::routes,
         tool_system::routes,

@@ -54,6 +54,10 @@ impl Operation {
         Self::new(Method::POST, path, right, summary)
     }
 
+    pub(crate) fn put(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::PUT, path, right, summary)
+    }
+
     pub(crate) fn patch(path: &'static str, right: Right, summary: &'static str) -> Self {
         Self::new(Method::PATCH, path, right, summary)
     }
@@ -105,6 +109,12 @@ impl Operation {
 
     pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.headers.push((name, meaning));
+        self
+    }
+
+    /// A header of its answer.
+    pub(crate) fn answer_header(mut self, name: &'static str, meaning: &'static str) -> Self {
+        self.answer_headers.push((name, meaning));
         self
     }
 

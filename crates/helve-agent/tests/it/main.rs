@@ -10,6 +10,7 @@ mod people;
 mod probing;
 mod recovery;
 mod resilience;
+mod rows;
 mod spending;
 mod thoughts;
 mod transcripts;
