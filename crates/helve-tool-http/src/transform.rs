@@ -1,0 +1,3 @@
+//! Picks and reshapes an answer.
+
+pub(crate) mod jq;
