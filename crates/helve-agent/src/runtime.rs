@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::call::CallOptions;
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
@@ -90,7 +91,8 @@ impl Runtime {
         registry: Arc<Registry>,
         settings: RuntimeSettings,
     ) -> Self {
-        let agents = settings.agents.iter().map(|agent| Agent::new(agent.clone(), &settings.rules)).collect();
+        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, &registry);
+        let agents = settings.agents.iter().map(agent).collect();
         let shared = Shared {
             store,
             owner: format!("process {}", std::process::id()),

@@ -16,6 +16,8 @@ use crate::{CallContext, Grant, Registered};
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
     pub(crate) arguments: Arguments,
+    /// A hook or a person has changed them.
+    pub(crate) changed: bool,
 }
 
 impl Candidate {
@@ -84,7 +86,7 @@ fn edited(candidate: Candidate, grant: &Grant) -> Result<Permit, Stop> {
     let Some(text) = &grant.edited else { return Ok(Permit::new(candidate)) };
     let Candidate { tool, .. } = candidate;
     let arguments = check(&tool.spec.name, &tool.validator, text)?;
-    Ok(Permit::edited(Candidate { tool, arguments }))
+    Ok(Permit::new(Candidate { tool, arguments, changed: true }))
 }
 
 fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {

@@ -24,7 +24,7 @@ pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
 pub use catalogue::{DefinitionError, Made, Maker};
-pub use context::{CallContext, Grant, Progress};
+pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
