@@ -4,6 +4,7 @@
 //! is run through a `Permit`, and only the gate makes permits. Knows neither HTTP nor SQL, nor which model
 //! asked; what a call does to the world is put on record through the run's journal before it is done.
 
+mod alarm;
 mod bound;
 mod catalogue;
 mod check;
@@ -23,6 +24,7 @@ mod toolbox;
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
+pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use catalogue::{DefinitionError, Made, Maker};
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus};
+use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, LimitStatus};
 use helve_types::{ToolSpec, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use crate::alarm::{Alarms, Bell};
 use crate::check::compile;
 use crate::guards::Guarding;
 use crate::metrics::Counters;
@@ -35,6 +36,8 @@ pub struct Registered {
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
     pub(crate) counters: Counters,
+    /// None where there is no breaker to ring for.
+    bell: Option<Bell>,
     enabled: AtomicBool,
 }
 
@@ -44,6 +47,7 @@ impl Registered {
         tool: Option<Arc<dyn Tool>>,
         guards: Guards,
         chance: u64,
+        bell: Option<Bell>,
     ) -> Result<Self, RegistryError> {
         let wrong = |problem| RegistryError::Wrong { tool: spec.name.clone(), problem };
         check_name(&spec.name).map_err(wrong)?;
@@ -57,6 +61,7 @@ impl Registered {
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Counters::default(),
+            bell,
             enabled: AtomicBool::new(true),
             spec: Arc::new(spec),
         })
@@ -64,7 +69,7 @@ impl Registered {
 
     /// A tool that a client declares for one run and runs itself.
     pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
-        Self::new(ToolSpec { client: true, ..spec }, None, Guards::default(), 0)
+        Self::new(ToolSpec { client: true, ..spec }, None, Guards::default(), 0, None)
     }
 
     pub fn spec(&self) -> &Arc<ToolSpec> {
@@ -109,8 +114,15 @@ impl Registered {
     }
 
     pub fn reset_breaker(&self) {
-        if let Some(breaker) = &self.guarding.breaker {
-            breaker.reset();
+        if let Some(change) = self.guarding.breaker.as_ref().and_then(helve_guard::Breaker::reset) {
+            self.ring(change, "somebody set it back");
+        }
+    }
+
+    /// Tells that the breaker has changed.
+    pub(crate) fn ring(&self, change: Change, because: &str) {
+        if let Some(bell) = &self.bell {
+            bell.ring(&self.spec.name, change, because);
         }
     }
 
@@ -174,6 +186,7 @@ impl ToolStatus {
 pub struct Registry {
     tools: RwLock<BTreeMap<String, Arc<Registered>>>,
     generation: AtomicU64,
+    alarms: Option<Alarms>,
 }
 
 impl Registry {
@@ -181,11 +194,18 @@ impl Registry {
         Self::default()
     }
 
+    /// Who is told when a breaker opens or closes.
+    #[must_use]
+    pub fn with_alarms(self, alarms: Alarms) -> Self {
+        Self { alarms: Some(alarms), ..self }
+    }
+
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
         let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
+        let bell = Bell { world: world.clone(), alarms: self.alarms.clone() };
         let spec = tool.spec().clone();
         let name = spec.name.clone();
-        let registered = Arc::new(Registered::new(spec, Some(tool), guards, chance)?);
+        let registered = Arc::new(Registered::new(spec, Some(tool), guards, chance, Some(bell))?);
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(RegistryError::Exists(name));

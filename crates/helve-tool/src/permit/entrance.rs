@@ -77,19 +77,21 @@ impl Permit {
 
     pub(super) fn tell_breaker(&self, ticket: Option<Ticket>, ended: &Ended) {
         let Some(ticket) = ticket else { return };
-        let tool = &self.tool.spec.name;
         let change = match health(ended) {
             Verdict::Succeeded => ticket.succeeded(),
             Verdict::Failed => ticket.failed(),
             Verdict::Ignored => return ticket.ignored(),
             Verdict::Throttled(pause) => return ticket.throttled(pause),
         };
-        match change {
-            Some(Change::Opened(pause)) => {
-                tracing::warn!(tool, ?pause, "the breaker opened: calls are held back");
-            }
-            Some(Change::Closed) => tracing::info!(tool, "the breaker closed: calls pass again"),
-            None => {}
+        if let Some(change) = change {
+            let because = match ended {
+                _ if change == Change::Closed => "it answers again".into(),
+                Ended::Error(error) => error.to_string(),
+                Ended::TimedOut(limit) => format!("it did not answer within {} s", limit.as_secs_f64()),
+                // Also a success can be the call that makes them enough to judge.
+                Ended::Output(_) | Ended::Cancelled => "too many of its latest calls failed".into(),
+            };
+            self.tool.ring(change, &because);
         }
     }
 }

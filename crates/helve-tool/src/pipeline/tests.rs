@@ -1,5 +1,6 @@
 //! The pipeline from outside: a call goes in, a log comes out.
 
+mod alarm;
 mod fallback;
 mod skip;
 

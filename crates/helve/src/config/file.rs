@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::alarms::AlarmsTable;
 use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
@@ -29,6 +30,7 @@ pub struct File {
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
+    pub(super) alarms: AlarmsTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
