@@ -70,11 +70,12 @@ impl Kit {
 }
 
 impl Agent {
-    pub(crate) fn new(settings: AgentSettings, operator: &[Rule]) -> Self {
+    pub(crate) fn new(settings: AgentSettings, operator: &[Rule], registry: &Arc<Registry>) -> Self {
         let rules = Rules::new()
             .with_layer("operator", operator.to_vec())
             .with_layer("agent", settings.permissions.clone());
-        Self { settings, pipeline: Arc::new(Pipeline::new(rules)), kit: Mutex::default() }
+        let pipeline = Pipeline::new(rules.clone()).with_stand_ins(registry.clone(), rules);
+        Self { settings, pipeline: Arc::new(pipeline), kit: Mutex::default() }
     }
 
     /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to

@@ -29,5 +29,7 @@ pub use helve_model::Model;
 pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
-pub use runtime::{ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started};
+pub use runtime::{
+    CallOptions, ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started,
+};
 pub use transcript::{Reader, transcript};

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use self::call::CallOptions;
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
@@ -96,7 +97,9 @@ impl Runtime {
 
     /// A runtime over a catalogue of tools, with its store and in its world.
     pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
-        let agents = settings.agents.iter().map(|agent| Agent::new(agent.clone(), &settings.rules)).collect();
+        let registry = catalogue.registry();
+        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry);
+        let agents = settings.agents.iter().map(agent).collect();
         let shared = Shared {
             store: catalogue.store().clone(),
             owner: format!("process {}", std::process::id()),

@@ -149,9 +149,9 @@ impl Breaker {
         Ok(Ticket { shared: self.shared.clone(), admission, open: true })
     }
 
-    /// Closes the circuit by hand and forgets every failure and pause.
-    pub fn reset(&self) {
-        lock(&self.shared).state.reset(Instant::now());
+    /// Closes the circuit by hand and forgets every failure and pause. Tells whether that changed anything.
+    pub fn reset(&self) -> Option<Change> {
+        lock(&self.shared).state.reset(Instant::now())
     }
 
     pub fn status(&self) -> BreakerStatus {

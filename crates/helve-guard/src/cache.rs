@@ -33,7 +33,7 @@ use tokio::{sync::oneshot, time::Instant};
 pub use key::{CacheKey, KeyParts, Scope};
 
 use crate::lock::lock;
-use drops::Drops;
+use drops::{Drops, Era, Holes};
 use flight::{Flight, Followers, Lead, Word, follow};
 use shelf::{Entry, Shelf};
 
@@ -200,6 +200,16 @@ where
         lead.land(ran, terms)
     }
 
+    /// For work that runs beside the cache, which is neither answered from it nor shared: what it brings can be kept
+    /// all the same. Taken before the work begins.
+    pub fn note(&self, parts: &KeyParts<'_>) -> Note<V, E> {
+        let state = lock(&self.shared.state);
+        let holes = state.drops.holes(&parts.scope);
+        let era = state.drops.era(holes);
+        drop(state);
+        Note { shared: self.shared.clone(), key: parts.key(), holes, era }
+    }
+
     /// What was last stored for this key, also if its time is over, unless it was dropped since.
     pub fn last_good(&self, parts: &KeyParts<'_>) -> Option<LastGood<V>> {
         let key = parts.key();
@@ -269,6 +279,31 @@ where
     fn shared(&self, value: V) -> Found<V> {
         lock(&self.shared.state).shared += 1;
         Found { value, how: How::Shared, age: Duration::ZERO }
+    }
+}
+
+/// The place of an answer that is still to come.
+pub struct Note<V, E> {
+    shared: Arc<Shared<V, E>>,
+    key: CacheKey,
+    holes: Holes,
+    era: Era,
+}
+
+impl<V: Clone, E> Note<V, E> {
+    /// Stores the answer, unless a drop has covered it since the note was taken.
+    pub fn keep(self, value: V, terms: Terms) {
+        let Self { shared, key, holes, era } = self;
+        let bytes = (shared.weigh)(&value);
+        let mut state = lock(&shared.state);
+        if era != state.drops.era(holes) {
+            return;
+        }
+        let now = Instant::now();
+        let keep_until = now + terms.ttl.min(TTL_MAX) + terms.keep.min(KEEP_MAX);
+        let gone = state.store(Entry { key, value, bytes, holes, era, stored_at: now, keep_until }, now);
+        drop(state);
+        drop(gone);
     }
 }
 

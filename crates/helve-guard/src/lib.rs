@@ -19,6 +19,6 @@ pub use breaker::{
     UnavailableBecause, Verdict,
 };
 pub use cache::{
-    Cache, CacheKey, CacheSettings, CacheStatus, Found, How, KeyParts, LastGood, Ran, Scope, Terms,
+    Cache, CacheKey, CacheSettings, CacheStatus, Found, How, KeyParts, LastGood, Note, Ran, Scope, Terms,
 };
 pub use limiter::{KeyedLimiter, LimitSettings, LimitStatus, Limited, LimitedBy, Limiter, Slot};

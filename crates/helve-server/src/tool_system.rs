@@ -86,6 +86,8 @@ pub(crate) struct MetricsView {
     /// Calls that were cut off: their effect may have happened.
     unknown: u64,
     from_cache: u64,
+    /// Answered, but by what stood in for the tool.
+    from_fallback: u64,
     cache_hit_rate: f64,
     error_rate: f64,
     mean_ms: f64,

@@ -210,6 +210,7 @@ fn started(call: &CallId, attempt: u32) -> Fact {
         effect: Effect::NonIdempotent,
         attempt,
         arguments: None,
+        instead: None,
     }
 }
 

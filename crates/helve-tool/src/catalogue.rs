@@ -286,7 +286,7 @@ impl Catalogue {
             Some(target) => self.within(definition, target)?,
             None => (self.maker)(definition)?,
         };
-        let registered = Registered::of_row(tool, definition.hash(), guards, &self.world);
+        let registered = Registered::of_row(tool, definition.hash(), guards, self.registry.bell(&self.world));
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
         Ok(match before {
             Some(before) => registered.switched_with(&before),

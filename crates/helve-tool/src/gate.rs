@@ -16,6 +16,8 @@ use crate::{CallContext, Grant, Registered};
 pub(crate) struct Candidate {
     pub(crate) tool: Arc<Registered>,
     pub(crate) arguments: Arguments,
+    /// A hook or a person has changed them.
+    pub(crate) changed: bool,
 }
 
 impl Candidate {
@@ -80,9 +82,9 @@ pub(crate) fn ask(
     candidate: &Candidate,
     because: String,
     cx: &CallContext,
-) -> Result<Question, Stop> {
+) -> Result<Question, Failure> {
     match judgement.verdict {
-        Verdict::Deny => Err(denied(candidate, &judgement.because).into()),
+        Verdict::Deny => Err(denied(candidate, &judgement.because)),
         Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, cx)),
     }
 }
@@ -102,7 +104,7 @@ fn edited(candidate: Candidate, grant: &Grant) -> Result<Permit, Stop> {
     let Some(text) = &grant.edited else { return Ok(Permit::new(candidate)) };
     let Candidate { tool, .. } = candidate;
     let arguments = check(&tool.spec.name, &tool.validator, text)?;
-    Ok(Permit::edited(Candidate { tool, arguments }))
+    Ok(Permit::new(Candidate { tool, arguments, changed: true }))
 }
 
 fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {

@@ -36,6 +36,7 @@ pub struct Limits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachePolicy {
+    /// Zero gives no answer again, and only keeps it for a fallback that wants the last good one.
     pub ttl: Duration,
     pub scope: CacheScope,
 }
@@ -45,6 +46,10 @@ pub enum CacheScope {
     /// Equal arguments give equal answers to everybody.
     Everyone,
     User,
+    /// Everybody who asks for the same agent.
+    Agent,
+    /// One conversation; without one, one run.
+    Conversation,
 }
 
 impl Default for Guards {
@@ -82,7 +87,8 @@ impl Guarding {
     /// `chance` seeds the jitter of the breaker.
     pub(crate) fn new(settings: Guards, effect: Effect, chance: u64) -> Self {
         // Only what changes nothing can be answered from memory.
-        let cache = settings.cache.filter(|_| effect == Effect::Read);
+        let kept = settings.last_good().map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
+        let cache = settings.cache.or(kept).filter(|_| effect == Effect::Read);
         Self {
             limiter: settings.limits.tool.map(Limiter::new),
             user_limiter: settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX)),
@@ -91,15 +97,25 @@ impl Guarding {
             settings,
         }
     }
+
+    /// How long an answer serves, as it is and as the last good one.
+    pub(crate) fn terms(&self, policy: CachePolicy) -> Terms {
+        let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
+        Terms { ttl: policy.ttl, keep }
+    }
 }
 
-impl CachePolicy {
-    pub(crate) fn terms(self) -> Terms {
-        Terms { ttl: self.ttl, keep: Duration::ZERO }
+impl Guards {
+    /// How old an answer may be that stands in for a new one.
+    pub(crate) fn last_good(&self) -> Option<Duration> {
+        let age = self.fallback.as_ref()?.last_good_ms?;
+        Some(Duration::from_millis(age.get()))
     }
 }
 
 fn weight(output: &Arc<ToolOutput>) -> usize {
     let extras = output.data.as_ref().map_or(0, |data| data.to_string().len());
-    output.text.len() + extras + output.attachments.iter().map(|file| file.url.len()).sum::<usize>()
+    let files: usize = output.files.iter().map(|file| file.bytes.len()).sum();
+    let attachments: usize = output.attachments.iter().map(|file| file.url.len()).sum();
+    output.text.len() + extras + attachments + files
 }

@@ -4,6 +4,7 @@
 //! is run through a `Permit`, and only the gate makes permits. Knows neither HTTP nor SQL, nor which model
 //! asked; what a call does to the world is put on record through the run's journal before it is done.
 
+mod alarm;
 mod bound;
 mod catalogue;
 mod check;
@@ -23,10 +24,11 @@ mod toolbox;
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
+pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use catalogue::{
     Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, read_definition,
 };
-pub use context::{CallContext, Grant, Progress};
+pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use helve_types::Trail;
 use serde::Serialize;
 
 use crate::Outcome;
@@ -15,6 +16,7 @@ pub(crate) struct Counters {
     refused: AtomicU64,
     unknown: AtomicU64,
     from_cache: AtomicU64,
+    from_fallback: AtomicU64,
     total_us: AtomicU64,
     slowest_us: AtomicU64,
 }
@@ -28,6 +30,8 @@ pub struct ToolMetrics {
     pub refused: u64,
     pub unknown: u64,
     pub from_cache: u64,
+    /// Answered, but not by the tool itself: neither a success nor a failure of its callers.
+    pub from_fallback: u64,
     pub cache_hit_rate: f64,
     pub error_rate: f64,
     pub mean_ms: f64,
@@ -35,9 +39,11 @@ pub struct ToolMetrics {
 }
 
 impl Counters {
-    pub(crate) fn count(&self, outcome: &Outcome, from_cache: bool, took: Duration) {
+    /// Takes a call that is over into account, with what its trail says about where the answer came from.
+    pub(crate) fn count(&self, outcome: &Outcome, trail: &Trail, took: Duration) {
         let one = |counter: &AtomicU64| _ = counter.fetch_add(1, Ordering::Relaxed);
         match outcome {
+            Outcome::Finished(_) if trail.from_fallback() => one(&self.from_fallback),
             Outcome::Finished(_) => one(&self.succeeded),
             Outcome::Failed(_) => one(&self.failed),
             Outcome::Refused(_) => one(&self.refused),
@@ -46,7 +52,7 @@ impl Counters {
             Outcome::Asked(_) | Outcome::Delegated { .. } => return,
         }
         one(&self.calls);
-        if from_cache {
+        if trail.from_cache() && !trail.from_fallback() {
             one(&self.from_cache);
         }
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -66,6 +72,7 @@ impl Counters {
             refused: get(&self.refused),
             unknown,
             from_cache: get(&self.from_cache),
+            from_fallback: get(&self.from_fallback),
             cache_hit_rate: share(get(&self.from_cache)),
             error_rate: share(failed + unknown),
             mean_ms: share(get(&self.total_us)) / 1_000.0,
@@ -81,6 +88,7 @@ impl Counters {
             &self.refused,
             &self.unknown,
             &self.from_cache,
+            &self.from_fallback,
             &self.total_us,
             &self.slowest_us,
         ] {

@@ -109,14 +109,33 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stop {
     Outcome(Box<Outcome>),
+    /// The tool is held back or failing, and nothing has happened: something else may stand in for it.
+    Down {
+        failure: Failure,
+        because: String,
+    },
     Fault(Fault),
 }
 
 impl Stop {
+    pub(crate) fn down(failure: Failure) -> Self {
+        Self::Down { because: failure.message.clone(), failure }
+    }
+
     pub(crate) fn in_doubt(self, doubt: Option<Doubt>) -> Self {
         match (self, doubt) {
             (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),
+            (Self::Down { failure, .. }, Some(doubt)) => doubt.over(Outcome::failed(failure)).into(),
             (stop, _) => stop,
+        }
+    }
+
+    /// What becomes of the call.
+    pub(crate) fn outcome(self) -> Result<Outcome, Fault> {
+        match self {
+            Self::Outcome(outcome) => Ok(*outcome),
+            Self::Down { failure, .. } => Ok(Outcome::failed(failure)),
+            Self::Fault(fault) => Err(fault),
         }
     }
 }

@@ -1,28 +1,39 @@
 //! The right to run one call, and the guards around running it: cache → limit → breaker → timeout → run.
 //!
 //! A permit is made by the gate and by nobody else. What may follow a failed attempt is decided by `after`, a
-//! pure table over the effect class; this file acts on it.
+//! pure table over the effect class; this file acts on it. `cached` gives and keeps answers, `entrance` is the limit and
+//! the breaker.
 
 mod after;
+mod cached;
+mod entrance;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use helve_guard::{Change, How, KeyParts, Ran, Scope, Slot, Ticket, Verdict};
-use helve_types::{Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail};
+use helve_types::{Effect, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
-use self::after::{After, Ended, after, health};
+use self::after::{After, Ended, after};
 use crate::gate::Candidate;
 use crate::outcome::{Doubt, Outcome, Stop};
-use crate::{CacheScope, CallContext, Registered, Request, ToolError};
+use crate::{CallContext, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
-    tool: Arc<Registered>,
-    arguments: crate::check::Arguments,
-    edited: bool,
+    pub(crate) tool: Arc<Registered>,
+    pub(crate) arguments: crate::check::Arguments,
+    /// The arguments are not those that the model wrote.
+    pub(crate) changed: bool,
+    /// What the tool stands in for.
+    stands_in: Option<StandsIn>,
+}
+
+/// That another tool was called, and how often the call was sent before.
+struct StandsIn {
+    called: String,
+    attempts_before: u32,
 }
 
 /// One attempt that was sent.
@@ -33,53 +44,25 @@ struct Sent {
 
 impl Permit {
     pub(crate) fn new(candidate: Candidate) -> Self {
-        Self { tool: candidate.tool, arguments: candidate.arguments, edited: false }
+        let Candidate { tool, arguments, changed } = candidate;
+        Self { tool, arguments, changed, stands_in: None }
     }
 
-    pub(crate) fn edited(candidate: Candidate) -> Self {
-        Self { edited: true, ..Self::new(candidate) }
+    /// The same right where another tool was called.
+    pub(crate) fn instead_of(self, called: &Registered, attempts_before: u32) -> Self {
+        let called = called.spec.name.clone();
+        Self { stands_in: Some(StandsIn { called, attempts_before }), ..self }
     }
 
     /// Runs the call, or hands it to the client.
-    pub(crate) async fn run(self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
+    pub(crate) async fn run(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         if self.tool.tool.is_none() {
             return Err(Outcome::Delegated { tool: self.tool.spec.name.clone() }.into());
         }
-        let Some((policy, cache)) = &self.tool.guarding.cache else { return self.guarded(cx, trail).await };
-        let whose = match policy.scope {
-            CacheScope::Everyone => "",
-            CacheScope::User => &cx.user.0,
-        };
-        let version = self.tool.version_hash();
-        let parts = KeyParts {
-            scope: Scope { tenant: "", tool: &self.tool.spec.name, id: whose },
-            tool_version: &version,
-            identity: &[0; 32],
-            arguments: &self.arguments.canonical,
-        };
-        let mut inner = Trail::default();
-        let cached = cache.run(&parts, policy.terms(), async || match self.guarded(cx, &mut inner).await {
-            Ok(output) => Ran::Keep(Arc::new(output)),
-            Err(stop) if is_own(&stop) => Ran::Withdrawn(stop),
-            Err(stop) => Ran::Failed(stop),
-        });
-        let found = tokio::select! {
-            // Whoever runs the call notices the stop by itself; whoever waits for another run's call does not.
-            biased;
-            found = cached => found,
-            () = cx.cancel.cancelled() => return Err(cancelled().into()),
-        };
-        let how = found.as_ref().map_or(How::Miss, |found| found.how);
-        trail.push(Stage::Cache {
-            found: match how {
-                How::Hit => "hit",
-                How::Miss => "miss",
-                How::Shared => "shared",
-            }
-            .into(),
-        });
-        trail.0.append(&mut inner.0);
-        Ok(Arc::unwrap_or_clone(found?.value))
+        match &self.tool.guarding.cache {
+            Some((policy, cache)) => self.cached(*policy, cache, cx, trail).await,
+            None => self.guarded(cx, trail).await,
+        }
     }
 
     /// Sends the call until it is answered or must not be sent again.
@@ -95,16 +78,18 @@ impl Permit {
         in_doubt: &mut Option<Doubt>,
     ) -> Result<ToolOutput, Stop> {
         let attempts_max = self.tool.guarding.settings.attempts.max(1);
+        let attempts_before = self.stands_in.as_ref().map_or(cx.attempts_before, |it| it.attempts_before);
         let mut tries = 0;
         loop {
             tries += 1;
             let _slots = self.limit(cx, trail).await?;
             let ticket = self.admit_by_breaker(trail)?;
-            let Sent { at, ended } = self.send(cx, cx.attempts_before + tries, trail).await?;
+            let Sent { at, ended } = self.send(cx, attempts_before + tries, trail).await?;
             self.tell_breaker(ticket, &ended);
             match after(ended, self.tool.spec.effect, tries, attempts_max) {
                 After::Done(output) => return Ok(*output),
-                After::Failed(failure) => return Err(failure.into()),
+                After::Declined(failure) => return Err(failure.into()),
+                After::Down(failure) => return Err(Stop::down(failure)),
                 After::Unknown(because) => {
                     let then = self.tool.spec.on_unknown;
                     let unknown = Outcome::Unknown { sent_at: at, because, checked: None, then };
@@ -124,75 +109,10 @@ impl Permit {
         }
     }
 
-    async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<[Option<Slot>; 2], Stop> {
-        let guarding = &self.tool.guarding;
-        if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
-            return Ok([None, None]);
-        }
-        let asked = Instant::now();
-        let entered = async {
-            let user = match &guarding.user_limiter {
-                Some(limiter) => Some(limiter.enter(&cx.user.0).await?),
-                None => None,
-            };
-            let tool = match &guarding.limiter {
-                Some(limiter) => Some(limiter.enter().await?),
-                None => None,
-            };
-            Ok([user, tool])
-        };
-        let entered = tokio::select! {
-            entered = entered => entered,
-            () = cx.cancel.cancelled() => return Err(cancelled().into()),
-        };
-        let waited_ms = millis(asked.elapsed());
-        entered
-            .map_err(|limited: helve_guard::Limited| {
-                trail.push(Stage::Limit { waited_ms, refused: Some(limited.to_string()) });
-                let name = &self.tool.spec.name;
-                let mut failure = Failure::new(
-                    FailureKind::Limited,
-                    format!("`{name}` cannot be called right now: {limited}; answer without it or try later"),
-                );
-                failure.retry_after_ms = limited.retry_after.map(millis);
-                Stop::from(failure)
-            })
-            .inspect(|_| trail.push(Stage::Limit { waited_ms, refused: None }))
-    }
-
-    fn admit_by_breaker(&self, trail: &mut Trail) -> Result<Option<Ticket>, Stop> {
-        let Some(breaker) = &self.tool.guarding.breaker else { return Ok(None) };
-        match breaker.admit() {
-            Ok(ticket) => {
-                let state = if ticket.is_probe() { "half_open" } else { "closed" };
-                trail.push(Stage::Breaker { state: state.into() });
-                Ok(Some(ticket))
-            }
-            Err(unavailable) => {
-                trail.push(Stage::Breaker { state: "open".into() });
-                let name = &self.tool.spec.name;
-                let mut failure = Failure::new(
-                    FailureKind::Unavailable,
-                    format!("`{name}` is unavailable: {unavailable}; answer without it or try later"),
-                );
-                failure.retry_after_ms = unavailable.retry_after.map(millis);
-                Err(failure.into())
-            }
-        }
-    }
-
     /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable.
     async fn send(&self, cx: &CallContext, attempt: u32, trail: &mut Trail) -> Result<Sent, Stop> {
-        let started = Fact::ToolStarted {
-            call: cx.call.clone(),
-            tool: self.tool.spec.name.clone(),
-            version: self.tool.version.clone(),
-            effect: self.tool.spec.effect,
-            attempt,
-            arguments: self.edited.then(|| self.arguments.canonical.clone()),
-        };
         cx.world.fate.at("tool.before_started");
-        cx.journal.commit(started).await?;
+        cx.journal.commit(self.started(cx, attempt)).await?;
         cx.world.fate.at("tool.after_started");
         let at = cx.world.now();
         let began = Instant::now();
@@ -200,6 +120,28 @@ impl Permit {
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
         cx.world.fate.at("tool.after_run");
         Ok(Sent { at, ended })
+    }
+
+    fn started(&self, cx: &CallContext, attempt: u32) -> Fact {
+        let spec = &self.tool.spec;
+        let (tool, instead, effect) = match (&self.stands_in, spec.effect) {
+            (None, effect) => (spec.name.clone(), None, effect),
+            // After a crash the call would go to the tool that was called, where its key is not known: so whatever
+            // changes something counts as sent at most once.
+            (Some(it), Effect::Idempotent | Effect::NonIdempotent) => {
+                (it.called.clone(), Some(spec.name.clone()), Effect::NonIdempotent)
+            }
+            (Some(it), Effect::Read) => (it.called.clone(), Some(spec.name.clone()), Effect::Read),
+        };
+        Fact::ToolStarted {
+            call: cx.call.clone(),
+            tool,
+            version: self.tool.version.clone(),
+            effect,
+            attempt,
+            arguments: self.changed.then(|| self.arguments.canonical.clone()),
+            instead,
+        }
     }
 
     /// Runs a check tool: guarded like any call, and not on record. None if it is the client's to run.
@@ -234,35 +176,6 @@ impl Permit {
                 Ended::TimedOut(self.tool.guarding.settings.timeout)
             }
         }
-    }
-
-    fn tell_breaker(&self, ticket: Option<Ticket>, ended: &Ended) {
-        let Some(ticket) = ticket else { return };
-        let tool = &self.tool.spec.name;
-        let change = match health(ended) {
-            Verdict::Succeeded => ticket.succeeded(),
-            Verdict::Failed => ticket.failed(),
-            Verdict::Ignored => return ticket.ignored(),
-            Verdict::Throttled(pause) => return ticket.throttled(pause),
-        };
-        match change {
-            Some(Change::Opened(pause)) => {
-                tracing::warn!(tool, ?pause, "the breaker opened: calls are held back");
-            }
-            Some(Change::Closed) => tracing::info!(tool, "the breaker closed: calls pass again"),
-            None => {}
-        }
-    }
-}
-
-/// Stops that say nothing about the tool, only about this caller.
-fn is_own(stop: &Stop) -> bool {
-    let Stop::Outcome(outcome) = stop else { return true };
-    match &**outcome {
-        Outcome::Failed(failure) | Outcome::Refused(failure) => {
-            matches!(failure.kind, FailureKind::Cancelled | FailureKind::Limited)
-        }
-        _ => true,
     }
 }
 

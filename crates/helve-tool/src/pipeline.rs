@@ -4,6 +4,8 @@
 //!
 //! Owns the order of the stages. Knows neither HTTP nor SQL, nor which model asked.
 
+mod instead;
+
 use std::sync::Arc;
 
 use helve_policy::Rules;
@@ -17,16 +19,30 @@ use crate::bound::bound;
 use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
-use crate::{CallContext, Fault, Outcome, Registered};
+use crate::{CallContext, Fault, Outcome, Registered, Registry};
 
 /// The only way to run a tool.
 pub struct Pipeline {
+    rules: Rules,
+    stand_ins: Option<StandIns>,
+}
+
+/// The tools that may stand in for those of a run.
+struct StandIns {
+    registry: Arc<Registry>,
+    /// Consent to call a tool is no consent to call what stands in for it.
     rules: Rules,
 }
 
 impl Pipeline {
     pub fn new(rules: Rules) -> Self {
-        Self { rules }
+        Self { rules, stand_ins: None }
+    }
+
+    /// Tools that a run does not have may stand in for those that it has, as these rules allow.
+    #[must_use]
+    pub fn with_stand_ins(self, registry: Arc<Registry>, rules: Rules) -> Self {
+        Self { stand_ins: Some(StandIns { registry, rules }), ..self }
     }
 
     pub fn rules(&self) -> &Rules {
@@ -56,14 +72,9 @@ impl Pipeline {
     pub async fn ask(&self, call: &ToolCall, because: String, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
         let asked = resolve(call, cx, &mut trail)
-            .and_then(|tool| check_arguments(tool, call, &mut trail))
-            .map_err(Stop::from)
+            .and_then(|tool| check_arguments(tool, &call.arguments, &mut trail))
             .and_then(|candidate| ask(judge(&self.rules, &candidate, cx), &candidate, because, cx));
-        let outcome = match asked {
-            Ok(question) => Outcome::Asked(question),
-            Err(Stop::Outcome(outcome)) => *outcome,
-            Err(Stop::Fault(fault)) => return Err(fault),
-        };
+        let outcome = asked.map_or_else(Outcome::failed, Outcome::Asked);
         cx.journal.commit(outcome.entry(&call.id, trail, None)).await?;
         Ok(outcome)
     }
@@ -79,11 +90,10 @@ impl Pipeline {
         let attempted = self.attempt(call, cx, &mut trail).await.map_err(|stop| stop.in_doubt(doubt));
         let (outcome, whole) = match attempted {
             Ok((output, whole)) => (Outcome::Finished(output), whole),
-            Err(Stop::Outcome(outcome)) => (self.checked(*outcome, call, cx).await, None),
-            Err(Stop::Fault(fault)) => return Err(fault),
+            Err(stop) => (self.checked(stop.outcome()?, call, cx).await, None),
         };
         if let Some(tool) = tool_of(&trail, cx) {
-            tool.counters.count(&outcome, trail.from_cache(), began.elapsed());
+            tool.counters.count(&outcome, &trail, began.elapsed());
         }
         cx.world.fate.at("tool.before_outcome");
         cx.journal.commit(outcome.entry(&call.id, trail, whole)).await?;
@@ -98,10 +108,10 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<(ToolOutput, Option<String>), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
-        let candidate = check_arguments(tool, call, trail)?; // BadArguments
+        let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let permit = admit(judgement, candidate, cx, trail)?; // Denied, or a person is asked
-        let output = permit.run(cx, trail).await?; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
+        let output = self.run(permit, cx, trail).await?; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         Ok(bounded(output, tool, trail))
     }
 
@@ -145,12 +155,16 @@ impl Pipeline {
     /// of a call that is on record, so it is not put on record itself.
     async fn look(&self, call: &ToolCall, cx: &CallContext) -> Option<String> {
         let (tool, _) = cx.toolbox.resolve(&call.name).ok()?;
+        self.look_for(tool, &call.arguments, cx).await
+    }
+
+    async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
         let reader = cx.toolbox.named(tool.spec.check_tool.as_ref()?)?;
         if reader.spec.effect != Effect::Read {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = check_arguments(reader, call, &mut unseen).ok()?;
+        let candidate = check_arguments(reader, arguments, &mut unseen).ok()?;
         let judgement = judge(&self.rules, &candidate, cx);
         let permit = admit(judgement, candidate, cx, &mut unseen).ok()?;
         let said = permit.look(cx).await?;
@@ -176,11 +190,11 @@ fn resolve<'a>(
     Ok(tool)
 }
 
-fn check_arguments(tool: &Arc<Registered>, call: &ToolCall, trail: &mut Trail) -> Result<Candidate, Failure> {
-    let checked = check(&tool.spec.name, &tool.validator, &call.arguments);
+fn check_arguments(tool: &Arc<Registered>, written: &str, trail: &mut Trail) -> Result<Candidate, Failure> {
+    let checked = check(&tool.spec.name, &tool.validator, written);
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     trail.push(Stage::Check { problem });
-    Ok(Candidate { tool: tool.clone(), arguments: checked? })
+    Ok(Candidate { tool: tool.clone(), arguments: checked?, changed: false })
 }
 
 fn bounded(output: ToolOutput, tool: &Registered, trail: &mut Trail) -> (ToolOutput, Option<String>) {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus};
+use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, LimitStatus};
 use helve_types::{ToolSpec, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use crate::alarm::{Alarms, Bell};
 use crate::check::compile;
 use crate::guards::Guarding;
 use crate::metrics::Counters;
@@ -35,6 +36,8 @@ pub struct Registered {
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
     pub(crate) counters: Counters,
+    /// None where there is no breaker to ring for.
+    bell: Option<Bell>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
     enabled: Arc<AtomicBool>,
 }
@@ -46,6 +49,7 @@ impl Registered {
         tool: Option<Arc<dyn Tool>>,
         guards: Guards,
         chance: u64,
+        bell: Option<Bell>,
     ) -> Result<Self, RegistryError> {
         let wrong = |problem| RegistryError::Wrong { tool: spec.name.clone(), problem };
         check_name(&spec.name).map_err(wrong)?;
@@ -59,6 +63,7 @@ impl Registered {
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Counters::default(),
+            bell,
             enabled: Arc::new(AtomicBool::new(true)),
             spec: Arc::new(spec),
         })
@@ -67,17 +72,13 @@ impl Registered {
     /// A tool that a client declares for one run and runs itself.
     pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
         let spec = ToolSpec { client: true, ..spec };
-        Self::new(spec.clone(), spec.version(), None, Guards::default(), 0)
+        Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None)
     }
 
     /// A tool of the server's; its definition is its version.
-    pub(crate) fn of_server(
-        tool: Arc<dyn Tool>,
-        guards: Guards,
-        world: &World,
-    ) -> Result<Self, RegistryError> {
+    fn of_server(tool: Arc<dyn Tool>, guards: Guards, bell: Bell) -> Result<Self, RegistryError> {
         let version = tool.spec().version();
-        Self::of_row(tool, version, guards, world)
+        Self::of_row(tool, version, guards, bell)
     }
 
     /// A tool that is a row: where its calls go is part of its version, so that an approval is bound to it.
@@ -85,10 +86,10 @@ impl Registered {
         tool: Arc<dyn Tool>,
         version: String,
         guards: Guards,
-        world: &World,
+        bell: Bell,
     ) -> Result<Self, RegistryError> {
-        let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
-        Self::new(tool.spec().clone(), version, Some(tool), guards, chance)
+        let chance = u64::from_be_bytes(bell.world.secret()[..8].try_into().unwrap_or_default());
+        Self::new(tool.spec().clone(), version, Some(tool), guards, chance, Some(bell))
     }
 
     /// The same tool under the switch of another version of it.
@@ -142,8 +143,15 @@ impl Registered {
     }
 
     pub fn reset_breaker(&self) {
-        if let Some(breaker) = &self.guarding.breaker {
-            breaker.reset();
+        if let Some(change) = self.guarding.breaker.as_ref().and_then(helve_guard::Breaker::reset) {
+            self.ring(change, "somebody set it back");
+        }
+    }
+
+    /// Tells that the breaker has changed.
+    pub(crate) fn ring(&self, change: Change, because: &str) {
+        if let Some(bell) = &self.bell {
+            bell.ring(&self.spec.name, change, because);
         }
     }
 
@@ -207,6 +215,7 @@ impl ToolStatus {
 pub struct Registry {
     tools: RwLock<BTreeMap<String, Arc<Registered>>>,
     generation: AtomicU64,
+    alarms: Option<Alarms>,
 }
 
 impl Registry {
@@ -214,8 +223,19 @@ impl Registry {
         Self::default()
     }
 
+    /// Who is told when a breaker opens or closes.
+    #[must_use]
+    pub fn with_alarms(self, alarms: Alarms) -> Self {
+        Self { alarms: Some(alarms), ..self }
+    }
+
+    /// What a tool of this registry rings when its breaker changes.
+    pub(crate) fn bell(&self, world: &World) -> Bell {
+        Bell { world: world.clone(), alarms: self.alarms.clone() }
+    }
+
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
-        let registered = Arc::new(Registered::of_server(tool, guards, world)?);
+        let registered = Arc::new(Registered::of_server(tool, guards, self.bell(world))?);
         let name = registered.spec.name.clone();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {

@@ -161,6 +161,10 @@ impl Trail {
     pub fn from_cache(&self) -> bool {
         self.0.iter().any(|stage| matches!(stage, Stage::Cache { found } if found != "miss"))
     }
+
+    pub fn from_fallback(&self) -> bool {
+        self.0.iter().any(|stage| matches!(stage, Stage::Fallback { .. }))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

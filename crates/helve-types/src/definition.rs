@@ -210,6 +210,10 @@ pub enum CacheSharing {
     Params,
     #[default]
     User,
+    /// Whoever asks for the same agent.
+    Agent,
+    /// Within one conversation; without one, within the run.
+    Conversation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -235,6 +239,9 @@ pub struct Fallback {
     /// Another tool, called with the same arguments; tried after the last good answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Also when the tool's own rate limit refuses a call, which otherwise is told to the model.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub when_limited: bool,
 }
 
 impl ToolDefinition {
@@ -263,6 +270,10 @@ fn api_key_header() -> String {
 
 fn yes() -> bool {
     true
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &u8) -> bool {

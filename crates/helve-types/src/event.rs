@@ -73,9 +73,12 @@ pub enum Fact {
         version: String,
         effect: Effect,
         attempt: u32,
-        /// What is really sent, where a person edited it or a default was filled in.
+        /// What is really sent, where a person or a hook changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
+        /// The tool that is really run, where another one stands in for it; version and effect are that one's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instead: Option<String>,
     },
 
     /// The call waits for the client that declared the tool.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_egress::EgressSettings;
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
@@ -15,8 +16,10 @@ use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
+use crate::alarms::Webhook;
 use crate::config::{Config, Source};
 use crate::nearby::Nearby;
+use crate::outlet::outlet;
 
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +96,11 @@ pub fn assemble(
 }
 
 fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
-    let registry = Registry::new();
+    let mut registry = Registry::new();
+    if let Some(settings) = &config.alarms {
+        let egress = outlet(&EgressSettings::default(), &settings.webhook)?;
+        registry = registry.with_alarms(Webhook::new(egress, settings.clone()).alarms());
+    }
     let settings = BuiltinSettings {
         tavily_key: config.tavily_key.clone(),
         zone: config.zone.clone(),

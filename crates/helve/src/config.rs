@@ -3,6 +3,7 @@
 //! With no file at all everything has a default. A wrong file names its line and the key; a wrong variable names
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
+mod alarms;
 mod environment;
 mod file;
 mod layers;
@@ -19,6 +20,8 @@ use anyhow::Context;
 use helve_agent::AgentSettings;
 use helve_tool::Rule;
 use secrecy::SecretString;
+
+use crate::alarms::AlarmSettings;
 
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable};
@@ -47,6 +50,7 @@ pub struct Config {
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
+    pub alarms: Option<AlarmSettings>,
     pub prompts: Prompts,
     pub tavily_key: Option<SecretString>,
     pub tavily_url: Option<String>,
@@ -121,6 +125,7 @@ impl Config {
             agents,
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
+            alarms: alarms::alarms(file.alarms, &places)?,
             prompts,
             tavily_key: environment.secret("TAVILY_API_KEY"),
             tavily_url: environment.text("TAVILY_API_URL"),

@@ -4,7 +4,11 @@
 //! makes the parts of it and joins them, `commands` are what the command line offers. A library so that the fault
 //! lab can run the very same server with tools of its own.
 
+pub mod alarms;
 pub mod assemble;
 pub mod commands;
 pub mod config;
 mod nearby;
+mod outlet;
+#[cfg(test)]
+mod testing;

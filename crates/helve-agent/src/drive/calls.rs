@@ -102,6 +102,7 @@ impl Driver {
             agent: self.run.setup().agent.clone(),
             attempts_before,
             grant,
+            skip: helve_tool::Skip::default(),
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),

@@ -74,7 +74,15 @@ fn done(call: CallId) -> Fact {
 }
 
 fn sent(call: CallId, effect: Effect) -> Fact {
-    Fact::ToolStarted { call, tool: "t".into(), version: "v".into(), effect, attempt: 1, arguments: None }
+    Fact::ToolStarted {
+        call,
+        tool: "t".into(),
+        version: "v".into(),
+        effect,
+        attempt: 1,
+        arguments: None,
+        instead: None,
+    }
 }
 
 fn asked(call: CallId, kind: ApprovalKind) -> Fact {

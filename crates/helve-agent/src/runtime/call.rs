@@ -1,15 +1,32 @@
-//! One tool call without a model: for the command line, on record like any other.
+//! One tool call without a model: for the command line and for programs, on record like any other.
 
 use std::sync::Arc;
 
 use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal};
-use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Toolbox};
+use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Skip, Toolbox};
 use helve_types::{
-    CallId, Ending, Fact, ModelParams, RunInput, RunSetup, RunStarted, RunState, ToolCall, ToolChoice, UserId,
+    CallId, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState, ToolCall,
+    ToolChoice, UserId,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{Runtime, StartError};
+
+/// How the call is made; by default with every guard, and silently.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    pub progress: Progress,
+    /// Guards to leave out. Whoever passes this on has seen to it that the caller has the admin right.
+    pub skip: Skip,
+}
+
+impl From<Progress> for CallOptions {
+    fn from(progress: Progress) -> Self {
+        Self { progress, ..Self::default() }
+    }
+}
+
+const AGENT: &str = "command line";
 
 impl Runtime {
     /// Calls a tool on a person's explicit order, which is the consent it needs where a rule would ask. What the
@@ -19,13 +36,37 @@ impl Runtime {
         user: UserId,
         tool: &str,
         arguments: &str,
-        progress: Progress,
+        options: impl Into<CallOptions>,
     ) -> Result<Outcome, StartError> {
-        let shared = &self.shared;
-        let world = &shared.world;
-        let (run, reply) = (world.run_id(), world.message_id());
+        let (run, reply) = (self.shared.world.run_id(), self.shared.world.message_id());
+        let new = self.new_call(run, reply, user.clone(), format!("{tool} {arguments}"));
+        let journal = self.open_call(new).await?;
+        let call = ToolCall {
+            id: CallId::new(run, 1, 0),
+            provider_id: None,
+            name: tool.into(),
+            arguments: arguments.into(),
+        };
+        journal.note(requested(&call));
+        let cx = self.call_context(&call, (run, reply, user), journal.clone(), options.into());
+        let operator = &self.shared.settings.rules;
+        let plain = Rules::new().with_layer("operator", operator.clone());
+        let pipeline =
+            Pipeline::new(ordered(operator)).with_stand_ins(self.shared.catalogue.registry().clone(), plain);
+        match pipeline.execute(&call, &cx).await {
+            Ok(outcome) => {
+                let end = Fact::RunFinished { ending: Ending::Answered };
+                journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
+                Ok(outcome)
+            }
+            Err(Fault::Journal(error)) => Err(error.into()),
+        }
+    }
+
+    /// A run that is nothing but the call.
+    fn new_call(&self, run: RunId, reply: MessageId, user: UserId, text: String) -> NewRun {
         let setup = RunSetup {
-            agent: "command line".into(),
+            agent: AGENT.into(),
             model: String::new(),
             system: String::new(),
             max_steps: 1,
@@ -39,69 +80,70 @@ impl Runtime {
             stream: false,
             input: RunInput::Call,
         };
-        let fact = Fact::RunStarted(RunStarted {
+        let began = Fact::RunStarted(RunStarted {
             agent: setup.agent.clone(),
             model: String::new(),
             conversation: None,
             message: None,
             reply,
-            text: format!("{tool} {arguments}"),
+            text,
         });
-        let new = NewRun {
+        NewRun {
             run,
-            user: user.clone(),
-            owner: shared.owner.clone(),
+            user,
+            owner: self.shared.owner.clone(),
             setup,
             place: Place::Nowhere,
             message: None,
-            started: Arc::new(Recorded::new(1, world.now(), fact)),
+            started: Arc::new(Recorded::new(1, self.shared.world.now(), began)),
             key: None,
-        };
+        }
+    }
+
+    async fn open_call(&self, new: NewRun) -> Result<RunJournal, StartError> {
+        let (run, shared) = (new.run, &self.shared);
         let epoch = match shared.store.open_run(new).await? {
             Opened::New { epoch, .. } => epoch,
             Opened::Replayed { .. } => unreachable!("there is no key to replay"),
         };
-        let journal = RunJournal::new(shared.store.clone(), world.clone(), run, epoch, 1, Arc::new(|_| {}));
-        let call = ToolCall {
-            id: CallId::new(run, 1, 0),
-            provider_id: None,
-            name: tool.into(),
-            arguments: arguments.into(),
-        };
-        journal.note(Fact::ToolRequested {
-            step: 1,
-            call: call.id.clone(),
-            provider_id: None,
-            tool: call.name.clone(),
-            arguments: call.arguments.clone(),
-            part: None,
-            replaces: None,
-        });
-        let cx = CallContext {
+        Ok(RunJournal::new(shared.store.clone(), shared.world.clone(), run, epoch, 1, Arc::new(|_| {})))
+    }
+
+    fn call_context(
+        &self,
+        call: &ToolCall,
+        (run, reply, user): (RunId, MessageId, UserId),
+        journal: RunJournal,
+        options: CallOptions,
+    ) -> CallContext {
+        CallContext {
             run,
             conversation: None,
             message: Some(reply),
             call: call.id.clone(),
             user,
-            agent: "command line".into(),
+            agent: AGENT.into(),
             attempts_before: 0,
             grant: None,
-            toolbox: Arc::new(Toolbox::new(shared.catalogue.registry().all())),
-            journal: journal.clone(),
+            skip: options.skip,
+            toolbox: Arc::new(Toolbox::new(self.shared.catalogue.registry().all())),
+            journal,
             cancel: CancellationToken::new(),
-            progress,
-            world: world.clone(),
-        };
-        let Fault::Journal(fault) =
-            match Pipeline::new(ordered(&shared.settings.rules)).execute(&call, &cx).await {
-                Ok(outcome) => {
-                    let end = Fact::RunFinished { ending: Ending::Answered };
-                    journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
-                    return Ok(outcome);
-                }
-                Err(fault) => fault,
-            };
-        Err(fault.into())
+            progress: options.progress,
+            world: self.shared.world.clone(),
+        }
+    }
+}
+
+fn requested(call: &ToolCall) -> Fact {
+    Fact::ToolRequested {
+        step: 1,
+        call: call.id.clone(),
+        provider_id: None,
+        tool: call.name.clone(),
+        arguments: call.arguments.clone(),
+        part: None,
+        replaces: None,
     }
 }
 

@@ -112,6 +112,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                 effect: Effect::Read,
                 attempt: 1,
                 arguments: None,
+                instead: None,
             };
             let (trail, failure) = (Trail::default(), Failure::new(FailureKind::Denied, "no"));
             match fate {

@@ -68,6 +68,7 @@ fn started(call: &CallId, tool: &str, effect: Effect) -> Vec<Fact> {
         effect,
         attempt: 1,
         arguments: None,
+        instead: None,
     });
     facts
 }

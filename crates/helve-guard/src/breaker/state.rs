@@ -119,10 +119,12 @@ impl BreakerState {
     }
 
     /// Closes the circuit and forgets all that it held against the other side.
-    pub fn reset(&mut self, now: Instant) {
+    pub fn reset(&mut self, now: Instant) -> Option<Change> {
+        let was_closed = matches!(self.phase, Phase::Closed);
         self.openings = 0;
         self.cool_until = now;
-        self.close(now);
+        let closed = self.close(now);
+        (!was_closed).then_some(closed)
     }
 
     /// The circuit as a caller would find it at `now`.

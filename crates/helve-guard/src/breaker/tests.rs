@@ -261,7 +261,8 @@ fn a_reset_closes_it_and_forgets_everything() {
     trial.calls("FFFFF");
     trial.pass(seconds(60));
     trial.calls("F");
-    trial.state.reset(trial.now);
+    assert_eq!(trial.state.reset(trial.now), Some(Change::Closed));
+    assert_eq!(trial.state.reset(trial.now), None);
     assert_eq!(trial.circuit(), Circuit::Closed);
     assert_eq!(trial.state.report(late, Verdict::Failed, trial.now, 0.0), None);
     assert_eq!(trial.calls("FFFFF"), Some(Change::Opened(seconds(60))));
@@ -360,7 +361,7 @@ proptest! {
                 let before = breaker.status();
                 match step {
                     Step::Pass(duration) => advance(duration).await,
-                    Step::Reset => breaker.reset(),
+                    Step::Reset => _ = breaker.reset(),
                     Step::Admit => match breaker.admit() {
                         Ok(ticket) => {
                             assert_eq!(before.refusing, None);

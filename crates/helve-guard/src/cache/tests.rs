@@ -298,6 +298,21 @@ async fn an_answer_whose_time_is_over_is_still_the_last_good_one_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_ran_beside_the_cache_is_kept_unless_a_drop_came_between() {
+    let cache = cache();
+    cache.note(&asked("x")).keep("fresh".into(), TERMS);
+    let found = ask(&cache, &asked("x"), "newer").await;
+    assert_eq!((&*found.value, found.how), ("fresh", How::Hit));
+    let note = cache.note(&asked("x"));
+    cache.drop_scope(&plans_of("ada"));
+    note.keep("old".into(), TERMS);
+    assert_eq!(cache.last_good(&asked("x")), None);
+    let never_given = Terms { ttl: Duration::ZERO, keep: seconds(60) };
+    cache.note(&asked("y")).keep("kept".into(), never_given);
+    assert_eq!(&*cache.last_good(&asked("y")).unwrap().value, "kept");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dropped_answer_is_no_last_good_one() {
     let cache = cache();
     ask(&cache, &asked("x"), "old").await;

@@ -103,7 +103,18 @@ impl Story {
                 row.attempt += 1;
                 let attempt = u32::try_from(row.attempt).unwrap();
                 let (tool, version) = (self.tool.into(), "v".into());
-                (Fact::ToolStarted { call, tool, version, effect, attempt, arguments: None }, "started")
+                (
+                    Fact::ToolStarted {
+                        call,
+                        tool,
+                        version,
+                        effect,
+                        attempt,
+                        arguments: None,
+                        instead: None,
+                    },
+                    "started",
+                )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
             "approved" => {

@@ -28,7 +28,10 @@ impl From<Result<ToolOutput, ToolError>> for Ended {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum After {
     Done(Box<ToolOutput>),
-    Failed(Failure),
+    /// The tool is well and says no, or the run was stopped.
+    Declined(Failure),
+    /// The tool is not well, and nothing has happened.
+    Down(Failure),
     /// Never sent again by itself.
     Unknown(String),
     /// Send it again after a pause.
@@ -56,17 +59,18 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
         match (retried, effect) {
             (Some(pause), Effect::Read) => After::Again { pause, doubt: None },
             (Some(pause), _) => After::Again { pause, doubt: Some(because) },
-            (None, Effect::Read) => After::Failed(Failure::new(kind, because)),
+            (None, Effect::Read) => After::Down(Failure::new(kind, because)),
             (None, _) => After::Unknown(because),
         }
     };
     match ended {
         Ended::Output(output) => After::Done(output),
-        Ended::Error(ToolError::Declined(message) | ToolError::Ailing(message)) => {
-            After::Failed(Failure::new(FailureKind::Failed, message))
+        Ended::Error(ToolError::Declined(message)) => {
+            After::Declined(Failure::new(FailureKind::Failed, message))
         }
+        Ended::Error(ToolError::Ailing(message)) => After::Down(Failure::new(FailureKind::Failed, message)),
         Ended::Error(ToolError::NotSent(message)) => {
-            let failed = || After::Failed(Failure::new(FailureKind::Failed, message));
+            let failed = || After::Down(Failure::new(FailureKind::Failed, message));
             again(None).map_or_else(failed, unsent)
         }
         Ended::Error(ToolError::Busy { message, retry_after }) => {
@@ -74,7 +78,7 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
                 let mut failure = Failure::new(FailureKind::Failed, message);
                 failure.retry_after_ms =
                     retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                After::Failed(failure)
+                After::Down(failure)
             };
             again(retry_after).map_or_else(failed, unsent)
         }
@@ -84,7 +88,7 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
             ambiguous(format!("the tool did not answer within {seconds} s"), FailureKind::TimedOut)
         }
         Ended::Cancelled => match effect {
-            Effect::Read => After::Failed(Failure::new(FailureKind::Cancelled, "the run was stopped")),
+            Effect::Read => After::Declined(Failure::new(FailureKind::Cancelled, "the run was stopped")),
             Effect::Idempotent | Effect::NonIdempotent => {
                 After::Unknown("the run was stopped while the call was in flight".into())
             }
@@ -117,7 +121,8 @@ mod tests {
     fn word(ended: &Ended, effect: Effect, tries: u32) -> &'static str {
         match after(ended.clone(), effect, tries, 2) {
             After::Done(_) => "done",
-            After::Failed(_) => "failed",
+            After::Declined(_) => "declined",
+            After::Down(_) => "down",
             After::Unknown(_) => "unknown",
             After::Again { doubt: None, .. } => "again",
             After::Again { doubt: Some(_), .. } => "again, in doubt",
@@ -137,27 +142,32 @@ mod tests {
             (Ended::Output(Box::default()), ["done", "done", "done"], ["done", "done", "done"]),
             (
                 Ended::Error(ToolError::Declined("no".into())),
-                ["failed", "failed", "failed"],
-                ["failed", "failed", "failed"],
+                ["declined", "declined", "declined"],
+                ["declined", "declined", "declined"],
+            ),
+            (
+                Ended::Error(ToolError::Ailing("503".into())),
+                ["down", "down", "down"],
+                ["down", "down", "down"],
             ),
             (
                 Ended::Error(ToolError::NotSent("no route".into())),
                 ["again", "again", "again"],
-                ["failed", "failed", "failed"],
+                ["down", "down", "down"],
             ),
-            (busy(1), ["again", "again", "again"], ["failed", "failed", "failed"]),
-            (busy(3_600), ["failed", "failed", "failed"], ["failed", "failed", "failed"]),
+            (busy(1), ["again", "again", "again"], ["down", "down", "down"]),
+            (busy(3_600), ["down", "down", "down"], ["down", "down", "down"]),
             (
                 Ended::Error(ToolError::Lost("reset".into())),
                 ["again", "again, in doubt", "unknown"],
-                ["failed", "unknown", "unknown"],
+                ["down", "unknown", "unknown"],
             ),
             (
                 Ended::TimedOut(Duration::from_secs(1)),
                 ["again", "again, in doubt", "unknown"],
-                ["failed", "unknown", "unknown"],
+                ["down", "unknown", "unknown"],
             ),
-            (Ended::Cancelled, ["failed", "unknown", "unknown"], ["failed", "unknown", "unknown"]),
+            (Ended::Cancelled, ["declined", "unknown", "unknown"], ["declined", "unknown", "unknown"]),
         ];
         for (ended, first, last) in table {
             for (tries, words) in [(1, first), (2, last)] {

@@ -1,5 +1,9 @@
 //! The pipeline from outside: a call goes in, a log comes out.
 
+mod alarm;
+mod fallback;
+mod skip;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -72,6 +76,7 @@ struct Lab {
     journal: RunJournal,
     registry: Registry,
     rules: Rules,
+    skip: crate::Skip,
     cancel: CancellationToken,
     said: Arc<Mutex<String>>,
     next: AtomicU32,
@@ -92,6 +97,7 @@ impl Lab {
             journal,
             registry: Registry::new(),
             rules: Rules::new(),
+            skip: crate::Skip::default(),
             cancel: CancellationToken::new(),
             said: Arc::default(),
             next: AtomicU32::new(0),
@@ -126,6 +132,7 @@ impl Lab {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            skip: self.skip,
             toolbox: Arc::new(Toolbox::new(self.registry.all())),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
@@ -158,8 +165,9 @@ impl Lab {
         for recorded in self.store.events(self.run, 1, 99).await.unwrap() {
             let detail = match &recorded.event.fact {
                 Fact::ToolRequested { tool, arguments, .. } => format!("{tool} {arguments}"),
-                Fact::ToolStarted { tool, attempt, arguments, .. } => {
-                    format!("{tool} attempt {attempt} {}", arguments.as_deref().unwrap_or_default())
+                Fact::ToolStarted { tool, attempt, arguments, instead, .. } => {
+                    let by = instead.as_ref().map(|by| format!("by {by} ")).unwrap_or_default();
+                    format!("{tool} {by}attempt {attempt} {}", arguments.as_deref().unwrap_or_default())
                 }
                 Fact::ToolFinished { output, trail, .. } => format!("{} {}", output.text, words(trail)),
                 Fact::ToolFailed { failure, trail, .. } | Fact::ToolRefused { failure, trail, .. } => {

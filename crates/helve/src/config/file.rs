@@ -8,11 +8,12 @@ use std::time::Duration;
 use anyhow::anyhow;
 use helve_agent::AgentSettings;
 use helve_tool::{CachePolicy, CacheScope, Guards, LimitSettings, Rule};
-use helve_types::ModelParams;
+use helve_types::{Fallback, ModelParams};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::alarms::AlarmsTable;
 use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
@@ -29,6 +30,7 @@ pub struct File {
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
+    pub(super) alarms: AlarmsTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,6 +84,9 @@ pub struct GuardsTable {
     breaker_failures: Option<NonZeroU32>,
     breaker_open_ms: Option<u64>,
     output_bytes_max: Option<NonZeroUsize>,
+    fallback_tool: Option<String>,
+    fallback_last_good_ms: Option<NonZeroU64>,
+    fallback_when_limited: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -90,6 +95,8 @@ enum Scope {
     /// Equal arguments, equal answer, whoever asks.
     Params,
     User,
+    Agent,
+    Conversation,
 }
 
 impl File {
@@ -218,6 +225,15 @@ pub(super) fn names_of(models: &[ModelSettings]) -> String {
 }
 
 impl GuardsTable {
+    fn fallback(&self, of_tool: Option<Fallback>) -> Option<Fallback> {
+        let Self { fallback_tool, fallback_last_good_ms, fallback_when_limited, .. } = self;
+        let mut fallback = of_tool.unwrap_or_default();
+        fallback.tool = fallback_tool.clone().or(fallback.tool);
+        fallback.last_good_ms = fallback_last_good_ms.or(fallback.last_good_ms);
+        fallback.when_limited = fallback_when_limited.unwrap_or(fallback.when_limited);
+        (fallback.tool.is_some() || fallback.last_good_ms.is_some()).then_some(fallback)
+    }
+
     /// The tool's own guards with what the operator says about them.
     pub fn over(&self, guards: Guards) -> Guards {
         let ms = |ms: Option<u64>| ms.map(Duration::from_millis);
@@ -244,6 +260,8 @@ impl GuardsTable {
             policy.scope = match scope {
                 Scope::Params => CacheScope::Everyone,
                 Scope::User => CacheScope::User,
+                Scope::Agent => CacheScope::Agent,
+                Scope::Conversation => CacheScope::Conversation,
             };
         }
         if self.breaker_failures.is_some() || self.breaker_open_ms.is_some() {
@@ -252,6 +270,7 @@ impl GuardsTable {
             breaker.open = ms(self.breaker_open_ms).unwrap_or(breaker.open);
             over.breaker = Some(breaker);
         }
+        over.fallback = self.fallback(over.fallback.take());
         over
     }
 }

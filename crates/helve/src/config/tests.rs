@@ -364,3 +364,22 @@ fn the_example_of_the_documentation_is_understood() {
     assert_eq!(config.hosts, ["helve.example.com"]);
     assert!(config.warnings.is_empty());
 }
+
+#[test]
+fn alarms_need_an_address_for_http() {
+    let good = "[alarms]\nwebhook = \"https://ops.example.com/helve\"\nsecret = \"ops\"\n";
+    let alarms = parse(good, &Environment::default()).unwrap().alarms.unwrap();
+    assert_eq!(
+        (alarms.webhook.as_str(), alarms.secret.as_deref()),
+        ("https://ops.example.com/helve", Some("ops"))
+    );
+    assert_eq!(
+        refused("[alarms]\nwebhook = \"ops.example.com\"\n"),
+        "helve.toml, line 2 at `webhook`: `ops.example.com` is no web address (relative URL without a base); use an \
+         address such as `https://ops.example.com/helve`"
+    );
+    assert_eq!(
+        refused("[alarms]\nsecret = \"ops\"\n"),
+        "helve.toml, line 2 at `secret`: there is no `webhook` that would get the secret"
+    );
+}

@@ -49,12 +49,16 @@ export type EventBody = (
     }
   | {
       /**
-       * What is really sent, where a person edited it or a default was filled in.
+       * What is really sent, where a person or a hook changed it.
        */
       arguments?: string | null;
       attempt: number;
       call: CallId;
       effect: Effect;
+      /**
+       * The tool that is really run, where another one stands in for it; version and effect are that one's.
+       */
+      instead?: string | null;
       tool: string;
       type: 'tool.started';
       version: string;

@@ -1,0 +1,97 @@
+//! Whether the call may go to the tool now: its limits and its breaker.
+
+use helve_guard::{Change, Limited, Slot, Ticket, Verdict};
+use helve_types::{Failure, FailureKind, Stage, Trail};
+use tokio::time::Instant;
+
+use super::after::{Ended, health};
+use super::{Permit, cancelled, millis};
+use crate::CallContext;
+use crate::outcome::Stop;
+
+impl Permit {
+    /// A place among those who may call the tool at once and in a window: first the user's, then the tool's.
+    pub(super) async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<[Option<Slot>; 2], Stop> {
+        let guarding = &self.tool.guarding;
+        if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
+            return Ok([None, None]);
+        }
+        if cx.skip.limit {
+            let skipped = Stage::Skipped { guard: "limit".into() };
+            if !trail.0.contains(&skipped) {
+                trail.push(skipped);
+            }
+            return Ok([None, None]);
+        }
+        let asked = Instant::now();
+        let entered = async {
+            let user = match &guarding.user_limiter {
+                Some(limiter) => Some(limiter.enter(&cx.user.0).await?),
+                None => None,
+            };
+            let tool = match &guarding.limiter {
+                Some(limiter) => Some(limiter.enter().await?),
+                None => None,
+            };
+            Ok([user, tool])
+        };
+        let entered = tokio::select! {
+            entered = entered => entered,
+            () = cx.cancel.cancelled() => return Err(cancelled().into()),
+        };
+        let waited_ms = millis(asked.elapsed());
+        entered
+            .map_err(|limited: Limited| {
+                trail.push(Stage::Limit { waited_ms, refused: Some(limited.to_string()) });
+                let name = &self.tool.spec.name;
+                let mut failure = Failure::new(
+                    FailureKind::Limited,
+                    format!("`{name}` cannot be called right now: {limited}; answer without it or try later"),
+                );
+                failure.retry_after_ms = limited.retry_after.map(millis);
+                Stop::from(failure)
+            })
+            .inspect(|_| trail.push(Stage::Limit { waited_ms, refused: None }))
+    }
+
+    pub(super) fn admit_by_breaker(&self, trail: &mut Trail) -> Result<Option<Ticket>, Stop> {
+        let Some(breaker) = &self.tool.guarding.breaker else { return Ok(None) };
+        match breaker.admit() {
+            Ok(ticket) => {
+                let state = if ticket.is_probe() { "half_open" } else { "closed" };
+                trail.push(Stage::Breaker { state: state.into() });
+                Ok(Some(ticket))
+            }
+            Err(unavailable) => {
+                trail.push(Stage::Breaker { state: "open".into() });
+                let name = &self.tool.spec.name;
+                let mut failure = Failure::new(
+                    FailureKind::Unavailable,
+                    format!("`{name}` is unavailable: {unavailable}; answer without it or try later"),
+                );
+                failure.retry_after_ms = unavailable.retry_after.map(millis);
+                Err(Stop::Down { failure, because: unavailable.to_string() })
+            }
+        }
+    }
+
+    pub(super) fn tell_breaker(&self, ticket: Option<Ticket>, ended: &Ended) {
+        let Some(ticket) = ticket else { return };
+        let change = match health(ended) {
+            Verdict::Succeeded => ticket.succeeded(),
+            Verdict::Failed => ticket.failed(),
+            Verdict::Ignored => return ticket.ignored(),
+            Verdict::Throttled(pause) => return ticket.throttled(pause),
+        };
+        if let Some(change) = change {
+            let because = match ended {
+                _ if change == Change::Closed => "it answers again".into(),
+                Ended::Error(error) => error.to_string(),
+                Ended::TimedOut(limit) => format!("it did not answer within {} s", limit.as_secs_f64()),
+                // Also a success can be the call that makes them enough to judge.
+                Ended::Output(_) | Ended::Cancelled => "too many of its latest calls failed".into(),
+            };
+            self.tool.ring(change, &because);
+        }
+    }
+}

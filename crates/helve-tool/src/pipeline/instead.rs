@@ -1,0 +1,241 @@
+//! What stands in for a tool that is held back or failing: its last good answer, or another tool.
+//!
+//! Comes after the tool's own attempts and outside of its cache, so what is given instead is never kept as the tool's
+//! own. Nothing stands in for a call that may have happened, nor for one that the tool answered with a no.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_policy::Rules;
+use helve_types::{Effect, FailureKind, Stage, ToolOutput, Trail};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::Pipeline;
+use crate::check::check;
+use crate::gate::{Candidate, admit, judge};
+use crate::outcome::{Outcome, Stop};
+use crate::permit::Permit;
+use crate::{CallContext, Registered};
+
+/// Whoever stands in may have a stand-in of its own, but not for ever.
+const STAND_INS_MAX: usize = 3;
+
+impl Pipeline {
+    /// Runs the call; if its tool cannot be asked, whatever the tool's fallback names.
+    pub(super) async fn run(
+        &self,
+        permit: Permit,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, Stop> {
+        match permit.run(cx, trail).await {
+            Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {
+                self.instead(permit, stop, cx, trail).await
+            }
+            ended => ended,
+        }
+    }
+
+    /// Follows the chain of stand-ins until one answers. If none does, the call ends as its own tool left it.
+    async fn instead(
+        &self,
+        permit: Permit,
+        stop: Stop,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, Stop> {
+        let called = permit.tool.clone();
+        let mut tried = vec![called.spec.name.clone()];
+        let mut asked = permit;
+        let mut ended = stop.clone();
+        while let Some(because) = gap(&ended, &asked.tool, cx) {
+            if let Some((output, age)) = last_good(&asked, cx) {
+                let by = if tried.len() == 1 { "last_good" } else { &asked.tool.spec.name };
+                trail.push(fallback(by, &because, Some(age)));
+                return Ok(marked(output, &called, by, &because, Some(age)));
+            }
+            let Some(next) = self.stand_in(&asked, &tried, &called, cx, trail) else { break };
+            let by = next.tool.spec.name.clone();
+            tracing::info!(tool = called.spec.name, instead = by, because, "another tool stands in");
+            trail.push(fallback(&by, &because, None));
+            match self.ask_stand_in(&next, cx, trail).await {
+                Ok(output) => return Ok(marked(output, &called, &by, &because, None)),
+                Err(stop) if must_stand(&stop) => return Err(stop),
+                Err(stop) => ended = stop,
+            }
+            tried.push(by);
+            asked = next;
+        }
+        Err(stop)
+    }
+
+    /// The right to run the tool that stands in, if there is one that is switched on, takes the arguments, has not
+    /// been tried, and may be called without asking anybody.
+    fn stand_in(
+        &self,
+        asked: &Permit,
+        tried: &[String],
+        called: &Registered,
+        cx: &CallContext,
+        trail: &Trail,
+    ) -> Option<Permit> {
+        let name = asked.tool.guarding.settings.fallback.as_ref()?.tool.as_ref()?;
+        let not_used = |because: &str| {
+            tracing::warn!(tool = called.spec.name, instead = name, because, "the tool cannot stand in");
+        };
+        if tried.contains(name) || tried.len() > STAND_INS_MAX {
+            not_used("the chain of stand-ins is a circle or too long");
+            return None;
+        }
+        let Some(tool) = self.other(name, cx).filter(|tool| tool.is_enabled() && tool.tool.is_some()) else {
+            not_used("there is no such tool, or it is switched off");
+            return None;
+        };
+        let arguments = match check(name, &tool.validator, &asked.arguments.canonical) {
+            Ok(arguments) => arguments,
+            Err(misfit) => {
+                not_used(&misfit.message);
+                return None;
+            }
+        };
+        let candidate = Candidate { tool, arguments, changed: asked.changed };
+        let judgement = judge(self.stand_in_rules(), &candidate, cx);
+        let Ok(permit) = admit(judgement, candidate, cx, &mut Trail::default()) else {
+            not_used("a rule forbids it or wants a person to be asked");
+            return None;
+        };
+        let runs = trail.0.iter().filter(|stage| matches!(stage, Stage::Run { .. })).count();
+        Some(permit.instead_of(called, cx.attempts_before + u32::try_from(runs).unwrap_or(u32::MAX)))
+    }
+
+    fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
+        let own = cx.toolbox.named(name).cloned();
+        own.or_else(|| self.stand_ins.as_ref()?.registry.get(name))
+    }
+
+    fn stand_in_rules(&self) -> &Rules {
+        self.stand_ins.as_ref().map_or(&self.rules, |others| &others.rules)
+    }
+
+    /// Runs the tool that stands in, and counts it as a call of its own.
+    async fn ask_stand_in(
+        &self,
+        permit: &Permit,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, Stop> {
+        let began = Instant::now();
+        let mut own = Trail::default();
+        let ended = permit.run(cx, &mut own).await;
+        let outcome = ended.clone().map_or_else(Stop::outcome, |output| Ok(Outcome::Finished(output)));
+        if let Ok(outcome) = &outcome {
+            permit.tool.counters.count(outcome, &own, began.elapsed());
+        }
+        trail.0.append(&mut own.0);
+        match ended {
+            Err(stop) => Err(self.checked_stand_in(stop, permit, cx).await),
+            answered => answered,
+        }
+    }
+
+    /// An unknown outcome is looked into with the check tool of the tool that ran, never with that of the one that
+    /// was called.
+    async fn checked_stand_in(&self, stop: Stop, permit: &Permit, cx: &CallContext) -> Stop {
+        let Stop::Outcome(outcome) = stop else { return stop };
+        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
+            return Stop::Outcome(outcome);
+        };
+        let name = &permit.tool.spec.name;
+        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
+        let checked = checked.or_else(|| Some(format!("it was sent by `{name}`; nobody has checked it")));
+        Outcome::Unknown { sent_at, because, checked, then }.into()
+    }
+}
+
+/// Why something may stand in, if it may.
+fn gap(stop: &Stop, tool: &Registered, cx: &CallContext) -> Option<String> {
+    let fallback = tool.guarding.settings.fallback.as_ref()?;
+    // What was in flight when the server stopped may have happened.
+    if cx.attempts_before > 0 && tool.spec.effect != Effect::Read {
+        return None;
+    }
+    match stop {
+        Stop::Down { because, .. } => Some(because.clone()),
+        Stop::Outcome(outcome) => match &**outcome {
+            Outcome::Refused(failure) if failure.kind == FailureKind::Limited && fallback.when_limited => {
+                Some("its rate limit is reached".into())
+            }
+            _ => None,
+        },
+        Stop::Fault(_) => None,
+    }
+}
+
+/// What a stand-in ran into that is the end of the call, whatever its own tool said.
+fn must_stand(stop: &Stop) -> bool {
+    match stop {
+        Stop::Fault(_) => true,
+        Stop::Outcome(outcome) => matches!(**outcome, Outcome::Unknown { .. }),
+        Stop::Down { .. } => false,
+    }
+}
+
+fn last_good(permit: &Permit, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
+    permit.last_good(permit.tool.guarding.settings.last_good()?, cx)
+}
+
+fn fallback(by: &str, because: &str, age: Option<Duration>) -> Stage {
+    Stage::Fallback { by: by.into(), because: because.into(), age_ms: age.map(millis) }
+}
+
+/// The output with a word about where it comes from: a line for the model, a fact for the person.
+fn marked(
+    mut output: ToolOutput,
+    called: &Registered,
+    by: &str,
+    because: &str,
+    age: Option<Duration>,
+) -> ToolOutput {
+    let called = &called.spec.name;
+    let line = match (by, age) {
+        ("last_good", Some(age)) => format!(
+            "[not a fresh answer: `{called}` cannot be asked now ({because}); this is what it said {} ago]",
+            in_words(age)
+        ),
+        (_, Some(age)) => format!(
+            "[not from `{called}`, which cannot be asked now ({because}): this is what `{by}` said {} ago]",
+            in_words(age)
+        ),
+        (_, None) => {
+            format!("[not from `{called}`, which cannot be asked now ({because}): this is from `{by}`]")
+        }
+    };
+    output.text = format!("{line}\n{}", output.text);
+    let fact = json!({"by": by, "because": because, "age_ms": age.map(millis)});
+    output.metadata = Some(match output.metadata.take() {
+        Some(Value::Object(mut members)) => {
+            members.insert("fallback".into(), fact);
+            Value::Object(members)
+        }
+        None => json!({"fallback": fact}),
+        Some(other) => json!({"fallback": fact, "metadata": other}),
+    });
+    output
+}
+
+/// One unit, rounded down.
+fn in_words(age: Duration) -> String {
+    let seconds = age.as_secs();
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
