@@ -83,6 +83,12 @@ impl From<StoreError> for Problem {
             StoreError::AlreadyAnswered => {
                 Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
             }
+            StoreError::Changed(version) => Self::new(
+                StatusCode::CONFLICT,
+                "changed_meanwhile",
+                "somebody has changed it meanwhile; look at it again",
+            )
+            .with("version", version),
             StoreError::Fenced(_) => Self::new(
                 StatusCode::CONFLICT,
                 "run_elsewhere",

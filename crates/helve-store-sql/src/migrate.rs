@@ -18,6 +18,11 @@ const SQLITE: &[Migration] = &[
         name: "model_profiles",
         sql: include_str!("../migrations/sqlite/0003_model_profiles.sql"),
     },
+    Migration {
+        number: 6,
+        name: "files_and_plans",
+        sql: include_str!("../migrations/sqlite/0006_files_and_plans.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,8 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod belongings;
+
 use std::sync::{Arc, Mutex};
 
 use helve_types::{
@@ -15,6 +17,8 @@ use crate::{
     Append, ApprovalFilter, ApprovalState, AuditEntry, CallState, IdempotencyKey, NewRun, Opened, Page,
     Place, Recorded, Scope, Store, StoreError, Token, TokenRights, Urgency, Whole,
 };
+
+pub use belongings::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
 #[macro_export]
@@ -46,6 +50,11 @@ macro_rules! store_contract {
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,
             the_whole_of_a_large_output_is_kept,
+            a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conversation,
+            the_same_bytes_are_kept_once,
+            the_same_call_makes_one_plan_and_changes_it_once,
+            a_change_made_for_another_version_is_refused,
+            plans_are_each_users_own_and_the_last_changed_come_first,
             a_revoked_token_stays_listed_as_revoked,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_healthy_store_says_so,
@@ -142,6 +151,7 @@ impl Actor {
             state: None,
             message: None,
             wholes: vec![],
+            files: vec![],
             on_commit: None,
         }
     }
@@ -375,6 +385,7 @@ fn batch_like(batch: &Append) -> Append {
         state: None,
         message: None,
         wholes: vec![],
+        files: vec![],
         on_commit: None,
     }
 }
