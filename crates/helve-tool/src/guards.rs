@@ -6,7 +6,7 @@ use std::time::Duration;
 use helve_guard::{
     Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
 };
-use helve_types::{Effect, Fallback, ToolOutput};
+use helve_types::{Effect, Fallback, ToolOutput, UserId};
 
 use crate::outcome::Stop;
 
@@ -22,6 +22,8 @@ pub struct Guards {
     pub cache: Option<CachePolicy>,
     /// What stands in for the tool while it is held back or failing.
     pub fallback: Option<Fallback>,
+    /// Tools whose stored answers to a user end when this one was sent for that user: what they read, this one writes.
+    pub drops: Vec<String>,
     /// How much of an output the model gets.
     pub output_bytes_max: usize,
 }
@@ -57,6 +59,7 @@ impl Default for Guards {
             breaker: None,
             cache: None,
             fallback: None,
+            drops: vec![],
             output_bytes_max: 48 << 10,
         }
     }
@@ -93,6 +96,16 @@ impl Guarding {
     }
 }
 
+impl CacheScope {
+    /// Whose answers are kept apart.
+    pub(crate) fn whose(self, user: &UserId) -> &str {
+        match self {
+            Self::Everyone => "",
+            Self::User => &user.0,
+        }
+    }
+}
+
 impl CachePolicy {
     pub(crate) fn terms(self) -> Terms {
         Terms { ttl: self.ttl, keep: Duration::ZERO }
@@ -101,5 +114,7 @@ impl CachePolicy {
 
 fn weight(output: &Arc<ToolOutput>) -> usize {
     let extras = output.data.as_ref().map_or(0, |data| data.to_string().len());
-    output.text.len() + extras + output.attachments.iter().map(|file| file.url.len()).sum::<usize>()
+    let attachments = output.attachments.iter().map(|file| file.url.len()).sum::<usize>();
+    let files = output.files.iter().map(|file| file.bytes.len()).sum::<usize>();
+    output.text.len() + extras + attachments + files
 }

@@ -8,6 +8,7 @@ mod bound;
 mod catalogue;
 mod check;
 mod context;
+mod files;
 mod gate;
 mod guards;
 mod metrics;
@@ -22,7 +23,10 @@ mod toolbox;
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
+// What tools find on their user's desk.
+pub use helve_store::{Desk, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan};
 
+pub use bound::READ_OUTPUT;
 pub use catalogue::{DefinitionError, Made, Maker};
 pub use context::{CallContext, Grant, Progress};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use self::after::{After, Ended, after, health};
 use crate::gate::Candidate;
 use crate::outcome::{Doubt, Outcome, Stop};
-use crate::{CacheScope, CallContext, Registered, Request, ToolError};
+use crate::{CallContext, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
     tool: Arc<Registered>,
@@ -46,10 +46,7 @@ impl Permit {
             return Err(Outcome::Delegated { tool: self.tool.spec.name.clone() }.into());
         }
         let Some((policy, cache)) = &self.tool.guarding.cache else { return self.guarded(cx, trail).await };
-        let whose = match policy.scope {
-            CacheScope::Everyone => "",
-            CacheScope::User => &cx.user.0,
-        };
+        let whose = policy.scope.whose(&cx.user);
         let version = self.tool.version_hash();
         let parts = KeyParts {
             scope: Scope { tenant: "", tool: &self.tool.spec.name, id: whose },

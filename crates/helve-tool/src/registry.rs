@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus};
-use helve_types::{ToolSpec, World};
+use helve_guard::{BreakerStatus, CacheStatus, Circuit, LimitStatus, Scope};
+use helve_types::{ToolSpec, UserId, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -36,7 +36,11 @@ pub struct Registered {
     pub(crate) guarding: Guarding,
     pub(crate) counters: Counters,
     enabled: AtomicBool,
+    /// The tools beside it; none for a client's.
+    beside: Weak<Shelf>,
 }
+
+type Shelf = RwLock<BTreeMap<String, Arc<Registered>>>;
 
 impl Registered {
     fn new(
@@ -58,6 +62,7 @@ impl Registered {
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Counters::default(),
             enabled: AtomicBool::new(true),
+            beside: Weak::new(),
             spec: Arc::new(spec),
         })
     }
@@ -99,6 +104,18 @@ impl Registered {
             breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
             cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
             metrics: self.metrics(),
+        }
+    }
+
+    /// Puts out of date what tools have stored for the user that reads what this one writes.
+    pub(crate) fn drop_stale(&self, user: &UserId) {
+        let drops = &self.guarding.settings.drops;
+        let Some(shelf) = self.beside.upgrade().filter(|_| !drops.is_empty()) else { return };
+        let tools = shelf.read().unwrap_or_else(PoisonError::into_inner);
+        for tool in drops.iter().filter_map(|name| tools.get(name)) {
+            if let Some((policy, cache)) = &tool.guarding.cache {
+                cache.drop_scope(&Scope { tenant: "", tool: &tool.spec.name, id: policy.scope.whose(user) });
+            }
         }
     }
 
@@ -172,7 +189,7 @@ impl ToolStatus {
 /// All tools of this server, by name.
 #[derive(Default)]
 pub struct Registry {
-    tools: RwLock<BTreeMap<String, Arc<Registered>>>,
+    tools: Arc<Shelf>,
     generation: AtomicU64,
 }
 
@@ -185,7 +202,8 @@ impl Registry {
         let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
         let spec = tool.spec().clone();
         let name = spec.name.clone();
-        let registered = Arc::new(Registered::new(spec, Some(tool), guards, chance)?);
+        let registered = Registered::new(spec, Some(tool), guards, chance)?;
+        let registered = Arc::new(Registered { beside: Arc::downgrade(&self.tools), ..registered });
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(RegistryError::Exists(name));
