@@ -16,6 +16,7 @@ mod declared;
 mod health;
 mod hex;
 mod input;
+mod kept;
 mod listen;
 mod models;
 mod page;
@@ -114,6 +115,23 @@ fn table(app: App) -> (Router<App>, Value) {
                 .body::<runs::ResultBody>()
                 .status(202),
             runs::call_result,
+        )
+        .add(
+            get(
+                "/api/runs/{run}/calls/{call}/output",
+                Chat,
+                "Read the whole of an output that was cut, or a part",
+            )
+            .query::<kept::OutputQuery>()
+            .gives_bytes("text/plain")
+            .answers_with("X-Helve-Whole-Bytes", "How many bytes the whole has.")
+            .answers_with("X-Helve-Next-Offset", "Where to read on; absent at the end."),
+            kept::get_output,
+        )
+        .add(
+            get("/api/runs/{run}/files/{file}", Chat, "Get a file that a call of the run made")
+                .gives_bytes("application/octet-stream"),
+            kept::get_file,
         )
         .add(
             get("/api/conversations", Chat, "List conversations, latest first")
