@@ -55,6 +55,7 @@ macro_rules! store_contract {
             the_same_call_makes_one_plan_and_changes_it_once,
             a_change_made_for_another_version_is_refused,
             plans_are_each_users_own_and_the_last_changed_come_first,
+            nobody_has_plans_without_end,
             a_revoked_token_stays_listed_as_revoked,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_healthy_store_says_so,

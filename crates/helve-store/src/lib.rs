@@ -22,7 +22,7 @@ pub use error::StoreError;
 pub use files::KeptFile;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
-pub use plans::{PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
+pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
 pub use port::{Store, StoreFuture};
 pub use projection::{CallChange, call_change};
 pub use records::{

@@ -11,8 +11,8 @@ use helve_types::{
 
 use crate::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
-    Conversation, KeptFile, NewRun, Opened, Page, Place, PlanBody, PlanChange, Recorded, RunRecord, Scope,
-    Store, StoreError, StoreFuture, Token, Urgency, UserPlan, call_change,
+    Conversation, KeptFile, NewRun, Opened, PLANS_MAX, Page, Place, PlanBody, PlanChange, Recorded,
+    RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency, UserPlan, call_change,
 };
 
 #[derive(Default)]
@@ -47,7 +47,6 @@ struct RunShelf {
 struct PlanShelf {
     plan: UserPlan,
     made_by: CallId,
-    changed_by: Option<CallId>,
 }
 
 struct ConversationShelf {
@@ -345,29 +344,38 @@ impl Shelves {
 }
 
 impl Shelves {
-    fn create_plan(&mut self, user: UserId, by: CallId, body: PlanBody, at: Timestamp) -> UserPlan {
+    fn create_plan(
+        &mut self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> Result<UserPlan, StoreError> {
         let shelves = self.plans.entry(user).or_default();
         if let Some(made) = shelves.iter().find(|shelf| shelf.made_by == by) {
-            return made.plan.clone();
+            return Ok(made.plan.clone());
         }
         let number = u32::try_from(shelves.len() + 1).unwrap_or(u32::MAX);
-        let plan = UserPlan { number, version: 1, body, created_at: at, updated_at: at };
-        shelves.push(PlanShelf { plan: plan.clone(), made_by: by, changed_by: None });
-        plan
+        if number > PLANS_MAX {
+            return Err(StoreError::Full("plan"));
+        }
+        let plan = UserPlan { number, version: 1, body, changed_by: None, created_at: at, updated_at: at };
+        shelves.push(PlanShelf { plan: plan.clone(), made_by: by });
+        Ok(plan)
     }
 
     fn change_plan(&mut self, user: &UserId, change: PlanChange) -> Result<UserPlan, StoreError> {
         let mut shelves = self.plans.get_mut(user).into_iter().flatten();
         let shelf = shelves.find(|shelf| shelf.plan.number == change.number);
         let shelf = shelf.ok_or(StoreError::NotFound("plan"))?;
-        if shelf.changed_by.as_ref() != Some(&change.by) {
+        if shelf.plan.changed_by.as_ref() != Some(&change.by) {
             if shelf.plan.version != change.over {
                 return Err(StoreError::Changed(shelf.plan.version));
             }
             shelf.plan.version += 1;
             shelf.plan.body = change.body;
             shelf.plan.updated_at = change.at;
-            shelf.changed_by = Some(change.by);
+            shelf.plan.changed_by = Some(change.by);
         }
         Ok(shelf.plan.clone())
     }
@@ -530,7 +538,7 @@ impl Store for MemoryStore {
         body: PlanBody,
         at: Timestamp,
     ) -> StoreFuture<'_, UserPlan> {
-        self.with(|all| Ok(all.create_plan(user, by, body, at)))
+        self.with(|all| all.create_plan(user, by, body, at))
     }
 
     fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {

@@ -3,6 +3,9 @@
 use helve_types::{CallId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+/// More than anybody reads; a loop must not fill the disk.
+pub const PLANS_MAX: u32 = 1_000;
+
 /// What a plan says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct PlanBody {
@@ -39,6 +42,8 @@ pub struct UserPlan {
     /// Counts its changes, from 1.
     pub version: u32,
     pub body: PlanBody,
+    /// The call that changed it last.
+    pub changed_by: Option<CallId>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

@@ -80,7 +80,8 @@ pub trait Store: Send + Sync + 'static {
 
     // Users' own plans
 
-    /// Makes a plan with the user's next number. The same call again finds the plan that it made.
+    /// Makes a plan with the user's next number, up to `PLANS_MAX` of them. The same call again finds the plan that it
+    /// made.
     fn create_plan(
         &self,
         user: UserId,

@@ -25,7 +25,9 @@ mod toolbox;
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 // What tools find on their user's desk.
-pub use helve_store::{Desk, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan};
+pub use helve_store::{
+    Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,
+};
 
 pub use bound::READ_OUTPUT;
 pub use catalogue::{DefinitionError, Made, Maker};

@@ -1,6 +1,6 @@
 //! Users' own plans.
 
-use helve_store::{Page, PlanBody, PlanChange, StoreError, UserPlan};
+use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, StoreError, UserPlan};
 use helve_types::{CallId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
@@ -19,6 +19,11 @@ pub(super) fn create(
         return Ok(plan);
     }
     let body = to_json(body)?;
+    let last = "SELECT coalesce(max(number), 0) AS number FROM plans WHERE user = ?1";
+    let last: Option<u32> = first(connection, last, params![user.0], |row| column(row, "number"))?;
+    if last.is_some_and(|last| last >= PLANS_MAX) {
+        return Err(StoreError::Full("plan"));
+    }
     first(
         connection,
         "INSERT INTO plans (user, number, version, body, made_by, created_at, updated_at)
@@ -36,14 +41,7 @@ pub(super) fn change(
     change: &PlanChange,
 ) -> Result<UserPlan, StoreError> {
     let held = plan(connection, user, change.number)?;
-    let last: Option<String> = first(
-        connection,
-        "SELECT changed_by FROM plans WHERE user = ?1 AND number = ?2",
-        params![user.0, change.number],
-        |row| column(row, "changed_by"),
-    )?
-    .flatten();
-    if last.as_deref() == Some(change.by.as_str()) {
+    if held.changed_by.as_ref() == Some(&change.by) {
         return Ok(held);
     }
     if held.version != change.over {
@@ -78,6 +76,7 @@ fn read(row: &Row<'_>) -> Result<UserPlan, StoreError> {
         number: column(row, "number")?,
         version: column(row, "version")?,
         body: json_column(row, "body")?,
+        changed_by: column::<Option<String>>(row, "changed_by")?.and_then(|id| id.parse().ok()),
         created_at: Timestamp(column(row, "created_at")?),
         updated_at: Timestamp(column(row, "updated_at")?),
     })

@@ -4,7 +4,8 @@ use helve_types::{CallId, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
 use crate::{
-    KeptFile, Page, PlanBody, PlanChange, PlanStatus, PlanStep, Scope, StoreError, Urgency, UserPlan,
+    KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, Scope, StoreError, Urgency,
+    UserPlan,
 };
 
 fn file(call: &CallId, id: &str, name: &str) -> KeptFile {
@@ -74,6 +75,7 @@ pub async fn the_same_call_makes_one_plan_and_changes_it_once(store: Subject) {
             number: 1,
             version: 1,
             body: plan("a trip"),
+            changed_by: None,
             created_at: Timestamp(5),
             updated_at: Timestamp(5),
         };
@@ -83,7 +85,7 @@ pub async fn the_same_call_makes_one_plan_and_changes_it_once(store: Subject) {
     for _ in 0..2 {
         let change = PlanChange { number: 1, over: 1, body: body.clone(), by: call(1), at: Timestamp(9) };
         let changed = ok(store.change_plan(mei.user.clone(), change).await);
-        assert_eq!((changed.version, &changed.body), (2, &body));
+        assert_eq!((changed.version, &changed.body, changed.changed_by), (2, &body, Some(call(1))));
         assert_eq!((changed.created_at, changed.updated_at), (Timestamp(5), Timestamp(9)));
     }
     // Made again after it was changed, it is found as it is now.
@@ -124,4 +126,16 @@ pub async fn plans_are_each_users_own_and_the_last_changed_come_first(store: Sub
     assert_eq!(numbers(ok(store.plans(eve.clone(), Page::first(9)).await)), [1]);
     assert_eq!(ok(store.plan(eve.clone(), 1).await).body, plan("e"));
     assert_eq!(store.plan(eve, 2).await, Err(StoreError::NotFound("plan")));
+}
+
+pub async fn nobody_has_plans_without_end(store: Subject) {
+    let user = UserId("mei".into());
+    let run = World::real().run_id();
+    let make = |index| store.create_plan(user.clone(), CallId::new(run, 1, index), plan("m"), Timestamp(1));
+    for index in 0..PLANS_MAX {
+        ok(make(index).await);
+    }
+    assert_eq!(make(PLANS_MAX).await, Err(StoreError::Full("plan")));
+    // What was made is found, also when there is no more room.
+    assert_eq!(ok(make(PLANS_MAX - 1).await).number, PLANS_MAX);
 }
