@@ -17,6 +17,7 @@ mod declared;
 mod health;
 mod hex;
 mod input;
+mod kept;
 mod listen;
 mod models;
 mod page;
@@ -63,10 +64,11 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 12] = [
+    const AREAS: [fn(Routes) -> Routes; 13] = [
         chat::routes,
         agent::routes,
         runs::routes,
+        kept::routes,
         conversations::routes,
         approvals::routes,
         tools::routes,

@@ -12,9 +12,9 @@ use crate::problem::Problem;
 #[allow_missing = true]
 struct Files;
 
-/// What the page may load and talk to: itself.
+/// What the page may load and talk to: itself. Pictures that it has read itself have `blob:` addresses.
 const PAGE_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data:; connect-src 'self'; frame-src 'self'; object-src 'none'; frame-ancestors 'none'; \
+    img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; object-src 'none'; frame-ancestors 'none'; \
     base-uri 'none'; form-action 'self'";
 
 /// Where code of a model's runs when a person lets it: an origin of its own, without a network.

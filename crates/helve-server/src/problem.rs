@@ -83,6 +83,10 @@ impl From<StoreError> for Problem {
             StoreError::AlreadyAnswered => {
                 Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
             }
+            StoreError::Full(what) => {
+                let detail = format!("there is no room for another {what}; make room first");
+                Self::new(StatusCode::CONFLICT, "full", detail)
+            }
             StoreError::Changed(version) => Self::new(
                 StatusCode::CONFLICT,
                 "changed",

@@ -37,6 +37,8 @@ pub(crate) struct Operation {
     /// What it may answer with: one or both of JSON and events, or nothing.
     json: Option<fn(&mut SchemaGenerator) -> Value>,
     events: bool,
+    /// Or something that is neither, of this media type.
+    bytes: Option<&'static str>,
     status: u16,
     /// Another status that is no problem, and what it means.
     or_status: Option<(u16, &'static str)>,
@@ -78,6 +80,7 @@ impl Operation {
             answer_headers: vec![],
             json: None,
             events: false,
+            bytes: None,
             status: 200,
             or_status: None,
         }
@@ -97,6 +100,15 @@ impl Operation {
 
     pub(crate) fn gives_events(self) -> Self {
         Self { events: true, ..self }
+    }
+
+    pub(crate) fn gives_bytes(self, media_type: &'static str) -> Self {
+        Self { bytes: Some(media_type), ..self }
+    }
+
+    pub(crate) fn answers_with(mut self, header: &'static str, meaning: &'static str) -> Self {
+        self.answer_headers.push((header, meaning));
+        self
     }
 
     pub(crate) fn status(self, status: u16) -> Self {
@@ -226,6 +238,9 @@ impl Routes {
         if operation.events {
             answer["description"] = json!("Done; what the events are is in docs/reference/http.md.");
             answer["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});
+        }
+        if let Some(media_type) = operation.bytes {
+            answer["content"][media_type] = json!({"schema": {"type": "string"}});
         }
         for (name, meaning) in &operation.answer_headers {
             answer["headers"][name] = json!({"description": meaning, "schema": {"type": "string"}});

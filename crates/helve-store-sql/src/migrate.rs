@@ -19,6 +19,11 @@ const SQLITE: &[Migration] = &[
         sql: include_str!("../migrations/sqlite/0003_model_profiles.sql"),
     },
     Migration { number: 4, name: "tools", sql: include_str!("../migrations/sqlite/0004_tools.sql") },
+    Migration {
+        number: 6,
+        name: "files_and_plans",
+        sql: include_str!("../migrations/sqlite/0006_files_and_plans.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod belongings;
 mod tools;
 
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,7 @@ use crate::{
     Place, Recorded, Scope, Store, StoreError, Token, TokenRights, Urgency, Whole,
 };
 
+pub use self::belongings::*;
 pub use self::tools::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
@@ -50,6 +52,12 @@ macro_rules! store_contract {
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,
             the_whole_of_a_large_output_is_kept,
+            a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conversation,
+            the_same_bytes_are_kept_once,
+            the_same_call_makes_one_plan_and_changes_it_once,
+            a_change_made_for_another_version_is_refused,
+            plans_are_each_users_own_and_the_last_changed_come_first,
+            nobody_has_plans_without_end,
             a_revoked_token_stays_listed_as_revoked,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_tool_is_kept_with_its_next_number_over_the_version_that_was_seen,
@@ -149,6 +157,7 @@ impl Actor {
             state: None,
             message: None,
             wholes: vec![],
+            files: vec![],
             on_commit: None,
         }
     }
@@ -383,6 +392,7 @@ fn batch_like(batch: &Append) -> Append {
         state: None,
         message: None,
         wholes: vec![],
+        files: vec![],
         on_commit: None,
     }
 }

@@ -28,6 +28,10 @@ pub enum StoreError {
     #[error("it was changed meanwhile and is at version {0} now")]
     Changed(u32),
 
+    /// There is no room for another one.
+    #[error("there is no room for another {0}")]
+    Full(&'static str),
+
     /// The medium failed; nothing of the request was kept.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use helve_types::{Fact, Message, RunId, RunState, Timestamp, World};
+use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId, World};
 
-use crate::{Append, OnCommit, Recorded, Store, StoreError, Urgency, Whole};
+use crate::{Append, Desk, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, Whole};
 
 /// How long facts that cannot be written are held before their run is given up.
 const HELD_MAX: Duration = Duration::from_secs(60);
@@ -26,6 +26,7 @@ pub struct Entry {
     pub state: Option<RunState>,
     pub message: Option<Message>,
     pub wholes: Vec<Whole>,
+    pub files: Vec<KeptFile>,
 }
 
 impl From<Fact> for Entry {
@@ -73,6 +74,7 @@ struct Batch {
     state: Option<RunState>,
     message: Option<Message>,
     wholes: Vec<(helve_types::CallId, Arc<str>)>,
+    files: Vec<KeptFile>,
 }
 
 impl RunJournal {
@@ -119,6 +121,11 @@ impl RunJournal {
         std::mem::take(&mut self.tail().written)
     }
 
+    /// What a call of this run may reach of what is kept for its user.
+    pub fn desk(&self, user: UserId, conversation: Option<ConversationId>) -> Desk {
+        Desk::new(self.shared.store.clone(), user, self.shared.run, conversation)
+    }
+
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
     fn queue(&self, entry: Entry, urgency: Urgency) -> (u64, crate::StoreFuture<'static, ()>) {
         let at = entry.at.unwrap_or_else(|| self.shared.world.now());
@@ -132,7 +139,8 @@ impl RunJournal {
         let last = tail.next_seq - 1;
         tail.written.extend(events.iter().cloned());
         let wholes = entry.wholes.into_iter().map(|whole| (whole.call, whole.text.into())).collect();
-        let batch = Batch { events, state: entry.state, message: entry.message, wholes };
+        let Entry { state, message, files, .. } = entry;
+        let batch = Batch { events, state, message, wholes, files };
         tail.unkept.push_back(batch.clone());
         drop(tail);
         (last, self.send(batch, urgency))
@@ -152,6 +160,7 @@ impl RunJournal {
                 .into_iter()
                 .map(|(call, text)| Whole { call, text: text.as_ref().to_owned() })
                 .collect(),
+            files: batch.files,
             on_commit: Some(on_commit),
         };
         self.shared.store.append(append, urgency)
@@ -197,12 +206,13 @@ impl RunJournal {
         if seq < first || last < seq {
             return None;
         }
-        let mut all = Batch { events: vec![], state: None, message: None, wholes: vec![] };
+        let mut all = Batch { events: vec![], state: None, message: None, wholes: vec![], files: vec![] };
         for batch in &tail.unkept {
             all.events.extend(batch.events.iter().cloned());
             all.state = batch.state.or(all.state);
             all.message = batch.message.clone().or(all.message);
             all.wholes.extend(batch.wholes.iter().cloned());
+            all.files.extend(batch.files.iter().cloned());
         }
         drop(tail);
         Some(self.send(all, Urgency::Now))

@@ -7,17 +7,23 @@
 
 #[cfg(feature = "contract")]
 pub mod contract;
+mod desk;
 mod error;
+mod files;
 mod journal;
 mod memory;
+mod plans;
 mod port;
 mod projection;
 mod records;
 mod tools;
 
+pub use desk::Desk;
 pub use error::StoreError;
+pub use files::KeptFile;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
+pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
 pub use port::{Store, StoreFuture};
 pub use projection::{CallChange, call_change};
 pub use records::{

@@ -12,8 +12,8 @@ use helve_types::{
 use crate::tools::ToolShelf;
 use crate::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
-    Conversation, NewRun, Opened, Page, Place, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture,
-    Token, ToolRow, Urgency, call_change,
+    Conversation, KeptFile, NewRun, Opened, PLANS_MAX, Page, Place, PlanBody, PlanChange, Recorded,
+    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan, call_change,
 };
 
 #[derive(Default)]
@@ -28,6 +28,8 @@ struct Shelves {
     conversations: BTreeMap<ConversationId, ConversationShelf>,
     calls: BTreeMap<CallId, CallRecord>,
     wholes: HashMap<CallId, String>,
+    files: BTreeMap<(RunId, String), KeptFile>,
+    plans: BTreeMap<UserId, Vec<PlanShelf>>,
     approvals: BTreeMap<ApprovalId, Approval>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
@@ -42,6 +44,11 @@ struct RunShelf {
     log: Vec<Recorded>,
     /// How many messages of the conversation were there before the run's own.
     history: usize,
+}
+
+struct PlanShelf {
+    plan: UserPlan,
+    made_by: CallId,
 }
 
 struct ConversationShelf {
@@ -175,6 +182,9 @@ impl Shelves {
         }
         for whole in &batch.wholes {
             self.wholes.insert(whole.call.clone(), whole.text.clone());
+        }
+        for file in &batch.files {
+            self.files.entry((batch.run, file.id.clone())).or_insert_with(|| file.clone());
         }
         self.settle(batch);
         Ok(())
@@ -327,10 +337,53 @@ impl Shelves {
         };
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
         self.wholes.retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
+        self.files.retain(|(run, _), _| !gone(*run, &self.runs));
         self.calls.retain(|_, call| !gone(call.run, &self.runs));
         self.keys.retain(|_, (_, run, _)| !gone(*run, &self.runs));
         self.runs.retain(|_, shelf| shelf.record.conversation != Some(id));
         Ok(())
+    }
+}
+
+impl Shelves {
+    fn create_plan(
+        &mut self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> Result<UserPlan, StoreError> {
+        let shelves = self.plans.entry(user).or_default();
+        if let Some(made) = shelves.iter().find(|shelf| shelf.made_by == by) {
+            return Ok(made.plan.clone());
+        }
+        let number = u32::try_from(shelves.len() + 1).unwrap_or(u32::MAX);
+        if number > PLANS_MAX {
+            return Err(StoreError::Full("plan"));
+        }
+        let plan = UserPlan { number, version: 1, body, changed_by: None, created_at: at, updated_at: at };
+        shelves.push(PlanShelf { plan: plan.clone(), made_by: by });
+        Ok(plan)
+    }
+
+    fn change_plan(&mut self, user: &UserId, change: PlanChange) -> Result<UserPlan, StoreError> {
+        let mut shelves = self.plans.get_mut(user).into_iter().flatten();
+        let shelf = shelves.find(|shelf| shelf.plan.number == change.number);
+        let shelf = shelf.ok_or(StoreError::NotFound("plan"))?;
+        if shelf.plan.changed_by.as_ref() != Some(&change.by) {
+            if shelf.plan.version != change.over {
+                return Err(StoreError::Changed(shelf.plan.version));
+            }
+            shelf.plan.version += 1;
+            shelf.plan.body = change.body;
+            shelf.plan.updated_at = change.at;
+            shelf.plan.changed_by = Some(change.by);
+        }
+        Ok(shelf.plan.clone())
+    }
+
+    fn plans_of(&self, user: &UserId) -> impl Iterator<Item = &UserPlan> {
+        self.plans.get(user).into_iter().flatten().map(|shelf| &shelf.plan)
     }
 }
 
@@ -409,6 +462,14 @@ impl Store for MemoryStore {
         self.with(|all| all.wholes.get(&call).cloned().ok_or(StoreError::NotFound("output")))
     }
 
+    fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
+        self.with(|all| {
+            let is_seen = all.runs.get(&run).is_some_and(|shelf| scope.sees(&shelf.record.user));
+            let file = all.files.get(&(run, id)).filter(|_| is_seen);
+            file.cloned().ok_or(StoreError::NotFound("file"))
+        })
+    }
+
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
         self.with(|all| {
             let held = all.approvals.get(&approval).filter(|held| scope.sees(&held.user));
@@ -470,6 +531,35 @@ impl Store for MemoryStore {
 
     fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()> {
         self.with(|all| all.delete_conversation(&scope, conversation))
+    }
+
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| all.create_plan(user, by, body, at))
+    }
+
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| all.change_plan(&user, change))
+    }
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+        self.with(|all| {
+            let found = all.plans_of(&user).find(|plan| plan.number == number);
+            found.cloned().ok_or(StoreError::NotFound("plan"))
+        })
+    }
+
+    fn plans(&self, user: UserId, at: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+        self.with(|all| {
+            let mut plans: Vec<_> = all.plans_of(&user).cloned().collect();
+            plans.sort_by_key(|plan| std::cmp::Reverse((plan.updated_at, plan.number)));
+            Ok(page(plans.into_iter(), at))
+        })
     }
 
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {

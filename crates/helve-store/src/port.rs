@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, KeptFile, NewRun,
+    Opened, Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
+    UserPlan,
 };
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -48,6 +49,9 @@ pub trait Store: Send + Sync + 'static {
     /// The whole text of an output that was too large for the model.
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String>;
 
+    /// A file that a call of the run made.
+    fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile>;
+
     // Approvals
 
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval>;
@@ -74,6 +78,27 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets a conversation with its messages, runs and events; refused while a run is not over.
     fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()>;
+
+    // Users' own plans
+
+    /// Makes a plan with the user's next number, up to `PLANS_MAX` of them. The same call again finds the plan that it
+    /// made.
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan>;
+
+    /// Changes a plan that is still at the version that the change was made for. The same call again finds the plan
+    /// as it is.
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan>;
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan>;
+
+    /// Those that were changed last first.
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>>;
 
     // Access
 

@@ -9,7 +9,7 @@ use helve_types::{
 };
 use serde::Serialize;
 
-use crate::StoreError;
+use crate::{KeptFile, StoreError};
 
 /// Whose things may be seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +143,7 @@ pub struct Append {
     /// The assistant's message, once the run is over.
     pub message: Option<Message>,
     pub wholes: Vec<Whole>,
+    pub files: Vec<KeptFile>,
     /// Called after the commit and before the future resolves.
     pub on_commit: Option<OnCommit>,
 }

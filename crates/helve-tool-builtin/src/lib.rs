@@ -5,6 +5,11 @@
 //! whatever is long lives in a folder of the same name. Adding one adds a line to [`builtin`] and nothing else.
 
 mod calculator;
+mod create_plan;
+mod get_plan;
+mod list_plans;
+mod plans;
+mod read_output;
 mod save_note;
 mod search_web;
 #[cfg(test)]
@@ -12,12 +17,13 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod time;
+mod update_plan;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_tool::{Guards, Tool};
+use helve_tool::{Action, Guards, Rule, Tool};
 use secrecy::SecretString;
 
 const CONNECT: Duration = Duration::from_secs(3);
@@ -52,7 +58,28 @@ impl Settings {
 
 /// Every tool, with the guards that it has unless the operator says otherwise.
 pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
-    vec![calculator::tool(), time::tool(settings), search_web::tool(settings), save_note::tool(settings)]
+    vec![
+        calculator::tool(),
+        time::tool(settings),
+        search_web::tool(settings),
+        save_note::tool(settings),
+        read_output::tool(),
+        create_plan::tool(),
+        update_plan::tool(),
+        get_plan::tool(),
+        list_plans::tool(),
+    ]
+}
+
+/// What holds unless the operator has a rule about it: users' own plans are theirs, like what they say in a chat, and
+/// nothing outside is touched, so nobody is asked.
+pub fn rules() -> Vec<Rule> {
+    let allowed = |tool: &str| Rule {
+        tool: Some(tool.into()),
+        because: "it is the user's own plan".into(),
+        ..Rule::new(Action::Allow)
+    };
+    vec![allowed("create_plan"), allowed("update_plan")]
 }
 
 /// The client for all tools of a process: no redirects, no proxy from the environment, no retries.

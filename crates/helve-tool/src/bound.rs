@@ -1,56 +1,112 @@
-//! Keeps what the model reads within bounds.
+//! Keeps what the model reads within bounds, and sets aside what is more than that.
 
-use helve_types::ToolOutput;
+use helve_store::KeptFile;
+use helve_types::{CallId, ToolOutput};
 
-/// The output as the model gets it, and the whole text where that is more.
+use crate::CallContext;
+use crate::files::set_aside;
+
+/// The tool by which a model reads on where an output was cut.
+pub const READ_OUTPUT: &str = "read_output";
+
+/// What is kept beside the record of an outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// The whole text where the record has only its beginning.
+    pub(crate) whole: Option<String>,
+    pub(crate) files: Vec<KeptFile>,
+}
+
+/// The output as the model gets it, and what is kept beside it.
 ///
-/// The cut is made at a line's end where one is near, and says how much is missing.
-pub(crate) fn bound(mut output: ToolOutput, bytes_max: usize) -> (ToolOutput, Option<String>) {
+/// The cut is made at a line's end where one is near, and says how much is missing and how to read on.
+pub(crate) fn bound(
+    mut output: ToolOutput,
+    bytes_max: usize,
+    call: &CallId,
+    cx: &CallContext,
+) -> (ToolOutput, Beside) {
+    let (kept, remarks) = set_aside(std::mem::take(&mut output.files), call, cx.run);
+    let can_read_on = cx.toolbox.named(READ_OUTPUT).is_some();
+    let whole = cut(&mut output, bytes_max, call, can_read_on);
+    output.attachments.extend(kept.iter().map(|(_, attachment)| attachment.clone()));
+    for remark in remarks {
+        output.text.push_str(&format!("\n[{remark}]"));
+    }
+    (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect() })
+}
+
+/// Cuts the text if it is too long; then gives the whole of it.
+fn cut(output: &mut ToolOutput, bytes_max: usize, call: &CallId, can_read_on: bool) -> Option<String> {
     let whole_bytes = output.text.len();
     if whole_bytes <= bytes_max {
-        return (output, None);
+        return None;
     }
-    let mut end = bytes_max;
-    while !output.text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let mut end = output.text.floor_char_boundary(bytes_max);
     if let Some(line_end) = output.text[..end].rfind('\n').filter(|at| *at > end / 2) {
         end = line_end;
     }
     let whole = output.text.clone();
     output.text.truncate(end);
+    let how = if can_read_on {
+        format!("; read on with {READ_OUTPUT} {{\"call\": \"{call}\", \"offset\": {end}}}")
+    } else {
+        String::new()
+    };
     output.text.push_str(&format!(
-        "\n[cut: these are the first {end} of {whole_bytes} bytes; the whole output is kept]"
+        "\n[cut: these are the first {end} of {whole_bytes} bytes; the whole output is kept{how}]"
     ));
     output.whole_bytes = Some(whole_bytes as u64);
     // The value repeats the text; what is too large once is too large twice.
     output.data = None;
-    (output, Some(whole))
+    Some(whole)
 }
 
 #[cfg(test)]
 mod tests {
+    use helve_types::World;
+
     use super::*;
+
+    fn call() -> CallId {
+        CallId::new(World::still().run_id(), 1, 0)
+    }
+
+    fn check(text: &str, bytes_max: usize) -> (ToolOutput, Option<String>) {
+        let mut output = ToolOutput::text(text);
+        let whole = cut(&mut output, bytes_max, &call(), true);
+        (output, whole)
+    }
 
     #[test]
     fn a_small_output_is_left_alone() {
-        let (bounded, whole) = bound(ToolOutput::text("short"), 5);
+        let (bounded, whole) = check("short", 5);
         assert_eq!((bounded.text.as_str(), whole), ("short", None));
     }
 
     #[test]
     fn a_large_output_is_cut_on_a_line_and_kept_whole() {
         let text = "first line\nsecond line\nthird line";
-        let (bounded, whole) = bound(ToolOutput::text(text), 25);
+        let (bounded, whole) = check(text, 25);
         assert!(bounded.text.starts_with("first line\nsecond line\n[cut: "), "{}", bounded.text);
         assert_eq!(bounded.whole_bytes, Some(text.len() as u64));
         assert_eq!(whole.as_deref(), Some(text));
     }
 
     #[test]
+    fn the_model_is_told_how_to_read_on_if_it_can() {
+        let (bounded, _) = check("first line\nsecond line\nthird line", 25);
+        let how = format!("; read on with read_output {{\"call\": \"{}\", \"offset\": 22}}]", call());
+        assert!(bounded.text.ends_with(&how), "{}", bounded.text);
+        let mut output = ToolOutput::text("x".repeat(99));
+        cut(&mut output, 9, &call(), false);
+        assert!(output.text.ends_with("bytes; the whole output is kept]"), "{}", output.text);
+    }
+
+    #[test]
     fn a_cut_never_splits_a_character() {
         for bytes_max in 1..12 {
-            let (bounded, _) = bound(ToolOutput::text("中文字符🙂结果"), bytes_max);
+            let (bounded, _) = check("中文字符🙂结果", bytes_max);
             assert!(bounded.text.contains("[cut: "));
         }
     }

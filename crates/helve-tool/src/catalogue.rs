@@ -288,6 +288,7 @@ impl Catalogue {
         };
         let registered = Registered::of_row(tool, definition.hash(), guards, self.registry.bell(&self.world));
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
+        let registered = self.registry.placed(registered);
         Ok(match before {
             Some(before) => registered.switched_with(&before),
             None => registered,

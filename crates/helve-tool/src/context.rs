@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use helve_store::RunJournal;
+use helve_store::{Desk, RunJournal};
 use helve_types::{CallId, ConversationId, MessageId, RunId, UserId, World};
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +31,13 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     pub progress: Progress,
     pub world: World,
+}
+
+impl CallContext {
+    /// What is kept for the user that the call is made for.
+    pub fn desk(&self) -> Desk {
+        self.journal.desk(self.user.clone(), self.conversation)
+    }
 }
 
 /// Guards that are left out for one call, which leaves `Skipped` in its trail. Who may ask for it is the business of

@@ -1,5 +1,6 @@
 //! What protects a tool from its callers and its callers from it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use helve_guard::{
 };
 use helve_types::{Effect, Fallback, ToolOutput};
 
+use crate::CallContext;
 use crate::outcome::Stop;
 
 /// How one tool is guarded.
@@ -22,6 +24,8 @@ pub struct Guards {
     pub cache: Option<CachePolicy>,
     /// What stands in for the tool while it is held back or failing.
     pub fallback: Option<Fallback>,
+    /// Tools whose stored answers to a user end when this one was sent for that user: what they read, this one writes.
+    pub drops: Vec<String>,
     /// How much of an output the model gets.
     pub output_bytes_max: usize,
 }
@@ -62,6 +66,7 @@ impl Default for Guards {
             breaker: None,
             cache: None,
             fallback: None,
+            drops: vec![],
             output_bytes_max: 48 << 10,
         }
     }
@@ -102,6 +107,20 @@ impl Guarding {
     pub(crate) fn terms(&self, policy: CachePolicy) -> Terms {
         let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
         Terms { ttl: policy.ttl, keep }
+    }
+}
+
+impl CacheScope {
+    /// Who shares the answer. A tool's cache has one scope, so a user and an agent of one name cannot meet in it.
+    pub(crate) fn whose(self, cx: &CallContext) -> Cow<'_, str> {
+        match self {
+            Self::Everyone => Cow::Borrowed(""),
+            Self::User => Cow::Borrowed(&cx.user.0),
+            Self::Agent => Cow::Borrowed(&cx.agent),
+            Self::Conversation => {
+                Cow::Owned(cx.conversation.map_or_else(|| cx.run.to_string(), |id| id.to_string()))
+            }
+        }
     }
 }
 

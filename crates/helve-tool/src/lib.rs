@@ -9,11 +9,13 @@ mod bound;
 mod catalogue;
 mod check;
 mod context;
+mod files;
 mod gate;
 mod guards;
 mod metrics;
 mod outcome;
 mod permit;
+mod piece;
 mod pipeline;
 mod registry;
 mod repair;
@@ -23,8 +25,13 @@ mod toolbox;
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
+// What tools find on their user's desk.
+pub use helve_store::{
+    Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,
+};
 
 pub use alarm::{Alarm, AlarmKind, Alarms};
+pub use bound::READ_OUTPUT;
 pub use catalogue::{
     Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, read_definition,
 };
@@ -32,6 +39,7 @@ pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
+pub use piece::{Piece, piece};
 pub use pipeline::Pipeline;
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};

@@ -5,6 +5,8 @@ use helve_types::{
     Answer, CallId, Fact, Failure, FailureKind, OnUnknown, Question, Timestamp, ToolOutput, Trail,
 };
 
+use crate::bound::Beside;
+
 /// What became of a call, or what it waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
@@ -35,8 +37,9 @@ impl Outcome {
     }
 
     /// How the outcome is put on record.
-    pub(crate) fn entry(&self, call: &CallId, trail: Trail, whole: Option<String>) -> Entry {
+    pub(crate) fn entry(&self, call: &CallId, trail: Trail, beside: Beside) -> Entry {
         let call = call.clone();
+        let Beside { whole, files } = beside;
         let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
@@ -48,7 +51,7 @@ impl Outcome {
             Self::Asked(question) => Fact::ApprovalAsked(question),
             Self::Delegated { tool } => Fact::ToolDelegated { call, tool },
         };
-        Entry { facts: vec![fact], wholes, ..Entry::default() }
+        Entry { facts: vec![fact], wholes, files, ..Entry::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use helve_types::{
 };
 use tokio::time::Instant;
 
-use crate::bound::bound;
+use crate::bound::{Beside, bound};
 use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
@@ -75,7 +75,7 @@ impl Pipeline {
             .and_then(|tool| check_arguments(tool, &call.arguments, &mut trail))
             .and_then(|candidate| ask(judge(&self.rules, &candidate, cx), &candidate, because, cx));
         let outcome = asked.map_or_else(Outcome::failed, Outcome::Asked);
-        cx.journal.commit(outcome.entry(&call.id, trail, None)).await?;
+        cx.journal.commit(outcome.entry(&call.id, trail, Beside::default())).await?;
         Ok(outcome)
     }
 
@@ -88,15 +88,15 @@ impl Pipeline {
         let began = Instant::now();
         let mut trail = Trail::default();
         let attempted = self.attempt(call, cx, &mut trail).await.map_err(|stop| stop.in_doubt(doubt));
-        let (outcome, whole) = match attempted {
-            Ok((output, whole)) => (Outcome::Finished(output), whole),
-            Err(stop) => (self.checked(stop.outcome()?, call, cx).await, None),
+        let (outcome, beside) = match attempted {
+            Ok((output, beside)) => (Outcome::Finished(output), beside),
+            Err(stop) => (self.checked(stop.outcome()?, call, cx).await, Beside::default()),
         };
         if let Some(tool) = tool_of(&trail, cx) {
             tool.counters.count(&outcome, &trail, began.elapsed());
         }
         cx.world.fate.at("tool.before_outcome");
-        cx.journal.commit(outcome.entry(&call.id, trail, whole)).await?;
+        cx.journal.commit(outcome.entry(&call.id, trail, beside)).await?;
         cx.world.fate.at("tool.after_outcome");
         Ok(outcome)
     }
@@ -106,13 +106,15 @@ impl Pipeline {
         call: &ToolCall,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<(ToolOutput, Option<String>), Stop> {
+    ) -> Result<(ToolOutput, Beside), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
         let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let permit = admit(judgement, candidate, cx, trail)?; // Denied, or a person is asked
-        let output = self.run(permit, cx, trail).await?; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
-        Ok(bounded(output, tool, trail))
+        let ran = self.run(permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
+        tool.drop_stale(cx); // also after a failure: the write may have happened
+        let output = ran?;
+        Ok(bounded(output, tool, cx, trail))
     }
 
     /// Records that a call was cut off in flight, together with what its check tool says about it.
@@ -125,21 +127,21 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
         let outcome = self.checked(lost, call, cx).await;
-        cx.journal.commit(outcome.entry(&call.id, Trail::default(), None)).await?;
+        cx.journal.commit(outcome.entry(&call.id, Trail::default(), Beside::default())).await?;
         Ok(outcome)
     }
 
     /// Records an outcome that came from elsewhere: from a person, or from the client that ran the tool.
     pub async fn settle(&self, call: &CallId, outcome: Outcome, cx: &CallContext) -> Result<Outcome, Fault> {
-        let (outcome, whole) = match outcome {
+        let (outcome, beside) = match outcome {
             Outcome::Finished(output) => {
                 let bytes_max = crate::Guards::default().output_bytes_max;
-                let (output, whole) = bound(output, bytes_max);
-                (Outcome::Finished(output), whole)
+                let (output, beside) = bound(output, bytes_max, call, cx);
+                (Outcome::Finished(output), beside)
             }
-            other => (other, None),
+            other => (other, Beside::default()),
         };
-        let entry = outcome.entry(call, Trail::default(), whole);
+        let entry = outcome.entry(call, Trail::default(), beside);
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)
     }
@@ -170,7 +172,7 @@ impl Pipeline {
         let said = permit.look(cx).await?;
         Some(said.map_or_else(
             |problem| format!("the check failed: {problem}"),
-            |output| bounded(output, reader, &mut unseen).0.text,
+            |output| bounded(output, reader, cx, &mut unseen).0.text,
         ))
     }
 }
@@ -197,13 +199,18 @@ fn check_arguments(tool: &Arc<Registered>, written: &str, trail: &mut Trail) -> 
     Ok(Candidate { tool: tool.clone(), arguments: checked?, changed: false })
 }
 
-fn bounded(output: ToolOutput, tool: &Registered, trail: &mut Trail) -> (ToolOutput, Option<String>) {
-    let (output, whole) = bound(output, tool.guarding.settings.output_bytes_max);
-    if let Some(whole) = &whole {
+fn bounded(
+    output: ToolOutput,
+    tool: &Registered,
+    cx: &CallContext,
+    trail: &mut Trail,
+) -> (ToolOutput, Beside) {
+    let (output, beside) = bound(output, tool.guarding.settings.output_bytes_max, &cx.call, cx);
+    if let Some(whole) = &beside.whole {
         let (whole_bytes, kept_bytes) = (whole.len() as u64, output.text.len() as u64);
         trail.push(Stage::Bound { whole_bytes, kept_bytes });
     }
-    (output, whole)
+    (output, beside)
 }
 
 /// The tool that a trail is about, for its counters.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, LimitStatus};
+use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, LimitStatus, Scope};
 use helve_types::{ToolSpec, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::alarm::{Alarms, Bell};
 use crate::check::compile;
 use crate::guards::Guarding;
 use crate::metrics::Counters;
-use crate::{Guards, Tool, ToolMetrics};
+use crate::{CallContext, Guards, Tool, ToolMetrics};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
@@ -40,7 +40,11 @@ pub struct Registered {
     bell: Option<Bell>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
     enabled: Arc<AtomicBool>,
+    /// The tools beside it; none for a client's.
+    beside: Weak<Shelf>,
 }
+
+type Shelf = RwLock<BTreeMap<String, Arc<Registered>>>;
 
 impl Registered {
     fn new(
@@ -65,6 +69,7 @@ impl Registered {
             counters: Counters::default(),
             bell,
             enabled: Arc::new(AtomicBool::new(true)),
+            beside: Weak::new(),
             spec: Arc::new(spec),
         })
     }
@@ -133,6 +138,18 @@ impl Registered {
             breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
             cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
             metrics: self.metrics(),
+        }
+    }
+
+    /// Puts out of date what tools have stored for the user that reads what this one writes.
+    pub(crate) fn drop_stale(&self, cx: &CallContext) {
+        let drops = &self.guarding.settings.drops;
+        let Some(shelf) = self.beside.upgrade().filter(|_| !drops.is_empty()) else { return };
+        let tools = shelf.read().unwrap_or_else(PoisonError::into_inner);
+        for tool in drops.iter().filter_map(|name| tools.get(name)) {
+            if let Some((policy, cache)) = &tool.guarding.cache {
+                cache.drop_scope(&Scope { tenant: "", tool: &tool.spec.name, id: &policy.scope.whose(cx) });
+            }
         }
     }
 
@@ -213,7 +230,7 @@ impl ToolStatus {
 /// All tools of this server, by name.
 #[derive(Default)]
 pub struct Registry {
-    tools: RwLock<BTreeMap<String, Arc<Registered>>>,
+    tools: Arc<Shelf>,
     generation: AtomicU64,
     alarms: Option<Alarms>,
 }
@@ -234,8 +251,14 @@ impl Registry {
         Bell { world: world.clone(), alarms: self.alarms.clone() }
     }
 
+    /// The tool as one of this registry's, which it can reach.
+    pub(crate) fn placed(&self, tool: Registered) -> Registered {
+        Registered { beside: Arc::downgrade(&self.tools), ..tool }
+    }
+
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
-        let registered = Arc::new(Registered::of_server(tool, guards, self.bell(world))?);
+        let registered = Registered::of_server(tool, guards, self.bell(world))?;
+        let registered = Arc::new(self.placed(registered));
         let name = registered.spec.name.clone();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {

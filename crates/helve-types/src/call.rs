@@ -84,6 +84,9 @@ pub struct Attachment {
     pub name: String,
     /// Where the bytes are kept, or a `data:` URL for small ones.
     pub url: String,
+    /// How many there are, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// Why a call gave no output.

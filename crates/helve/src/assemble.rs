@@ -86,7 +86,8 @@ pub fn assemble(
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
-        rules: config.permissions.clone(),
+        // The operator's come first, and the first that fits speaks.
+        rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()

@@ -11,10 +11,11 @@ mod write_behind;
 use std::sync::Arc;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, KeptFile, NewRun,
+    Opened, Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow,
+    Urgency, UserPlan,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 pub(crate) use self::late_intent::LateIntent;
 pub(crate) use self::unknown_as_failed::UnknownAsFailed;
@@ -90,6 +91,10 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.whole_output(call)
     }
 
+    fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
+        self.inner.file(scope, run, id)
+    }
+
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
         self.inner.approval(scope, approval)
     }
@@ -125,6 +130,28 @@ impl<B: Bend> Store for Bent<B> {
 
     fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()> {
         self.inner.delete_conversation(scope, conversation)
+    }
+
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan> {
+        self.inner.create_plan(user, by, body, at)
+    }
+
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+        self.inner.change_plan(user, change)
+    }
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+        self.inner.plan(user, number)
+    }
+
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+        self.inner.plans(user, page)
     }
 
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {

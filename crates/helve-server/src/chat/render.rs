@@ -135,10 +135,17 @@ impl ChatRender {
 }
 
 fn shown(output: &ToolOutput) -> Value {
-    match &output.title {
-        Some(title) => json!({"output": output.text, "title": title}),
-        None => json!({"output": output.text}),
+    let mut shown = json!({"output": output.text});
+    if let Some(title) = &output.title {
+        shown["title"] = json!(title);
     }
+    if let Some(metadata) = &output.metadata {
+        shown["metadata"] = metadata.clone();
+    }
+    if !output.attachments.is_empty() {
+        shown["attachments"] = json!(output.attachments);
+    }
+    shown
 }
 
 impl Render for ChatRender {

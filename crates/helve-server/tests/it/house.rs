@@ -32,7 +32,7 @@ impl Tool for Echo {
     }
 }
 
-fn spec(name: &str, effect: Effect) -> ToolSpec {
+pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
     ToolSpec::new(
         name,
         format!("Does {name}."),
@@ -105,6 +105,8 @@ pub(crate) struct Plan {
     pub(crate) options: ModelOptions,
     /// What is wrong with it.
     pub(crate) problem: Option<&'static str>,
+    /// Besides those that every house has.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Default for Plan {
@@ -115,6 +117,7 @@ impl Default for Plan {
             pace: Duration::ZERO,
             options: ModelOptions::default(),
             problem: None,
+            tools: vec![],
         }
     }
 }
@@ -147,6 +150,9 @@ impl House {
         let registry = Arc::new(Registry::new());
         for spec in [spec("look", Effect::Read), spec("send", Effect::NonIdempotent)] {
             registry.register(Arc::new(Echo(spec)), guards(), &world).unwrap();
+        }
+        for tool in plan.tools {
+            registry.register(tool, guards(), &world).unwrap();
         }
         let mut models = Models::new();
         let speaker = if plan.pace.is_zero() {

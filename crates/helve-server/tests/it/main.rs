@@ -6,6 +6,7 @@ mod access;
 mod bad_input;
 mod chat;
 mod house;
+mod kept;
 mod models;
 mod people;
 mod probe;

@@ -91,7 +91,7 @@ pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
         return Err(StoreError::Busy(active));
     }
     let of_its_runs = "IN (SELECT id FROM runs WHERE conversation = ?1)";
-    for table in ["run_events", "tool_calls", "outputs", "approvals", "idempotency_keys"] {
+    for table in ["run_events", "tool_calls", "outputs", "files", "approvals", "idempotency_keys"] {
         execute(connection, &format!("DELETE FROM {table} WHERE run {of_its_runs}"), [id.0.as_bytes()])?;
     }
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::rows::{column, execute, first, id_column, to_json};
 use super::spent::add_spent;
-use super::{conversations, runs};
+use super::{conversations, files, runs};
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
 pub(super) enum OpenedRow {
@@ -149,6 +149,7 @@ pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
         )?;
     }
     let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
+    files::keep(connection, batch, at)?;
     if let (Some(conversation), Some(message)) = (conversation, &batch.message) {
         keep_message(connection, conversation, message, at)?;
     }

@@ -2,7 +2,9 @@
 
 mod approvals;
 mod conversations;
+mod files;
 mod journal;
+mod plans;
 mod profiles;
 mod readers;
 mod rows;
@@ -17,10 +19,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, KeptFile, NewRun,
+    Opened, Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
+    ToolRow, Urgency, UserPlan,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
+use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -286,6 +289,10 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::whole_output(connection, &call))
     }
 
+    fn file(&self, scope: Scope, run: RunId, id: String) -> StoreFuture<'_, KeptFile> {
+        self.read(move |connection| files::file(connection, &scope, run, &id))
+    }
+
     fn approval(&self, scope: Scope, approval: ApprovalId) -> StoreFuture<'_, Approval> {
         self.read(move |connection| approvals::approval(connection, &scope, approval))
     }
@@ -321,6 +328,28 @@ impl Store for SqliteStore {
 
     fn delete_conversation(&self, scope: Scope, conversation: ConversationId) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| conversations::delete(connection, &scope, conversation))
+    }
+
+    fn create_plan(
+        &self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> StoreFuture<'_, UserPlan> {
+        self.write_now(move |connection| plans::create(connection, &user, &by, &body, at))
+    }
+
+    fn change_plan(&self, user: UserId, change: PlanChange) -> StoreFuture<'_, UserPlan> {
+        self.write_now(move |connection| plans::change(connection, &user, &change))
+    }
+
+    fn plan(&self, user: UserId, number: u32) -> StoreFuture<'_, UserPlan> {
+        self.read(move |connection| plans::plan(connection, &user, number))
+    }
+
+    fn plans(&self, user: UserId, page: Page) -> StoreFuture<'_, Vec<UserPlan>> {
+        self.read(move |connection| plans::plans(connection, &user, page))
     }
 
     fn create_token(&self, token: Token) -> StoreFuture<'_, ()> {

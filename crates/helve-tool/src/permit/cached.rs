@@ -2,7 +2,6 @@
 //!
 //! What is kept is the tool's own output: neither what a hook made of it nor what stood in for it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use helve_types::{FailureKind, Stage, ToolOutput, Trail};
 
 use super::{Permit, cancelled};
 use crate::outcome::{Outcome, Stop};
-use crate::{CachePolicy, CacheScope, CallContext};
+use crate::{CachePolicy, CallContext};
 
 type Kept = Cache<Arc<ToolOutput>, Stop>;
 
@@ -29,7 +28,7 @@ impl Permit {
         if cx.skip.cache || policy.ttl.is_zero() {
             return self.beside(policy, cache, cx, trail).await;
         }
-        let (whose, version) = (whose(policy.scope, cx), self.tool.version_hash());
+        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
         let parts = self.parts(&whose, &version);
         let mut inner = Trail::default();
         let terms = self.tool.guarding.terms(policy);
@@ -65,7 +64,7 @@ impl Permit {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
-        let (whose, version) = (whose(policy.scope, cx), self.tool.version_hash());
+        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
         let note = cache.note(&self.parts(&whose, &version));
         let output = self.guarded(cx, trail).await?;
         note.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
@@ -75,7 +74,7 @@ impl Permit {
     /// The last good answer to this call, if it is no older than that.
     pub(crate) fn last_good(&self, age_max: Duration, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
         let (policy, cache) = self.tool.guarding.cache.as_ref()?;
-        let (whose, version) = (whose(policy.scope, cx), self.tool.version_hash());
+        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
         let LastGood { value, age } = cache.last_good(&self.parts(&whose, &version))?;
         (age <= age_max).then(|| (Arc::unwrap_or_clone(value), age))
     }
@@ -86,18 +85,6 @@ impl Permit {
             tool_version: version,
             identity: &[0; 32],
             arguments: &self.arguments.canonical,
-        }
-    }
-}
-
-/// Who shares the answer. A tool's cache has one scope, so a user and an agent of one name cannot meet in it.
-fn whose(scope: CacheScope, cx: &CallContext) -> Cow<'_, str> {
-    match scope {
-        CacheScope::Everyone => Cow::Borrowed(""),
-        CacheScope::User => Cow::Borrowed(&cx.user.0),
-        CacheScope::Agent => Cow::Borrowed(&cx.agent),
-        CacheScope::Conversation => {
-            Cow::Owned(cx.conversation.map_or_else(|| cx.run.to_string(), |id| id.to_string()))
         }
     }
 }

@@ -13,7 +13,7 @@ use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
-use helve_types::{Fact, RunId, ToolSpec, World};
+use helve_types::{Fact, OutputFile, RunId, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -613,6 +613,54 @@ async fn a_large_output_is_cut_for_the_model_and_kept_whole() {
     assert_eq!(lab.store.whole_output(call.id).await.unwrap(), "line one\nline two\nline three");
     let log = lab.log().await;
     assert!(log.contains("line one\n[cut: these are the first 8 of 28 bytes"), "{log}");
+}
+
+#[tokio::test]
+async fn a_file_is_kept_with_the_outcome_and_shown_as_an_attachment() {
+    let lab = Lab::new().await;
+    let draws: Behaviour = Box::new(|_| {
+        Box::pin(async {
+            let file =
+                OutputFile { name: "cat.png".into(), media_type: "image/png".into(), bytes: b"abc".to_vec() };
+            Ok(ToolOutput { files: vec![file], ..ToolOutput::text("drawn") })
+        })
+    });
+    let hour = CachePolicy { ttl: Duration::from_secs(3600), scope: CacheScope::Everyone };
+    let drawn =
+        lab.tool(spec("draw", Effect::Read), Guards { cache: Some(hour), ..Guards::default() }, draws);
+    // The second comes from the cache and has its file all the same.
+    for _ in 0..2 {
+        let Outcome::Finished(output) = lab.run("draw", r#"{"q": "x"}"#).await else { panic!() };
+        assert!(output.files.is_empty());
+        let [attachment] = &output.attachments[..] else { panic!("{output:?}") };
+        let id = attachment.url.strip_prefix(&format!("/api/runs/{}/files/", lab.run)).unwrap();
+        let kept = lab.store.file(helve_store::Scope::Everyone, lab.run, id.into()).await.unwrap();
+        assert_eq!((&*kept.bytes, kept.name.as_str()), (&b"abc"[..], "cat.png"));
+    }
+    assert_eq!(drawn.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_write_ends_what_was_stored_for_its_user_and_for_nobody_else() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let mine = CachePolicy { ttl: Duration::from_secs(3600), scope: CacheScope::User };
+    let reads =
+        lab.tool(spec("look", Effect::Read), Guards { cache: Some(mine), ..Guards::default() }, says("it"));
+    let writes = Guards { drops: vec!["look".into(), "gone".into()], attempts: 1, ..Guards::default() };
+    lab.tool(spec("write", Effect::NonIdempotent), writes.clone(), says("done"));
+    lab.tool(spec("lose", Effect::NonIdempotent), writes, fails(ToolError::Lost("cut off".into())));
+    let look_as = async |user: &str| {
+        let call = lab.call("look", r#"{"q": "x"}"#);
+        let cx = CallContext { user: helve_types::UserId(user.into()), ..lab.context(&call) };
+        Pipeline::new(lab.rules.clone()).execute(&call, &cx).await.unwrap();
+        reads.load(Ordering::Relaxed)
+    };
+    assert_eq!((look_as("mei").await, look_as("mei").await, look_as("eve").await), (1, 1, 2));
+    lab.run("write", r#"{"q": "x"}"#).await;
+    assert_eq!((look_as("eve").await, look_as("mei").await, look_as("mei").await), (2, 3, 3));
+    lab.run("lose", r#"{"q": "x"}"#).await;
+    assert_eq!(look_as("mei").await, 4);
 }
 
 #[test]

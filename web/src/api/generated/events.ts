@@ -412,6 +412,10 @@ export interface ToolOutput {
   whole_bytes?: number | null;
 }
 export interface Attachment {
+  /**
+   * How many there are, where that is known.
+   */
+  bytes?: number | null;
   media_type: string;
   name: string;
   /**

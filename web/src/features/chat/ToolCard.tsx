@@ -3,6 +3,7 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
 import { Icon, type IconName } from '@/ui/Icon';
 import { Spinner } from '@/ui/Spinner';
+import { Attachments } from './Attachments';
 import { BrowserCode } from './BrowserCode';
 import { type ShownState, isCached, isForBrowser, shownState, summaryOf, tookMs } from './call-view';
 import { useChat } from './chat-context';
@@ -57,7 +58,7 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
       <Attention place={{ ...place, call }} />
       {isOpen && (
         <div id={id} className={styles.body}>
-          <ToolDetails call={call} />
+          <ToolDetails call={call} run={place.run} />
         </div>
       )}
     </article>
@@ -101,6 +102,10 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
         {call.failure.message}
       </p>,
     );
+  }
+  // What was asked for is looked at, not searched for.
+  if (call.output?.attachments && call.output.attachments.length > 0) {
+    parts.push(<Attachments key="attachments" attachments={call.output.attachments} />);
   }
   return parts.length === 0 ? null : <div className={styles.body}>{parts}</div>;
 }

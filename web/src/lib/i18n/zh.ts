@@ -132,7 +132,19 @@ export const zh: Strings = {
   },
 
   tools: {
-    names: { calculator: '计算器', time: '时间', search_web: '网页搜索', save_note: '保存笔记' },
+    names: {
+      calculator: '计算器',
+      time: '时间',
+      search_web: '网页搜索',
+      save_note: '保存笔记',
+      read_output: '读取输出',
+      query_database: '数据库',
+      image_gen: '画图',
+      create_plan: '新建计划',
+      update_plan: '修改计划',
+      get_plan: '查看计划',
+      list_plans: '计划列表',
+    },
     atOnce: (count) => `同时进行 ${count} 项调用`,
     states: {
       writing: '正在编写…',
@@ -155,6 +167,12 @@ export const zh: Strings = {
     cut: (kept, whole) => `给模型的内容已截短：${whole} 中的 ${kept}`,
     unknownHint: '调用中途被切断：可能已生效，也可能没有。',
     attachments: '附件',
+    saveFile: (name) => `保存 ${name}`,
+    fileMissing: '文件无法读取。',
+    showWhole: '显示完整输出',
+    showMore: (left) => `继续显示（还剩 ${left}）`,
+    wholeOutput: '完整输出',
+    wholeMissing: '输出无法读取。',
     retryAfter: (duration) => `${duration} 后可以重试`,
     stages: {
       resolve: '工具',

@@ -1,0 +1,83 @@
+//! Users' own plans.
+
+use helve_store::{PLANS_MAX, Page, PlanBody, PlanChange, StoreError, UserPlan};
+use helve_types::{CallId, Timestamp, UserId};
+use rusqlite::{Connection, Row, params};
+
+use super::rows::{all, column, execute, first, json_column, to_json};
+use super::runs::limits;
+
+pub(super) fn create(
+    connection: &Connection,
+    user: &UserId,
+    by: &CallId,
+    body: &PlanBody,
+    at: Timestamp,
+) -> Result<UserPlan, StoreError> {
+    let made = "SELECT * FROM plans WHERE user = ?1 AND made_by = ?2";
+    if let Some(plan) = first(connection, made, params![user.0, by.as_str()], read)? {
+        return Ok(plan);
+    }
+    let body = to_json(body)?;
+    let last = "SELECT coalesce(max(number), 0) AS number FROM plans WHERE user = ?1";
+    let last: Option<u32> = first(connection, last, params![user.0], |row| column(row, "number"))?;
+    if last.is_some_and(|last| last >= PLANS_MAX) {
+        return Err(StoreError::Full("plan"));
+    }
+    first(
+        connection,
+        "INSERT INTO plans (user, number, version, body, made_by, created_at, updated_at)
+         SELECT ?1, coalesce(max(number), 0) + 1, 1, ?3, ?2, ?4, ?4 FROM plans WHERE user = ?1
+         RETURNING *",
+        params![user.0, by.as_str(), body, at.0],
+        read,
+    )?
+    .ok_or(StoreError::NotFound("plan"))
+}
+
+pub(super) fn change(
+    connection: &Connection,
+    user: &UserId,
+    change: &PlanChange,
+) -> Result<UserPlan, StoreError> {
+    let held = plan(connection, user, change.number)?;
+    if held.changed_by.as_ref() == Some(&change.by) {
+        return Ok(held);
+    }
+    if held.version != change.over {
+        return Err(StoreError::Changed(held.version));
+    }
+    execute(
+        connection,
+        "UPDATE plans SET version = version + 1, body = ?3, changed_by = ?4, updated_at = ?5
+         WHERE user = ?1 AND number = ?2",
+        params![user.0, change.number, to_json(&change.body)?, change.by.as_str(), change.at.0],
+    )?;
+    plan(connection, user, change.number)
+}
+
+pub(super) fn plan(connection: &Connection, user: &UserId, number: u32) -> Result<UserPlan, StoreError> {
+    let sql = "SELECT * FROM plans WHERE user = ?1 AND number = ?2";
+    first(connection, sql, params![user.0, number], read)?.ok_or(StoreError::NotFound("plan"))
+}
+
+pub(super) fn plans(connection: &Connection, user: &UserId, page: Page) -> Result<Vec<UserPlan>, StoreError> {
+    let (limit, offset) = limits(page);
+    all(
+        connection,
+        "SELECT * FROM plans WHERE user = ?1 ORDER BY updated_at DESC, number DESC LIMIT ?2 OFFSET ?3",
+        params![user.0, limit, offset],
+        read,
+    )
+}
+
+fn read(row: &Row<'_>) -> Result<UserPlan, StoreError> {
+    Ok(UserPlan {
+        number: column(row, "number")?,
+        version: column(row, "version")?,
+        body: json_column(row, "body")?,
+        changed_by: column::<Option<String>>(row, "changed_by")?.and_then(|id| id.parse().ok()),
+        created_at: Timestamp(column(row, "created_at")?),
+        updated_at: Timestamp(column(row, "updated_at")?),
+    })
+}

@@ -1,0 +1,64 @@
+//! What a tool may reach of what is kept: the things of the user that it works for, and nobody else's.
+
+use std::sync::Arc;
+
+use helve_types::{CallId, ConversationId, RunId, Timestamp, UserId};
+
+use crate::{Page, PlanBody, PlanChange, Scope, Store, StoreError, UserPlan};
+
+/// The store as one call sees it.
+#[derive(Clone)]
+pub struct Desk {
+    store: Arc<dyn Store>,
+    user: UserId,
+    run: RunId,
+    conversation: Option<ConversationId>,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        user: UserId,
+        run: RunId,
+        conversation: Option<ConversationId>,
+    ) -> Self {
+        Self { store, user, run, conversation }
+    }
+
+    /// The whole text of an output that was cut, of this run or of another one in the same conversation.
+    pub async fn whole_output(&self, call: &CallId) -> Result<String, StoreError> {
+        let missing = StoreError::NotFound("output");
+        let of = call.run().ok_or_else(|| missing.clone())?;
+        let record = self.store.run(Scope::User(self.user.clone()), of).await;
+        let record = record.map_err(|error| match error {
+            StoreError::NotFound(_) => missing.clone(),
+            other => other,
+        })?;
+        let is_near =
+            of == self.run || (self.conversation.is_some() && record.conversation == self.conversation);
+        if is_near { self.store.whole_output(call.clone()).await } else { Err(missing) }
+    }
+
+    /// Makes a plan; the same call makes one only.
+    pub async fn create_plan(
+        &self,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> Result<UserPlan, StoreError> {
+        self.store.create_plan(self.user.clone(), by, body, at).await
+    }
+
+    pub async fn change_plan(&self, change: PlanChange) -> Result<UserPlan, StoreError> {
+        self.store.change_plan(self.user.clone(), change).await
+    }
+
+    pub async fn plan(&self, number: u32) -> Result<UserPlan, StoreError> {
+        self.store.plan(self.user.clone(), number).await
+    }
+
+    /// Those that were changed last first.
+    pub async fn plans(&self, page: Page) -> Result<Vec<UserPlan>, StoreError> {
+        self.store.plans(self.user.clone(), page).await
+    }
+}

@@ -1,0 +1,61 @@
+//! Users' own plans: what they want to do, step by step. Data only; what a change means is the tools' business.
+
+use helve_types::{CallId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// More than anybody reads; a loop must not fill the disk.
+pub const PLANS_MAX: u32 = 1_000;
+
+/// What a plan says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct PlanBody {
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    #[serde(default)]
+    pub steps: Vec<PlanStep>,
+    #[serde(default)]
+    pub status: PlanStatus,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanStep {
+    pub text: String,
+    #[serde(default)]
+    pub done: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    #[default]
+    Active,
+    Done,
+    Dropped,
+}
+
+/// A plan as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserPlan {
+    /// Counts from 1 for each user.
+    pub number: u32,
+    /// Counts its changes, from 1.
+    pub version: u32,
+    pub body: PlanBody,
+    /// The call that changed it last.
+    pub changed_by: Option<CallId>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A change of a plan, made for what it was at one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChange {
+    pub number: u32,
+    /// The version that the change was made for.
+    pub over: u32,
+    pub body: PlanBody,
+    /// The call that makes it: the same change sent again is made once.
+    pub by: CallId,
+    pub at: Timestamp,
+}

@@ -1,0 +1,171 @@
+//! What the four plan tools share: the bounds of a plan, and how one is shown to a model, a person and a program.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use helve_tool::{
+    CachePolicy, CacheScope, Guards, LimitSettings, Limits, PlanBody, PlanStatus, PlanStep, StoreError,
+    ToolError, UserPlan,
+};
+use helve_types::{Timestamp, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const TITLE_CHARS_MAX: usize = 200;
+const CONTENT_CHARS_MAX: usize = 8_000;
+const STEP_CHARS_MAX: usize = 500;
+pub(crate) const STEPS_MAX: usize = 100;
+pub(crate) const TAG: &str = "plans";
+
+/// Where a plan stands, as models write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    Active,
+    Done,
+    Dropped,
+}
+
+impl From<Status> for PlanStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => Self::Active,
+            Status::Done => Self::Done,
+            Status::Dropped => Self::Dropped,
+        }
+    }
+}
+
+fn word(status: PlanStatus) -> &'static str {
+    match status {
+        PlanStatus::Active => "active",
+        PlanStatus::Done => "done",
+        PlanStatus::Dropped => "dropped",
+    }
+}
+
+/// For the tools that read: their answers are each user's own, and end when the user's plans change.
+pub(crate) fn reading() -> Guards {
+    Guards {
+        timeout: Duration::from_secs(10),
+        cache: Some(CachePolicy { ttl: Duration::from_secs(300), scope: CacheScope::User }),
+        ..Guards::default()
+    }
+}
+
+/// For the tools that write: not so often that a loop could fill the disk.
+pub(crate) fn writing() -> Guards {
+    Guards {
+        timeout: Duration::from_secs(10),
+        limits: Limits {
+            tool: None,
+            user: Some(LimitSettings { per_window: Some(60), ..LimitSettings::default() }),
+        },
+        drops: vec!["get_plan".into(), "list_plans".into()],
+        ..Guards::default()
+    }
+}
+
+/// The plan, if it is one: within bounds, on one line where one line is meant.
+pub(crate) fn checked(body: PlanBody) -> Result<PlanBody, String> {
+    let title = line(&body.title);
+    if title.is_empty() {
+        return Err("`title` is empty; say in a few words what the plan is for".into());
+    }
+    too_long("title", &title, TITLE_CHARS_MAX)?;
+    let printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let content: String = body.content.replace("\r\n", "\n").chars().filter(printable).collect();
+    let content = content.trim().to_owned();
+    too_long("content", &content, CONTENT_CHARS_MAX)?;
+    if body.steps.len() > STEPS_MAX {
+        return Err(format!("a plan has {STEPS_MAX} steps at most; make two plans of it"));
+    }
+    let mut steps = vec![];
+    for PlanStep { text, done } in body.steps {
+        let text = line(&text);
+        if text.is_empty() {
+            return Err("a step is empty; say what is to be done, or leave it out".into());
+        }
+        too_long("steps", &text, STEP_CHARS_MAX)?;
+        steps.push(PlanStep { text, done });
+    }
+    Ok(PlanBody { title, content, steps, status: body.status })
+}
+
+fn too_long(field: &str, text: &str, chars_max: usize) -> Result<(), String> {
+    if text.chars().count() > chars_max {
+        return Err(format!("`{field}` has more than {chars_max} characters; shorten it"));
+    }
+    Ok(())
+}
+
+fn line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// One plan, whole.
+pub(crate) fn show(plan: &UserPlan) -> ToolOutput {
+    let UserPlan { number, version, body, .. } = plan;
+    let mut text = format!("Plan {number} (version {version}, {}): {}", word(body.status), body.title);
+    if !body.content.is_empty() {
+        text.push('\n');
+        text.push_str(&body.content);
+    }
+    for (place, step) in (1..).zip(&body.steps) {
+        let mark = if step.done { 'x' } else { ' ' };
+        text.push_str(&format!("\n{place}. [{mark}] {}", step.text));
+    }
+    ToolOutput::text(text).titled(headline(plan)).with_data(data(plan))
+}
+
+/// A line for a list, and for the person.
+pub(crate) fn headline(plan: &UserPlan) -> String {
+    let UserPlan { number, body, .. } = plan;
+    let done = body.steps.iter().filter(|step| step.done).count();
+    let steps = if body.steps.is_empty() { String::new() } else { format!(", {done}/{}", body.steps.len()) };
+    format!("Plan {number} ({}{steps}): {}", word(body.status), body.title)
+}
+
+pub(crate) fn data(plan: &UserPlan) -> Value {
+    let UserPlan { number, version, body, created_at, updated_at, .. } = plan;
+    let steps = (1..).zip(&body.steps);
+    let steps: Vec<Value> = steps
+        .map(|(place, step): (u32, _)| json!({"step": place, "text": step.text, "done": step.done}))
+        .collect();
+    json!({
+        "plan_id": number,
+        "version": version,
+        "title": body.title,
+        "content": body.content,
+        "status": word(body.status),
+        "steps": steps,
+        "created_at": iso(*created_at),
+        "updated_at": iso(*updated_at),
+    })
+}
+
+fn iso(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_string()
+}
+
+/// What keeps a plan from being read or written, for the model.
+pub(crate) fn refused(error: StoreError, number: u32) -> ToolError {
+    match error {
+        StoreError::NotFound(_) => ToolError::Declined(format!(
+            "the user has no plan {number}; list_plans shows the plans there are with their numbers"
+        )),
+        StoreError::Changed(version) => ToolError::Declined(format!(
+            "plan {number} is at version {version} now, so nothing was changed; look at it with get_plan and decide \
+             again"
+        )),
+        StoreError::Full(_) => ToolError::Declined(
+            "the user has as many plans as are kept; use update_plan on one that is over instead".into(),
+        ),
+        // Every write is one transaction under the call's own key: to try again is safe.
+        other => ToolError::NotSent(other.to_string()),
+    }
+}
