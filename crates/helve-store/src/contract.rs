@@ -3,6 +3,8 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod executions;
+
 use std::sync::{Arc, Mutex};
 
 use helve_types::{
@@ -14,6 +16,12 @@ use helve_types::{
 use crate::{
     Append, ApprovalFilter, ApprovalState, AuditEntry, CallState, IdempotencyKey, NewRun, Opened, Page,
     Place, Recorded, Scope, Store, StoreError, Token, TokenRights, Urgency, Whole,
+};
+
+pub use self::executions::{
+    a_call_is_found_by_each_thing_that_is_known_of_it, a_call_says_what_became_of_it_and_whose_it_was,
+    an_open_call_is_one_of_a_run_that_is_not_over, nobody_finds_anothers_calls,
+    the_list_of_calls_goes_on_where_a_page_ended,
 };
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
@@ -34,6 +42,11 @@ macro_rules! store_contract {
             events_are_published_after_they_are_kept_and_in_order,
             the_ledger_row_follows_its_facts,
             a_refused_call_says_in_its_row_who_refused,
+            a_call_is_found_by_each_thing_that_is_known_of_it,
+            the_list_of_calls_goes_on_where_a_page_ended,
+            a_call_says_what_became_of_it_and_whose_it_was,
+            nobody_finds_anothers_calls,
+            an_open_call_is_one_of_a_run_that_is_not_over,
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,

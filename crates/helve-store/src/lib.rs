@@ -8,6 +8,7 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod error;
+mod executions;
 mod journal;
 mod memory;
 mod port;
@@ -15,10 +16,11 @@ mod projection;
 mod records;
 
 pub use error::StoreError;
+pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use port::{Store, StoreFuture};
-pub use projection::{CallChange, call_change};
+pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunRecord, Scope, Token,

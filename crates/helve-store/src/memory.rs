@@ -1,5 +1,7 @@
 //! A store in memory: the fake for tests, and the plainest statement of what a store does.
 
+mod executions;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +13,8 @@ use helve_types::{
 
 use crate::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
-    Conversation, NewRun, Opened, Page, Place, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture,
-    Token, Urgency, call_change,
+    Conversation, Execution, ExecutionFilter, ExecutionPage, NewRun, Opened, Page, Place, Recorded,
+    RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency, call_change,
 };
 
 #[derive(Default)]
@@ -232,6 +234,9 @@ impl Shelves {
                 effect: None,
                 version: None,
                 trail: Trail::default(),
+                failure: None,
+                problem: None,
+                output_bytes: None,
                 requested_at: at,
                 started_at: None,
                 ended_at: None,
@@ -257,13 +262,19 @@ impl Shelves {
             }
             CallChange::Move(state) => {
                 record.state = state;
-                if state == CallState::Unknown {
-                    record.ended_at = Some(at);
-                }
+                record.ended_at = None;
             }
-            CallChange::Settle { state, trail } => {
+            CallChange::Lose { because } => {
+                record.state = CallState::Unknown;
+                record.problem = Some(because.to_owned());
+                record.ended_at = Some(at);
+            }
+            CallChange::Settle { state, trail, result } => {
                 record.state = state;
                 record.trail = trail.clone();
+                record.failure = result.failure().map(|failure| failure.kind);
+                record.problem = result.failure().map(|failure| failure.message.clone());
+                record.output_bytes = result.output_bytes();
                 record.ended_at = Some(at);
             }
         }
@@ -401,6 +412,19 @@ impl Store for MemoryStore {
             calls.sort_by_key(|call| (call.step, call.requested_at));
             Ok(calls)
         })
+    }
+
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>> {
+        self.with(|all| Ok(all.executions(&scope, &filter, &page)))
+    }
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
+        self.with(|all| all.execution(&scope, &call))
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {

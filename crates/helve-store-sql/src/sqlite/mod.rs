@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversations;
+mod executions;
 mod journal;
 mod profiles;
 mod readers;
@@ -16,8 +17,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    ExecutionFilter, ExecutionPage, NewRun, Opened, Page, Recorded, RunRecord, Scope, Store, StoreError,
+    StoreFuture, Token, Urgency,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 use rusqlite::config::DbConfig;
@@ -279,6 +281,19 @@ impl Store for SqliteStore {
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(move |connection| runs::calls(connection, run))
+    }
+
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>> {
+        self.read(move |connection| executions::executions(connection, &scope, &filter, &page))
+    }
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
+        self.read(move |connection| executions::execution(connection, &scope, &call))
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
