@@ -7,6 +7,7 @@ use helve_model::{Model, Needs, ToolMode};
 use helve_types::{Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
 use tokio::time::Instant;
 
+use crate::metrics::ModelCounters;
 use crate::price::Price;
 use crate::retry::Health;
 
@@ -53,6 +54,7 @@ pub struct Models {
 struct Entry {
     model: Arc<dyn Model>,
     options: ModelOptions,
+    counters: ModelCounters,
 }
 
 /// What a model has shown of itself.
@@ -78,7 +80,7 @@ impl Models {
     pub fn add(&mut self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
         self.default.get_or_insert_with(|| name.clone());
-        self.models.insert(name, Entry { model, options });
+        self.models.insert(name, Entry { model, options, counters: ModelCounters::default() });
     }
 
     pub fn set_default(&mut self, name: impl Into<String>) {
@@ -104,6 +106,11 @@ impl Models {
 
     pub fn options(&self, name: &str) -> Option<&ModelOptions> {
         self.models.get(name).map(|entry| &entry.options)
+    }
+
+    /// What was asked of a model, if it is one of ours.
+    pub fn counters(&self, name: &str) -> Option<&ModelCounters> {
+        self.models.get(name).map(|entry| &entry.counters)
     }
 
     /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which

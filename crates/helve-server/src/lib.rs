@@ -1,6 +1,6 @@
 //! HTTP and server-sent events; the only crate that serves requests.
 //!
-//! A request passes `access::origin`, then the guard of its route, then its handler, which says what it wants of
+//! A request gets its `request_id`, passes `access::origin`, then the guard of its route, then its handler, which says what it wants of
 //! the `Runtime` and renders what it gets. `routes` is the table; what is not in it is `page`; bodies are private to their handlers; `sse` turns
 //! a run into a stream. Nothing here knows which model or store is behind the ports.
 
@@ -13,14 +13,18 @@ mod catalog;
 mod chat;
 mod conversations;
 mod declared;
+mod direct;
+mod executions;
 mod health;
 mod hex;
 mod input;
 mod listen;
+mod metrics;
 mod models;
 mod page;
 mod probe;
 mod problem;
+mod request_id;
 mod routes;
 mod runs;
 mod sign_in;
@@ -53,6 +57,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::page)
         .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
+        .layer(from_fn_with_state(app.clone(), request_id::name_requests))
         .with_state(app)
 }
 
@@ -173,7 +178,7 @@ fn table(app: App) -> (Router<App>, Value) {
         )
         .add(
             get("/api/tool-system/metrics/{tool}", Chat, "The counts of one tool")
-                .gives::<tool_system::MetricsView>(),
+                .gives::<tool_system::OneToolView>(),
             tool_system::metrics,
         )
         .add(
@@ -182,6 +187,29 @@ fn table(app: App) -> (Router<App>, Value) {
                 .status(204),
             tool_system::reset,
         )
+        .add(
+            get("/api/executions", Chat, "List the calls that were made, newest first")
+                .query::<executions::ExecutionQuery>()
+                .gives::<executions::ExecutionList>(),
+            executions::list_executions,
+        )
+        .add(
+            get("/api/executions/{call}", Chat, "Look at a call").gives::<executions::ExecutionView>(),
+            executions::get_execution,
+        )
+        .add(
+            post("/api/tools/{name}/call", Chat, "Call a tool without a model")
+                .body::<direct::CallBody>()
+                .gives::<direct::CallView>(),
+            direct::call_tool,
+        )
+        .add(
+            post("/api/tools/execute", Chat, "Call a tool as old callers do; the text of its result")
+                .body::<direct::OldBody>()
+                .gives::<direct::OldResult>(),
+            direct::execute,
+        )
+        .add(get("/metrics", Chat, "Everything that is counted, for Prometheus"), metrics::metrics)
         .add(
             get("/api/session", Public, "Whether a token is needed, and whether one was shown")
                 .gives::<sign_in::SessionView>(),

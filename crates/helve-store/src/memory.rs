@@ -59,6 +59,11 @@ impl MemoryStore {
         self.writes_to_fail.store(count, Ordering::Relaxed);
     }
 
+    /// What people with rights did.
+    pub fn audited(&self) -> Vec<AuditEntry> {
+        self.shelves().audit.clone()
+    }
+
     fn fails(&self) -> bool {
         let one_less = |left: u32| left.checked_sub(1);
         self.writes_to_fail.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()

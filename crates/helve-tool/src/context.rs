@@ -23,12 +23,25 @@ pub struct CallContext {
     pub attempts_before: u32,
     /// A person's consent, where one was asked.
     pub grant: Option<Grant>,
+    /// Guards that are left out.
+    pub skip: Skip,
     /// The tools of this run; no others exist for it.
     pub toolbox: Arc<Toolbox>,
     pub journal: RunJournal,
     pub cancel: CancellationToken,
     pub progress: Progress,
     pub world: World,
+}
+
+/// Guards that are left out for one call, which leaves `Skipped` in its trail. Who may ask for it is the business of
+/// whoever takes the request: it needs the admin right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Skip {
+    /// The call is neither answered from the cache nor shared; its answer is kept all the same.
+    pub cache: bool,
+    /// The call goes past the limits of the tool and of the user. It takes no slot, so it does not count against
+    /// others.
+    pub limit: bool,
 }
 
 /// A person's consent to one exact call.

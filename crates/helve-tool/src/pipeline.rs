@@ -65,9 +65,11 @@ impl Pipeline {
             Err(Stop::Outcome(outcome)) => (self.checked(*outcome, call, cx).await, None),
             Err(Stop::Fault(fault)) => return Err(fault),
         };
+        let took = began.elapsed();
         if let Some(tool) = tool_of(&trail, cx) {
-            tool.counters.count(&outcome, trail.from_cache(), began.elapsed());
+            tool.counters.count(&outcome, &trail, took);
         }
+        crate::log::tell(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
         cx.journal.commit(outcome.entry(&call.id, trail, whole)).await?;
         cx.world.fate.at("tool.after_outcome");

@@ -1,46 +1,112 @@
-//! One tool call without a model: for the command line, on record like any other.
+//! One tool call without a model: for the command line and for programs, on record like any other.
 
 use std::sync::Arc;
 
-use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal};
-use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Toolbox};
+use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
+use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Skip, Toolbox};
 use helve_types::{
-    CallId, Ending, Fact, ModelParams, RunInput, RunSetup, RunStarted, RunState, ToolCall, ToolChoice, UserId,
+    CallId, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState, ToolCall,
+    ToolChoice, Trail, UserId,
 };
-use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, error_span};
 
-use super::{Runtime, StartError};
+use super::{Runtime, Shared, StartError};
+
+/// Names are what models and callers write: no longer than this in a log.
+const NAME_CHARS_MAX: usize = 64;
+
+/// How a call is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallOptions {
+    pub order: Order,
+    /// Neither answered from the cache nor shared with another call.
+    pub skip_cache: bool,
+    /// Past the limits of the tool and of the user.
+    pub skip_limit: bool,
+}
+
+/// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whoever types it on the server's own machine.
+    #[default]
+    CommandLine,
+    /// Somebody with all rights.
+    Admin,
+    /// Anybody else: where the operator wants a person asked, they have to be.
+    User,
+}
+
+/// A call that was made, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    pub run: RunId,
+    pub call: CallId,
+    pub outcome: Outcome,
+    /// What each stage decided.
+    pub trail: Trail,
+}
 
 impl Runtime {
-    /// Calls a tool on a person's explicit order, which is the consent it needs where a rule would ask. What the
-    /// operator forbids stays forbidden.
+    /// Calls a tool on somebody's explicit order. It comes to its end, and on record, whether or not anybody waits.
     pub async fn call_tool(
         &self,
         user: UserId,
         tool: &str,
         arguments: &str,
+        options: CallOptions,
         progress: Progress,
-    ) -> Result<Outcome, StartError> {
-        let shared = &self.shared;
-        let world = &shared.world;
-        let (run, reply) = (world.run_id(), world.message_id());
-        let setup = RunSetup {
-            agent: "command line".into(),
-            model: String::new(),
-            system: String::new(),
-            max_steps: 1,
-            tool_choice: ToolChoice::None,
-            tools: vec![],
-            client_tools: vec![],
-            params: ModelParams::default(),
-            variant: None,
-            agent_params: ModelParams::default(),
-            mode: None,
-            stream: false,
-            input: RunInput::Call,
+    ) -> Result<Called, StartError> {
+        let shared = self.shared.clone();
+        if shared.closing.is_cancelled() {
+            return Err(StartError::Closing);
+        }
+        if shared.tasks.len() >= shared.settings.runs_max {
+            return Err(StartError::Full);
+        }
+        let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
+        let called = async move {
+            let open = Open::new(&shared, user, &tool, &arguments, options.order).await?;
+            let spans = (error_span!("run", run = %open.run), call_span(&open.call.id, &tool));
+            let call = open.execute(&shared, options, progress);
+            call.instrument(spans.1).instrument(spans.0).await
         };
+        let ended = self.shared.tasks.spawn(called.in_current_span()).await;
+        ended.unwrap_or_else(|error| {
+            Err(StoreError::Unavailable(format!("the call broke down: {error}")).into())
+        })
+    }
+}
+
+/// What every line about a call names.
+pub(crate) fn call_span(call: &CallId, tool: &str) -> Span {
+    let tool: String = tool.chars().take(NAME_CHARS_MAX).collect();
+    error_span!("call", %call, tool)
+}
+
+/// A run that is one call.
+struct Open {
+    run: RunId,
+    user: UserId,
+    agent: &'static str,
+    reply: MessageId,
+    journal: RunJournal,
+    call: ToolCall,
+}
+
+impl Open {
+    /// Puts the run and the call on record.
+    async fn new(
+        shared: &Shared,
+        user: UserId,
+        tool: &str,
+        arguments: &str,
+        order: Order,
+    ) -> Result<Self, StartError> {
+        let world = &shared.world;
+        let (run, reply, agent) = (world.run_id(), world.message_id(), order.agent());
         let fact = Fact::RunStarted(RunStarted {
-            agent: setup.agent.clone(),
+            agent: agent.into(),
             model: String::new(),
             conversation: None,
             message: None,
@@ -51,7 +117,7 @@ impl Runtime {
             run,
             user: user.clone(),
             owner: shared.owner.clone(),
-            setup,
+            setup: setup(agent),
             place: Place::Nowhere,
             message: None,
             started: Arc::new(Recorded::new(1, world.now(), fact)),
@@ -77,41 +143,99 @@ impl Runtime {
             part: None,
             replaces: None,
         });
+        Ok(Self { run, user, agent, reply, journal, call })
+    }
+
+    async fn execute(
+        self,
+        shared: &Shared,
+        options: CallOptions,
+        progress: Progress,
+    ) -> Result<Called, StartError> {
+        let Self { run, user, agent, reply, journal, call } = self;
         let cx = CallContext {
             run,
             conversation: None,
             message: Some(reply),
             call: call.id.clone(),
             user,
-            agent: "command line".into(),
+            agent: agent.into(),
             attempts_before: 0,
             grant: None,
+            skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
             toolbox: Arc::new(Toolbox::new(shared.registry.all())),
             journal: journal.clone(),
-            cancel: CancellationToken::new(),
+            cancel: shared.halt.clone(),
             progress,
-            world: world.clone(),
+            world: shared.world.clone(),
         };
-        let Fault::Journal(fault) =
-            match Pipeline::new(ordered(&shared.settings.rules)).execute(&call, &cx).await {
-                Ok(outcome) => {
-                    let end = Fact::RunFinished { ending: Ending::Answered };
-                    journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
-                    return Ok(outcome);
-                }
-                Err(fault) => fault,
-            };
-        Err(fault.into())
+        let pipeline = Pipeline::new(ordered(&shared.settings.rules, options.order));
+        let outcome = match pipeline.execute(&call, &cx).await {
+            Ok(outcome) => outcome,
+            Err(Fault::Journal(error)) => return Err(error.into()),
+        };
+        let trail = trail_of(&journal);
+        let end = Fact::RunFinished { ending: Ending::Answered };
+        journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
+        Ok(Called { run, call: call.id, outcome, trail })
     }
 }
 
-/// The operator's rules for somebody who has decided already: to ask is to allow, and to deny is to deny.
-fn ordered(operator: &[Rule]) -> Rules {
-    let decided = operator.iter().map(|rule| match rule.action {
-        Action::Ask => Rule { action: Action::Allow, ..rule.clone() },
-        Action::Allow | Action::Deny => rule.clone(),
+fn setup(agent: &str) -> RunSetup {
+    RunSetup {
+        agent: agent.into(),
+        model: String::new(),
+        system: String::new(),
+        max_steps: 1,
+        tool_choice: ToolChoice::None,
+        tools: vec![],
+        client_tools: vec![],
+        params: ModelParams::default(),
+        variant: None,
+        agent_params: ModelParams::default(),
+        mode: None,
+        stream: false,
+        input: RunInput::Call,
+    }
+}
+
+/// What was put on record about the stages.
+fn trail_of(journal: &RunJournal) -> Trail {
+    let written = journal.take_written();
+    let trail = written.iter().rev().find_map(|recorded| match &recorded.event.fact {
+        Fact::ToolFinished { trail, .. }
+        | Fact::ToolFailed { trail, .. }
+        | Fact::ToolRefused { trail, .. } => Some(trail.clone()),
+        _ => None,
     });
-    // Where no rule speaks, the effect would ask.
+    trail.unwrap_or_default()
+}
+
+impl Order {
+    /// What rules call it; there is no agent.
+    fn agent(self) -> &'static str {
+        match self {
+            Self::CommandLine => "command line",
+            Self::Admin | Self::User => "api",
+        }
+    }
+}
+
+/// The operator's rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an
+/// operator has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the
+/// person who would be asked.
+fn ordered(operator: &[Rule], order: Order) -> Rules {
+    let decided = operator.iter().map(|rule| match (rule.action, order) {
+        (Action::Ask, Order::CommandLine | Order::Admin) => Rule { action: Action::Allow, ..rule.clone() },
+        (Action::Ask, Order::User) => {
+            let asks = "a rule wants a person asked first";
+            let because =
+                if rule.because.is_empty() { asks.into() } else { format!("{asks}: {}", rule.because) };
+            let because = format!("{because}; have it called in a conversation, where you can approve it");
+            Rule { action: Action::Deny, because, ..rule.clone() }
+        }
+        (Action::Allow | Action::Deny, _) => rule.clone(),
+    });
     let allow = Rule {
         tool: None,
         tag: None,
@@ -119,7 +243,7 @@ fn ordered(operator: &[Rule]) -> Rules {
         agent: None,
         user: None,
         action: Action::Allow,
-        because: "ordered on the command line".into(),
+        because: "ordered by a person".into(),
     };
-    Rules::new().with_layer("operator", decided.collect()).with_layer("command line", vec![allow])
+    Rules::new().with_layer("operator", decided.collect()).with_layer("order", vec![allow])
 }

@@ -10,7 +10,7 @@ use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Registry, Request,
-    Tool, ToolFuture,
+    Rule, Tool, ToolFuture,
 };
 use helve_types::{Effect, ModelParams, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
@@ -90,6 +90,8 @@ pub(crate) struct Plan {
     pub(crate) options: ModelOptions,
     /// What is wrong with it.
     pub(crate) problem: Option<&'static str>,
+    /// What the operator says about calls.
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Default for Plan {
@@ -100,6 +102,7 @@ impl Default for Plan {
             pace: Duration::ZERO,
             options: ModelOptions::default(),
             problem: None,
+            rules: vec![],
         }
     }
 }
@@ -142,7 +145,8 @@ impl House {
         models.add(speaker, plan.options);
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
-        let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };
+        let settings =
+            RuntimeSettings { agents: vec![agent, clerk], rules: plan.rules, ..RuntimeSettings::default() };
         let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),

@@ -5,8 +5,12 @@
 mod access;
 mod bad_input;
 mod chat;
+mod direct;
+mod executions;
 mod house;
+mod logs;
 mod models;
+mod monitoring;
 mod people;
 mod probe;
 mod runs;

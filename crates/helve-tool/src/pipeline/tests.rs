@@ -126,6 +126,7 @@ impl Lab {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            skip: crate::Skip::default(),
             toolbox: Arc::new(Toolbox::new(self.registry.all())),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
