@@ -17,6 +17,7 @@ use helve_tool::{Fault, Pipeline};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, error_span};
 
 use self::calls::SeenTo;
 use self::spending::Lost;
@@ -120,7 +121,9 @@ impl Driver {
                 return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
             }
             match self.run.next_step() {
-                Step::AskModel { step, attempt, tools } => self.ask_model(step, attempt, tools).await?,
+                Step::AskModel { step, attempt, tools } => {
+                    self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
+                }
                 Step::CallTools(errands) => {
                     self.begin(errands);
                     self.await_something().await?;
@@ -160,6 +163,7 @@ impl Driver {
         let entry = ending(&self.run, facts, state, self.shared.world.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
+        self.shared.run_counters.ended(state);
         fate.at("run.after_end");
         while let Ok(command) = self.commands.try_recv() {
             let late =

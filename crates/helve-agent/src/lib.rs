@@ -13,6 +13,7 @@ mod feed;
 mod follow;
 mod forms;
 mod listen;
+mod metrics;
 mod models;
 mod price;
 mod probe;
@@ -26,10 +27,12 @@ pub use command::CommandError;
 pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_model::Model;
+pub use metrics::{ModelCounters, ModelMetrics, RunCounters, RunMetrics};
 pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
-    CallOptions, ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest, Started,
+    CallOptions, Called, Order, ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest,
+    Started,
 };
 pub use transcript::{Reader, transcript};

@@ -9,6 +9,7 @@ use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::feed::Feed;
 use crate::run::{Flaw, Heard, HeardCall, HeardPart, Tools};
@@ -28,6 +29,8 @@ pub(crate) struct Listener<'a> {
     parser: Parser,
     hearing: Hearing,
     usage: Usage,
+    /// When the first piece of the answer came.
+    first_at: Option<Instant>,
     stopped: Option<StopReason>,
     dialect: Option<&'static str>,
     echo: Option<Value>,
@@ -68,6 +71,7 @@ impl<'a> Listener<'a> {
             parser: Parser::new(reading),
             hearing: Hearing { parts: 0, current: None, calls: vec![] },
             usage: Usage::default(),
+            first_at: None,
             stopped: None,
             dialect: None,
             echo: None,
@@ -85,11 +89,20 @@ impl<'a> Listener<'a> {
         self.usage
     }
 
+    pub(crate) fn first_at(&self) -> Option<Instant> {
+        self.first_at
+    }
+
     /// Hears the stream to its end. Dropping the future stops the model; what was heard stays here.
     pub(crate) async fn hear(&mut self, mut stream: ModelStream) -> Result<(), Broken> {
         while let Some(event) = stream.next().await {
             match event {
-                Ok(event) => self.take(event),
+                Ok(event) => {
+                    if self.first_at.is_none() {
+                        self.first_at = Some(Instant::now());
+                    }
+                    self.take(event);
+                }
                 Err(error) => return self.cut_off(error),
             }
         }

@@ -7,6 +7,7 @@ use helve_model::{Model, Needs, ToolMode};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
 use tokio::time::Instant;
 
+use crate::metrics::ModelCounters;
 use crate::price::Price;
 use crate::retry::Health;
 
@@ -55,6 +56,7 @@ struct Entry {
     /// Of its subject, where that is known.
     fingerprint: Option<Fingerprint>,
     options: ModelOptions,
+    counters: ModelCounters,
 }
 
 /// What a model has shown of itself.
@@ -81,7 +83,7 @@ impl Models {
         let name = model.name().to_owned();
         self.default.get_or_insert_with(|| name.clone());
         let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::of(&options.subject));
-        self.models.insert(name, Entry { model, fingerprint, options });
+        self.models.insert(name, Entry { model, fingerprint, options, counters: ModelCounters::default() });
     }
 
     pub fn set_default(&mut self, name: impl Into<String>) {
@@ -112,6 +114,11 @@ impl Models {
     /// Which model this is and where, as a mark to compare.
     pub(crate) fn fingerprint(&self, name: &str) -> Option<&Fingerprint> {
         self.models.get(name)?.fingerprint.as_ref()
+    }
+
+    /// What was asked of a model, if it is one of ours.
+    pub fn counters(&self, name: &str) -> Option<&ModelCounters> {
+        self.models.get(name).map(|entry| &entry.counters)
     }
 
     /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which

@@ -16,8 +16,10 @@ use helve_types::{Answer, ApprovalId, CallId, RunId, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::{Instrument, error_span};
 
-pub use self::call::CallOptions;
+pub(crate) use self::call::call_span;
+pub use self::call::{CallOptions, Called, Order};
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
@@ -26,6 +28,7 @@ use crate::command::{Command, CommandError};
 use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
+use crate::metrics::{RunCounters, RunMetrics};
 use crate::models::Models;
 
 /// How a runtime works.
@@ -72,6 +75,7 @@ pub(crate) struct Shared {
     pub(crate) agents: Vec<Agent>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) settings: RuntimeSettings,
+    pub(crate) run_counters: RunCounters,
     feeds: Feeds,
     seats: Arc<Seats>,
     tasks: TaskTracker,
@@ -108,6 +112,7 @@ impl Runtime {
             agents,
             catalogue,
             settings,
+            run_counters: RunCounters::default(),
             feeds: Feeds::default(),
             seats: Arc::default(),
             tasks: TaskTracker::new(),
@@ -149,6 +154,11 @@ impl Runtime {
     /// How many runs are being driven.
     pub fn active_runs(&self) -> usize {
         self.shared.seats.count()
+    }
+
+    /// What became of the runs of this process.
+    pub fn run_metrics(&self) -> RunMetrics {
+        self.shared.run_counters.read()
     }
 
     pub fn is_closing(&self) -> bool {
@@ -226,7 +236,9 @@ impl Shared {
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((seat, commands)) = self.seats.send(run, command) {
             let shared = self.clone();
-            self.tasks.spawn(async move { shared.resume(seat, commands, recover::Because::Command).await });
+            let resumed = async move { shared.resume(seat, commands, recover::Because::Command).await };
+            // The lines of its log name the request that set it going again.
+            self.tasks.spawn(resumed.in_current_span());
         }
     }
 
@@ -241,10 +253,11 @@ impl Shared {
         self.feeds.of(run)
     }
 
-    /// Lets the driver work on its own task until it leaves the run.
+    /// Lets the driver work on its own task until it leaves the run. What it logs is under the request that called
+    /// for it, which it outlives.
     fn spawn(self: &Arc<Self>, seat: Seat, mut driver: Driver) {
-        self.tasks.spawn(async move {
-            let run = seat.run();
+        let run = seat.run();
+        let driving = async move {
             loop {
                 match driver.drive().await {
                     Ok(Left::Waiting) if seat.leave(&driver.commands) => break,
@@ -261,6 +274,7 @@ impl Shared {
                     }
                 }
             }
-        });
+        };
+        self.tasks.spawn(driving.instrument(error_span!("run", %run)));
     }
 }

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use helve_agent::Runtime;
+use helve_types::Timestamp;
 
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
+use crate::request_id::AnswerCounters;
 
 /// A handle on the running application; clones share it.
 #[derive(Clone)]
@@ -17,6 +19,8 @@ pub struct Inner {
     pub(crate) runtime: Runtime,
     pub(crate) access: Access,
     pub(crate) store_check: StoreCheck,
+    pub(crate) started_at: Timestamp,
+    pub(crate) answers: AnswerCounters,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
     /// The OpenAPI document, once the routes are known.
@@ -30,6 +34,8 @@ impl App {
     pub fn new(runtime: Runtime, access: AccessSettings, problems: Box<ModelProblems>) -> Self {
         let access = Access::new(access);
         Self(Arc::new(Inner {
+            started_at: runtime.world().now(),
+            answers: AnswerCounters::default(),
             runtime,
             access,
             store_check: StoreCheck::default(),

@@ -1,9 +1,9 @@
 //! HTTP and server-sent events; the only crate that serves requests.
 //!
-//! A request passes `access::origin`, then the guard of its route, then its handler, which says what it wants of
-//! the `Runtime` and renders what it gets. `routes` says what a route is, and every area lists its own; what is none
-//! is `page`. Bodies are private to their handlers; `sse` turns a run into a stream. Nothing here knows which model
-//! or store is behind the ports.
+//! A request gets its `request_id`, passes `access::origin`, then the guard of its route, then its handler, which says
+//! what it wants of the `Runtime` and renders what it gets. `routes` says what a route is, and every area lists its own;
+//! what is none is `page`. Bodies are private to their handlers; `sse` turns a run into a stream. Nothing here knows
+//! which model or store is behind the ports.
 
 mod access;
 mod agent;
@@ -14,15 +14,19 @@ mod asked;
 mod chat;
 mod conversations;
 mod declared;
+mod direct;
+mod executions;
 mod health;
 mod hex;
 mod input;
 mod kept;
 mod listen;
+mod metrics;
 mod models;
 mod page;
 mod probe;
 mod problem;
+mod request_id;
 mod routes;
 mod runs;
 mod sign_in;
@@ -55,6 +59,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::page)
         .layer(from_fn_with_state(app.clone(), keep_foreign_pages_out))
+        .layer(from_fn_with_state(app.clone(), request_id::name_requests))
         .with_state(app)
 }
 
@@ -64,7 +69,7 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 13] = [
+    const AREAS: [fn(Routes) -> Routes; 16] = [
         chat::routes,
         agent::routes,
         runs::routes,
@@ -72,10 +77,13 @@ fn table(app: App) -> (Router<App>, Value) {
         conversations::routes,
         approvals::routes,
         tools::routes,
+        direct::routes,
+        executions::routes,
         agents::routes,
         models::routes,
         probe::routes,
         tool_system::routes,
+        metrics::routes,
         sign_in::routes,
         health::routes,
     ];

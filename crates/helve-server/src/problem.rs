@@ -49,6 +49,10 @@ impl Problem {
     }
 }
 
+/// The document of an answer, for whoever has something to add before it is sent.
+#[derive(Clone)]
+pub(crate) struct Told(pub(crate) Map<String, Value>);
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut body = self.more;
@@ -57,7 +61,8 @@ impl IntoResponse for Problem {
         body.insert("status".into(), self.status.as_u16().into());
         body.insert("code".into(), self.code.into());
         body.insert("detail".into(), self.detail.into());
-        let mut response = (self.status, Value::Object(body).to_string()).into_response();
+        let mut response = (self.status, Value::Object(body.clone()).to_string()).into_response();
+        response.extensions_mut().insert(Told(body));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.extend(self.headers);

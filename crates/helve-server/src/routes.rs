@@ -285,7 +285,8 @@ fn problem_schema() -> Value {
             "title": {"type": "string"},
             "status": {"type": "integer"},
             "code": {"type": "string"},
-            "detail": {"type": "string"}
+            "detail": {"type": "string"},
+            "request_id": {"type": "string"}
         }
     })
 }

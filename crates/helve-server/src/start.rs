@@ -20,14 +20,16 @@ const CONVERSATION_HEADER: HeaderName = HeaderName::from_static("x-helve-convers
 const KEY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) async fn start(app: &App, request: StartRequest) -> Result<Started, Problem> {
-    if !app.is_ready() {
-        return Err(Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "not_ready",
-            "the server is starting or going down; try again in a moment",
-        ));
-    }
+    must_be_ready(app)?;
     Ok(app.runtime.start(request).await?)
+}
+
+pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
+    if app.is_ready() {
+        return Ok(());
+    }
+    let detail = "the server is starting or going down; try again in a moment";
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail))
 }
 
 /// Shows the run from its beginning.

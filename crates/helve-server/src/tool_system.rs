@@ -24,7 +24,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::get("/api/tool-system/metrics/{tool}", Right::Chat, "The counts of one tool")
-                .gives::<MetricsView>(),
+                .gives::<OneToolView>(),
             metrics,
         )
         .add(
@@ -43,7 +43,12 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
         .iter()
         .map(|tool| (tool.spec().name.clone(), tool.status().to_json()))
         .collect();
-    axum::Json(json!({"tools": tools, "active_runs": app.runtime.active_runs()}))
+    axum::Json(json!({
+        "tools": tools,
+        "active_runs": app.runtime.active_runs(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_ms": app.runtime.world().now().since_ms(app.started_at),
+    }))
 }
 
 pub(crate) async fn metrics(
@@ -51,7 +56,12 @@ pub(crate) async fn metrics(
     Path(tool): Path<String>,
 ) -> Result<axum::Json<Value>, Problem> {
     let found = app.runtime.registry().get(&tool).ok_or_else(|| Problem::not_found("tool"))?;
-    Ok(axum::Json(json!(found.metrics())))
+    let status = found.status();
+    let mut view = json!(status.metrics);
+    view["in_use"] = json!(status.limit.map(|limit| limit.in_use));
+    view["waiting"] = json!(status.limit.map(|limit| limit.waiting));
+    view["breaker"] = json!(status.breaker_state());
+    Ok(axum::Json(view))
 }
 
 // The shapes of what the tools tell about themselves, for the document; a wire test holds them against it.
@@ -63,6 +73,9 @@ pub(crate) struct SystemView {
     tools: BTreeMap<String, StatusView>,
     /// How many runs are being driven.
     active_runs: usize,
+    /// Of the server.
+    version: String,
+    uptime_ms: u64,
 }
 
 #[derive(JsonSchema)]
@@ -78,20 +91,40 @@ struct StatusView {
 /// What a tool did since it was registered or its metrics were reset.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only described: `ToolMetrics` is written as it is")]
-pub(crate) struct MetricsView {
+struct MetricsView {
     calls: u64,
     succeeded: u64,
     failed: u64,
     refused: u64,
     /// Calls that were cut off: their effect may have happened.
     unknown: u64,
+    /// Answered without running the tool.
     from_cache: u64,
-    /// Answered, but by what stood in for the tool.
+    /// Of these, those that shared a call in flight.
+    shared: u64,
+    /// Answered by what stands in for the tool.
     from_fallback: u64,
     cache_hit_rate: f64,
     error_rate: f64,
     mean_ms: f64,
+    /// Half of the calls were at least as fast; estimated from fixed buckets, as the next two are.
+    p50_ms: f64,
+    p95_ms: f64,
+    p99_ms: f64,
     slowest_ms: f64,
+}
+
+/// The counts of one tool, and how busy it is now.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `metrics` writes it")]
+pub(crate) struct OneToolView {
+    #[schemars(flatten)]
+    metrics: MetricsView,
+    /// Calls that hold a place of its limit; none if it has no limit.
+    in_use: Option<u32>,
+    waiting: Option<u64>,
+    /// `closed`, `open` or `half_open`; none if it has no breaker.
+    breaker: Option<String>,
 }
 
 #[derive(JsonSchema)]

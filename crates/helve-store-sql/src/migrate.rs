@@ -20,6 +20,11 @@ const SQLITE: &[Migration] = &[
     },
     Migration { number: 4, name: "tools", sql: include_str!("../migrations/sqlite/0004_tools.sql") },
     Migration {
+        number: 5,
+        name: "executions",
+        sql: include_str!("../migrations/sqlite/0005_executions.sql"),
+    },
+    Migration {
         number: 6,
         name: "files_and_plans",
         sql: include_str!("../migrations/sqlite/0006_files_and_plans.sql"),
@@ -124,6 +129,51 @@ mod tests {
         assert_eq!(sums("runs", "01"), (20_i64, 10_i64, 8_i64, None::<i64>));
         assert_eq!(sums("conversations", "0c"), (30, 15, 12, None));
         assert_eq!(sums("conversations", "0d"), (0, 0, 0, None));
+    }
+
+    #[test]
+    fn calls_from_before_there_was_a_list_say_whose_they_were_and_what_became_of_them() {
+        let connection = Connection::open_in_memory().unwrap();
+        let (executions, before) = SQLITE
+            .iter()
+            .find(|known| known.name == "executions")
+            .map(|last| (last.sql, SQLITE.iter().filter(|known| known.number < last.number)))
+            .unwrap();
+        before.for_each(|known| connection.execute_batch(known.sql).unwrap());
+        let call = "id, step, tool, arguments, state, attempt, trail, requested_at";
+        connection
+            .execute_batch(&format!(
+                r#"INSERT INTO users VALUES ('mei', 1);
+                 INSERT INTO runs (id, user, history, state, epoch, owner, resumes, setup, created_at)
+                     VALUES (x'01', 'mei', 0, 'completed', 1, 'o', 0, '{{}}', 1);
+                 INSERT INTO tool_calls (run, {call}) VALUES
+                     (x'01', 'a', 1, 'look', '{{}}', 'succeeded', 1, '[]', 1),
+                     (x'01', 'b', 1, 'look', '{{}}', 'failed', 1, '[]', 1),
+                     (x'01', 'c', 1, 'look', '{{}}', 'planned', 0, '[]', 1);
+                 INSERT INTO run_events VALUES
+                     (x'01', 2, 'tool.unknown', '{{"call":"a","because":"cut off"}}'),
+                     (x'01', 3, 'tool.finished', '{{"call":"a","output":{{"text":"梅"}}}}'),
+                     (x'01', 4, 'tool.failed', '{{"call":"b","failure":{{"kind":"failed","message":"no"}}}}');"#
+            ))
+            .unwrap();
+        connection.execute_batch(executions).unwrap();
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let rows: Vec<(String, Option<String>, Option<String>, Option<i64>)> = connection
+            .prepare("SELECT user, failure, problem, output_bytes FROM tool_calls ORDER BY id")
+            .unwrap()
+            .query_map([], row)
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let mei = || "mei".to_owned();
+        assert_eq!(
+            rows,
+            [
+                (mei(), None, None, Some(3)),
+                (mei(), Some("failed".into()), Some("no".into()), None),
+                (mei(), None, None, None),
+            ]
+        );
     }
 
     #[test]

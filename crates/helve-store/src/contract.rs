@@ -4,6 +4,7 @@
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
 mod belongings;
+mod executions;
 mod tools;
 
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use self::belongings::*;
+pub use self::executions::*;
 pub use self::tools::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
@@ -40,6 +42,11 @@ macro_rules! store_contract {
             events_are_published_after_they_are_kept_and_in_order,
             the_ledger_row_follows_its_facts,
             a_refused_call_says_in_its_row_who_refused,
+            a_call_is_found_by_each_thing_that_is_known_of_it,
+            the_list_of_calls_goes_on_where_a_page_ended,
+            a_call_says_what_became_of_it_and_whose_it_was,
+            nobody_finds_anothers_calls,
+            an_open_call_is_one_of_a_run_that_is_not_over,
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,

@@ -9,6 +9,7 @@
 pub mod contract;
 mod desk;
 mod error;
+mod executions;
 mod files;
 mod journal;
 mod memory;
@@ -20,12 +21,13 @@ mod tools;
 
 pub use desk::Desk;
 pub use error::StoreError;
+pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
 pub use port::{Store, StoreFuture};
-pub use projection::{CallChange, call_change};
+pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunRecord, Scope, Token,

@@ -1,5 +1,7 @@
 //! A store in memory: the fake for tests, and the plainest statement of what a store does.
 
+mod executions;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +14,9 @@ use helve_types::{
 use crate::tools::ToolShelf;
 use crate::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
-    Conversation, KeptFile, NewRun, Opened, PLANS_MAX, Page, Place, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan, call_change,
+    Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, PLANS_MAX, Page,
+    Place, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
+    Urgency, UserPlan, call_change,
 };
 
 #[derive(Default)]
@@ -64,6 +67,11 @@ impl MemoryStore {
     /// Makes the next appends fail as a full disk would.
     pub fn fail_writes(&self, count: u32) {
         self.writes_to_fail.store(count, Ordering::Relaxed);
+    }
+
+    /// What people with rights did.
+    pub fn audited(&self) -> Vec<AuditEntry> {
+        self.shelves().audit.clone()
     }
 
     fn fails(&self) -> bool {
@@ -244,6 +252,9 @@ impl Shelves {
                 effect: None,
                 version: None,
                 trail: Trail::default(),
+                failure: None,
+                problem: None,
+                output_bytes: None,
                 requested_at: at,
                 started_at: None,
                 ended_at: None,
@@ -269,13 +280,19 @@ impl Shelves {
             }
             CallChange::Move(state) => {
                 record.state = state;
-                if state == CallState::Unknown {
-                    record.ended_at = Some(at);
-                }
+                record.ended_at = None;
             }
-            CallChange::Settle { state, trail } => {
+            CallChange::Lose { because } => {
+                record.state = CallState::Unknown;
+                record.problem = Some(because.to_owned());
+                record.ended_at = Some(at);
+            }
+            CallChange::Settle { state, trail, result } => {
                 record.state = state;
                 record.trail = trail.clone();
+                record.failure = result.failure().map(|failure| failure.kind);
+                record.problem = result.failure().map(|failure| failure.message.clone());
+                record.output_bytes = result.output_bytes();
                 record.ended_at = Some(at);
             }
         }
@@ -456,6 +473,19 @@ impl Store for MemoryStore {
             calls.sort_by_key(|call| (call.step, call.requested_at));
             Ok(calls)
         })
+    }
+
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>> {
+        self.with(|all| Ok(all.executions(&scope, &filter, &page)))
+    }
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
+        self.with(|all| all.execution(&scope, &call))
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, KeptFile, NewRun,
-    Opened, Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
-    UserPlan,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
+    RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
 };
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -45,6 +45,16 @@ pub trait Store: Send + Sync + 'static {
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>>;
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;
+
+    /// The calls of all runs that the scope sees and the filter lets through, newest first.
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>>;
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution>;
 
     /// The whole text of an output that was too large for the model.
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String>;

@@ -6,10 +6,55 @@ use crate::CallState;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallChange<'a> {
-    Plan { step: u32, tool: &'a str, arguments: &'a str, provider_id: Option<&'a str> },
-    Start { tool: &'a str, version: &'a str, effect: Effect, attempt: u32, arguments: Option<&'a str> },
+    Plan {
+        step: u32,
+        tool: &'a str,
+        arguments: &'a str,
+        provider_id: Option<&'a str>,
+    },
+    Start {
+        tool: &'a str,
+        version: &'a str,
+        effect: Effect,
+        attempt: u32,
+        arguments: Option<&'a str>,
+    },
     Move(CallState),
-    Settle { state: CallState, trail: &'a Trail },
+    /// Nobody knows what became of it.
+    Lose {
+        because: &'a str,
+    },
+    Settle {
+        state: CallState,
+        trail: &'a Trail,
+        result: CallResult<'a>,
+    },
+}
+
+/// What a settled call came to, in the few words that a list of calls shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallResult<'a> {
+    /// The size of the whole output, also where the model got only its beginning.
+    Output {
+        bytes: u64,
+    },
+    Failure(&'a Failure),
+}
+
+impl CallResult<'_> {
+    pub fn output_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Output { bytes } => Some(*bytes),
+            Self::Failure(_) => None,
+        }
+    }
+
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Output { .. } => None,
+            Self::Failure(failure) => Some(failure),
+        }
+    }
 }
 
 /// What the fact does to its call, if it does anything.
@@ -26,10 +71,17 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             arguments: arguments.as_deref(),
         },
         Fact::ToolDelegated { .. } => CallChange::Move(CallState::Delegated),
-        Fact::ToolFinished { trail, .. } => CallChange::Settle { state: CallState::Succeeded, trail },
-        Fact::ToolFailed { trail, .. } => CallChange::Settle { state: CallState::Failed, trail },
-        Fact::ToolRefused { failure, trail, .. } => CallChange::Settle { state: refused(failure), trail },
-        Fact::ToolUnknown { .. } => CallChange::Move(CallState::Unknown),
+        Fact::ToolFinished { output, trail, .. } => {
+            let bytes = output.whole_bytes.unwrap_or(output.text.len() as u64);
+            CallChange::Settle { state: CallState::Succeeded, trail, result: CallResult::Output { bytes } }
+        }
+        Fact::ToolFailed { failure, trail, .. } => {
+            CallChange::Settle { state: CallState::Failed, trail, result: CallResult::Failure(failure) }
+        }
+        Fact::ToolRefused { failure, trail, .. } => {
+            CallChange::Settle { state: refused(failure), trail, result: CallResult::Failure(failure) }
+        }
+        Fact::ToolUnknown { because, .. } => CallChange::Lose { because },
         Fact::ApprovalAsked(question) => match question.kind {
             helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
             helve_types::ApprovalKind::Outcome => return None,

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_types::{
-    Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, Message, Question, RunId,
-    RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, UserId,
+    Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, FailureKind, Message,
+    Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, UserId,
 };
 use serde::Serialize;
 
@@ -211,6 +211,12 @@ pub struct CallRecord {
     pub effect: Option<Effect>,
     pub version: Option<String>,
     pub trail: Trail,
+    /// Why it gave no output.
+    pub failure: Option<FailureKind>,
+    /// The same in words; also of a call that was cut off in flight.
+    pub problem: Option<String>,
+    /// The size of its whole output.
+    pub output_bytes: Option<u64>,
     pub requested_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,

@@ -12,6 +12,8 @@ mod context;
 mod files;
 mod gate;
 mod guards;
+mod histogram;
+mod log;
 mod metrics;
 mod outcome;
 mod permit;
@@ -37,6 +39,7 @@ pub use catalogue::{
 };
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
+pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
 pub use piece::{Piece, piece};

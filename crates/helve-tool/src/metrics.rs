@@ -3,22 +3,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use helve_types::Trail;
+use helve_types::{Stage, Trail};
 use serde::Serialize;
 
 use crate::Outcome;
+use crate::histogram::{Distribution, Histogram};
 
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    calls: AtomicU64,
     succeeded: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
     unknown: AtomicU64,
     from_cache: AtomicU64,
+    shared: AtomicU64,
     from_fallback: AtomicU64,
-    total_us: AtomicU64,
     slowest_us: AtomicU64,
+    latency: Histogram,
 }
 
 /// What a tool did since it was registered or its metrics were reset.
@@ -29,12 +30,18 @@ pub struct ToolMetrics {
     pub failed: u64,
     pub refused: u64,
     pub unknown: u64,
+    /// Answered without running the tool: from the cache, or with the answer of an identical call in flight.
     pub from_cache: u64,
-    /// Answered, but not by the tool itself: neither a success nor a failure of its callers.
+    /// Of these, those that shared a call in flight.
+    pub shared: u64,
+    /// Answered by what stands in for the tool: neither a success nor a failure.
     pub from_fallback: u64,
     pub cache_hit_rate: f64,
     pub error_rate: f64,
     pub mean_ms: f64,
+    pub p50_ms: f64,
+    pub p95_ms: f64,
+    pub p99_ms: f64,
     pub slowest_ms: f64,
 }
 
@@ -42,8 +49,9 @@ impl Counters {
     /// Takes a call that is over into account, with what its trail says about where the answer came from.
     pub(crate) fn count(&self, outcome: &Outcome, trail: &Trail, took: Duration) {
         let one = |counter: &AtomicU64| _ = counter.fetch_add(1, Ordering::Relaxed);
+        let stood_in = trail.from_fallback();
         match outcome {
-            Outcome::Finished(_) if trail.from_fallback() => one(&self.from_fallback),
+            Outcome::Finished(_) if stood_in => one(&self.from_fallback),
             Outcome::Finished(_) => one(&self.succeeded),
             Outcome::Failed(_) => one(&self.failed),
             Outcome::Refused(_) => one(&self.refused),
@@ -51,48 +59,98 @@ impl Counters {
             // Not over yet: counted when it is.
             Outcome::Asked(_) | Outcome::Delegated { .. } => return,
         }
-        one(&self.calls);
-        if trail.from_cache() && !trail.from_fallback() {
-            one(&self.from_cache);
+        let found = trail.0.iter().find_map(|stage| match stage {
+            Stage::Cache { found } if !stood_in => Some(found.as_str()),
+            _ => None,
+        });
+        match found {
+            Some("hit") => one(&self.from_cache),
+            Some("shared") => {
+                one(&self.from_cache);
+                one(&self.shared);
+            }
+            _ => {}
         }
+        self.latency.record(took);
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.total_us.fetch_add(us, Ordering::Relaxed);
         self.slowest_us.fetch_max(us, Ordering::Relaxed);
+    }
+
+    pub(crate) fn latency(&self) -> Distribution {
+        self.latency.read()
     }
 
     pub(crate) fn read(&self) -> ToolMetrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let calls = get(&self.calls);
+        let (succeeded, failed) = (get(&self.succeeded), get(&self.failed));
+        let (refused, unknown) = (get(&self.refused), get(&self.unknown));
+        let from_fallback = get(&self.from_fallback);
+        let calls = succeeded + failed + refused + unknown + from_fallback;
         let share = |part: u64| if calls == 0 { 0.0 } else { part as f64 / calls as f64 };
-        let (failed, unknown) = (get(&self.failed), get(&self.unknown));
+        let latency = self.latency.read();
+        let quantile_ms = |share| latency.quantile_us(share) / 1_000.0;
         ToolMetrics {
             calls,
-            succeeded: get(&self.succeeded),
+            succeeded,
             failed,
-            refused: get(&self.refused),
+            refused,
             unknown,
             from_cache: get(&self.from_cache),
-            from_fallback: get(&self.from_fallback),
+            shared: get(&self.shared),
+            from_fallback,
             cache_hit_rate: share(get(&self.from_cache)),
             error_rate: share(failed + unknown),
-            mean_ms: share(get(&self.total_us)) / 1_000.0,
+            mean_ms: latency.mean_us() / 1_000.0,
+            p50_ms: quantile_ms(0.5),
+            p95_ms: quantile_ms(0.95),
+            p99_ms: quantile_ms(0.99),
             slowest_ms: get(&self.slowest_us) as f64 / 1_000.0,
         }
     }
 
     pub(crate) fn reset(&self) {
         for counter in [
-            &self.calls,
             &self.succeeded,
             &self.failed,
             &self.refused,
             &self.unknown,
             &self.from_cache,
+            &self.shared,
             &self.from_fallback,
-            &self.total_us,
             &self.slowest_us,
         ] {
             counter.store(0, Ordering::Relaxed);
         }
+        self.latency.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_types::{Failure, FailureKind, ToolOutput};
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_counted_by_its_outcome_and_by_where_its_answer_came_from() {
+        let counters = Counters::default();
+        let finished = Outcome::Finished(ToolOutput::text("x"));
+        let failed = Outcome::Failed(Failure::new(FailureKind::Failed, "no"));
+        let cache = |found: &str| Stage::Cache { found: found.into() };
+        let fallback = Stage::Fallback { by: "last_good".into(), because: "down".into(), age_ms: None };
+        let ms = Duration::from_millis(1);
+        counters.count(&finished, &Trail(vec![cache("miss")]), ms);
+        counters.count(&finished, &Trail(vec![cache("hit")]), ms);
+        counters.count(&finished, &Trail(vec![cache("shared")]), ms);
+        counters.count(&finished, &Trail(vec![cache("miss"), fallback]), 100 * ms);
+        counters.count(&failed, &Trail::default(), ms);
+        counters.count(&Outcome::Delegated { tool: "t".into() }, &Trail::default(), ms);
+        let read = counters.read();
+        assert_eq!((read.calls, read.succeeded, read.failed), (5, 3, 1));
+        assert_eq!((read.from_cache, read.shared, read.from_fallback), (2, 1, 1));
+        assert_eq!((read.cache_hit_rate, read.error_rate), (0.4, 0.2));
+        assert_eq!((read.p50_ms <= 1.0, read.p99_ms > 50.0, read.slowest_ms), (true, true, 100.0));
+        counters.reset();
+        assert_eq!(counters.read(), Counters::default().read());
     }
 }

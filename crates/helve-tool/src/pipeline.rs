@@ -92,9 +92,11 @@ impl Pipeline {
             Ok((output, beside)) => (Outcome::Finished(output), beside),
             Err(stop) => (self.checked(stop.outcome()?, call, cx).await, Beside::default()),
         };
+        let took = began.elapsed();
         if let Some(tool) = tool_of(&trail, cx) {
-            tool.counters.count(&outcome, &trail, began.elapsed());
+            tool.counters.count(&outcome, &trail, took);
         }
+        crate::log::tell(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
         cx.journal.commit(outcome.entry(&call.id, trail, beside)).await?;
         cx.world.fate.at("tool.after_outcome");

@@ -131,6 +131,11 @@ impl Registered {
         self.counters.read()
     }
 
+    /// How long its calls took, for those who want more than a few numbers.
+    pub fn latency(&self) -> crate::Distribution {
+        self.counters.latency()
+    }
+
     pub fn status(&self) -> ToolStatus {
         ToolStatus {
             enabled: self.is_enabled(),
@@ -188,6 +193,15 @@ pub struct ToolStatus {
 }
 
 impl ToolStatus {
+    /// The word for the state of its breaker, if it has one.
+    pub fn breaker_state(&self) -> Option<&'static str> {
+        Some(match self.breaker?.circuit {
+            Circuit::Closed => "closed",
+            Circuit::Open => "open",
+            Circuit::HalfOpen => "half_open",
+        })
+    }
+
     /// For the monitoring page and its API.
     pub fn to_json(&self) -> Value {
         json!({
@@ -202,11 +216,7 @@ impl ToolStatus {
                 "window_ms": limit.settings.window.as_millis() as u64,
             })),
             "breaker": self.breaker.map(|breaker| json!({
-                "state": match breaker.circuit {
-                    Circuit::Closed => "closed",
-                    Circuit::Open => "open",
-                    Circuit::HalfOpen => "half_open",
-                },
+                "state": self.breaker_state(),
                 "failures_in_row": breaker.failures_in_row,
                 "calls_in_window": breaker.calls_in_window,
                 "failures_in_window": breaker.failures_in_window,

@@ -127,6 +127,38 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    pub const ALL: [Self; 10] = [
+        Self::UnknownTool,
+        Self::BadArguments,
+        Self::Denied,
+        Self::Unanswered,
+        Self::Limited,
+        Self::Unavailable,
+        Self::Repeating,
+        Self::TimedOut,
+        Self::Cancelled,
+        Self::Failed,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::BadArguments => "bad_arguments",
+            Self::Denied => "denied",
+            Self::Unanswered => "unanswered",
+            Self::Limited => "limited",
+            Self::Unavailable => "unavailable",
+            Self::Repeating => "repeating",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
     /// Whether the tool was kept from running, as opposed to having run and failed.
     pub fn is_refusal(self) -> bool {
         match self {
@@ -226,4 +258,17 @@ pub enum Stage {
         whole_bytes: u64,
         kept_bytes: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_failure_reads_back_from_its_name() {
+        for kind in FailureKind::ALL {
+            assert_eq!(FailureKind::parse(kind.as_str()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
 }

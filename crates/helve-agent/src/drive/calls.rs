@@ -5,8 +5,11 @@ use futures_util::future::BoxFuture;
 use helve_tool::{CallContext, Fault, Grant, Outcome, Progress};
 use helve_types::{ApprovalKind, CallId, Effect, Fact, PartId, Question, ToolCall};
 
+use tracing::Instrument;
+
 use super::{DriveError, Driver};
 use crate::run::Errand;
+use crate::runtime::call_span;
 
 /// A call that was seen to, and how that went.
 pub(crate) type SeenTo = BoxFuture<'static, (CallId, Result<(), Fault>)>;
@@ -20,9 +23,11 @@ impl Driver {
             if full || self.in_flight_calls.contains(&call) {
                 continue;
             }
-            let seen_to = self.see_to(errand);
+            let name = self.run.call(&call).map_or("", |held| held.call.name.as_str());
+            let span = call_span(&call, name);
+            let seen_to = self.see_to(errand).instrument(span);
             self.in_flight_calls.insert(call);
-            self.in_flight.push(seen_to);
+            self.in_flight.push(Box::pin(seen_to));
         }
     }
 

@@ -88,7 +88,11 @@ impl Driver {
             self.begin_try(&*model, &mut quest);
             let began = Instant::now();
             let mode = self.mode(&*model);
-            let broken = match self.try_once(&*model, &mode, &quest).await? {
+            let tried = self.try_once(&*model, &mode, &quest).await?;
+            if let Some(counters) = self.shared.models.counters(model.name()) {
+                counters.asked(tried.how(), began.elapsed());
+            }
+            let broken = match tried {
                 Try::Heard(heard) => {
                     self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
                     if !self.wants_call_instead(&heard, &quest) {

@@ -18,7 +18,9 @@ impl Driver {
     /// The message with its cost and with what was lost on the way to it.
     pub(super) fn priced(&mut self, model: &dyn Model, heard: Heard) -> Heard {
         let lost = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
-        let Spent { usage, cost_nanos } = lost.plus(self.spent(model, heard.usage));
+        let spent = self.spent(model, heard.usage);
+        self.count(model, &spent);
+        let Spent { usage, cost_nanos } = lost.plus(spent);
         Heard { usage, cost_nanos, ..heard }
     }
 
@@ -28,6 +30,7 @@ impl Driver {
         if spent.is_nothing() {
             return;
         }
+        self.count(model, &spent);
         let before = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
         self.lost = Some(Lost { step, attempt, mode: mode.clone(), spent: before.plus(spent) });
     }
@@ -52,6 +55,12 @@ impl Driver {
             fingerprint: None,
             echo: None,
         })
+    }
+
+    fn count(&self, model: &dyn Model, spent: &Spent) {
+        if let Some(counters) = self.shared.models.counters(model.name()) {
+            counters.spent(spent);
+        }
     }
 
     fn spent(&self, model: &dyn Model, usage: Usage) -> Spent {

@@ -2,158 +2,243 @@
 
 use std::sync::Arc;
 
-use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal};
+use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
 use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Skip, Toolbox};
 use helve_types::{
     CallId, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState, ToolCall,
-    ToolChoice, UserId,
+    ToolChoice, Trail, UserId,
 };
-use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, error_span};
 
-use super::{Runtime, StartError};
+use super::{Runtime, Shared, StartError};
 
-/// How the call is made; by default with every guard, and silently.
-#[derive(Debug, Clone, Default)]
+/// Names are what models and callers write: no longer than this in a log.
+const NAME_CHARS_MAX: usize = 64;
+
+/// How a call is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallOptions {
-    pub progress: Progress,
-    /// Guards to leave out. Whoever passes this on has seen to it that the caller has the admin right.
-    pub skip: Skip,
+    pub order: Order,
+    /// Neither answered from the cache nor shared with another call.
+    pub skip_cache: bool,
+    /// Past the limits of the tool and of the user.
+    pub skip_limit: bool,
 }
 
-impl From<Progress> for CallOptions {
-    fn from(progress: Progress) -> Self {
-        Self { progress, ..Self::default() }
-    }
+/// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whoever types it on the server's own machine.
+    #[default]
+    CommandLine,
+    /// Somebody with all rights.
+    Admin,
+    /// Anybody else: where the operator wants a person asked, they have to be.
+    User,
 }
 
-const AGENT: &str = "command line";
+/// A call that was made, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    pub run: RunId,
+    pub call: CallId,
+    pub outcome: Outcome,
+    /// What each stage decided.
+    pub trail: Trail,
+}
 
 impl Runtime {
-    /// Calls a tool on a person's explicit order, which is the consent it needs where a rule would ask. What the
-    /// operator forbids stays forbidden.
+    /// Calls a tool on somebody's explicit order. It comes to its end, and on record, whether or not anybody waits.
     pub async fn call_tool(
         &self,
         user: UserId,
         tool: &str,
         arguments: &str,
-        options: impl Into<CallOptions>,
-    ) -> Result<Outcome, StartError> {
-        let (run, reply) = (self.shared.world.run_id(), self.shared.world.message_id());
-        let new = self.new_call(run, reply, user.clone(), format!("{tool} {arguments}"));
-        let journal = self.open_call(new).await?;
+        options: CallOptions,
+        progress: Progress,
+    ) -> Result<Called, StartError> {
+        let shared = self.shared.clone();
+        if shared.closing.is_cancelled() {
+            return Err(StartError::Closing);
+        }
+        if shared.tasks.len() >= shared.settings.runs_max {
+            return Err(StartError::Full);
+        }
+        let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
+        let called = async move {
+            let open = Open::new(&shared, user, &tool, &arguments, options.order).await?;
+            let spans = (error_span!("run", run = %open.run), call_span(&open.call.id, &tool));
+            let call = open.execute(&shared, options, progress);
+            call.instrument(spans.1).instrument(spans.0).await
+        };
+        let ended = self.shared.tasks.spawn(called.in_current_span()).await;
+        ended.unwrap_or_else(|error| {
+            Err(StoreError::Unavailable(format!("the call broke down: {error}")).into())
+        })
+    }
+}
+
+/// What every line about a call names.
+pub(crate) fn call_span(call: &CallId, tool: &str) -> Span {
+    let tool: String = tool.chars().take(NAME_CHARS_MAX).collect();
+    error_span!("call", %call, tool)
+}
+
+/// A run that is one call.
+struct Open {
+    run: RunId,
+    user: UserId,
+    agent: &'static str,
+    reply: MessageId,
+    journal: RunJournal,
+    call: ToolCall,
+}
+
+impl Open {
+    /// Puts the run and the call on record.
+    async fn new(
+        shared: &Shared,
+        user: UserId,
+        tool: &str,
+        arguments: &str,
+        order: Order,
+    ) -> Result<Self, StartError> {
+        let world = &shared.world;
+        let (run, reply, agent) = (world.run_id(), world.message_id(), order.agent());
+        let fact = Fact::RunStarted(RunStarted {
+            agent: agent.into(),
+            model: String::new(),
+            conversation: None,
+            message: None,
+            reply,
+            text: format!("{tool} {arguments}"),
+        });
+        let new = NewRun {
+            run,
+            user: user.clone(),
+            owner: shared.owner.clone(),
+            setup: setup(agent),
+            place: Place::Nowhere,
+            message: None,
+            started: Arc::new(Recorded::new(1, world.now(), fact)),
+            key: None,
+        };
+        let epoch = match shared.store.open_run(new).await? {
+            Opened::New { epoch, .. } => epoch,
+            Opened::Replayed { .. } => unreachable!("there is no key to replay"),
+        };
+        let journal = RunJournal::new(shared.store.clone(), world.clone(), run, epoch, 1, Arc::new(|_| {}));
         let call = ToolCall {
             id: CallId::new(run, 1, 0),
             provider_id: None,
             name: tool.into(),
             arguments: arguments.into(),
         };
-        journal.note(requested(&call));
-        let cx = self.call_context(&call, (run, reply, user), journal.clone(), options.into());
-        let operator = &self.shared.settings.rules;
-        let plain = Rules::new().with_layer("operator", operator.clone());
-        let pipeline =
-            Pipeline::new(ordered(operator)).with_stand_ins(self.shared.catalogue.registry().clone(), plain);
-        match pipeline.execute(&call, &cx).await {
-            Ok(outcome) => {
-                let end = Fact::RunFinished { ending: Ending::Answered };
-                journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
-                Ok(outcome)
-            }
-            Err(Fault::Journal(error)) => Err(error.into()),
-        }
-    }
-
-    /// A run that is nothing but the call.
-    fn new_call(&self, run: RunId, reply: MessageId, user: UserId, text: String) -> NewRun {
-        let setup = RunSetup {
-            agent: AGENT.into(),
-            model: String::new(),
-            system: String::new(),
-            max_steps: 1,
-            tool_choice: ToolChoice::None,
-            tools: vec![],
-            client_tools: vec![],
-            params: ModelParams::default(),
-            variant: None,
-            agent_params: ModelParams::default(),
-            mode: None,
-            stream: false,
-            input: RunInput::Call,
-        };
-        let began = Fact::RunStarted(RunStarted {
-            agent: setup.agent.clone(),
-            model: String::new(),
-            conversation: None,
-            message: None,
-            reply,
-            text,
+        journal.note(Fact::ToolRequested {
+            step: 1,
+            call: call.id.clone(),
+            provider_id: None,
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            part: None,
+            replaces: None,
         });
-        NewRun {
-            run,
-            user,
-            owner: self.shared.owner.clone(),
-            setup,
-            place: Place::Nowhere,
-            message: None,
-            started: Arc::new(Recorded::new(1, self.shared.world.now(), began)),
-            key: None,
-        }
+        Ok(Self { run, user, agent, reply, journal, call })
     }
 
-    async fn open_call(&self, new: NewRun) -> Result<RunJournal, StartError> {
-        let (run, shared) = (new.run, &self.shared);
-        let epoch = match shared.store.open_run(new).await? {
-            Opened::New { epoch, .. } => epoch,
-            Opened::Replayed { .. } => unreachable!("there is no key to replay"),
-        };
-        Ok(RunJournal::new(shared.store.clone(), shared.world.clone(), run, epoch, 1, Arc::new(|_| {})))
-    }
-
-    fn call_context(
-        &self,
-        call: &ToolCall,
-        (run, reply, user): (RunId, MessageId, UserId),
-        journal: RunJournal,
+    async fn execute(
+        self,
+        shared: &Shared,
         options: CallOptions,
-    ) -> CallContext {
-        CallContext {
+        progress: Progress,
+    ) -> Result<Called, StartError> {
+        let Self { run, user, agent, reply, journal, call } = self;
+        let cx = CallContext {
             run,
             conversation: None,
             message: Some(reply),
             call: call.id.clone(),
             user,
-            agent: AGENT.into(),
+            agent: agent.into(),
             attempts_before: 0,
             grant: None,
-            skip: options.skip,
-            toolbox: Arc::new(Toolbox::new(self.shared.catalogue.registry().all())),
-            journal,
-            cancel: CancellationToken::new(),
-            progress: options.progress,
-            world: self.shared.world.clone(),
+            skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
+            toolbox: Arc::new(Toolbox::new(shared.catalogue.registry().all())),
+            journal: journal.clone(),
+            cancel: shared.halt.clone(),
+            progress,
+            world: shared.world.clone(),
+        };
+        let operator = &shared.settings.rules;
+        let plain = Rules::new().with_layer("operator", operator.clone());
+        let pipeline = Pipeline::new(ordered(operator, options.order))
+            .with_stand_ins(shared.catalogue.registry().clone(), plain);
+        let outcome = match pipeline.execute(&call, &cx).await {
+            Ok(outcome) => outcome,
+            Err(Fault::Journal(error)) => return Err(error.into()),
+        };
+        let trail = trail_of(&journal);
+        let end = Fact::RunFinished { ending: Ending::Answered };
+        journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
+        Ok(Called { run, call: call.id, outcome, trail })
+    }
+}
+
+fn setup(agent: &str) -> RunSetup {
+    RunSetup {
+        agent: agent.into(),
+        model: String::new(),
+        system: String::new(),
+        max_steps: 1,
+        tool_choice: ToolChoice::None,
+        tools: vec![],
+        client_tools: vec![],
+        params: ModelParams::default(),
+        variant: None,
+        agent_params: ModelParams::default(),
+        mode: None,
+        stream: false,
+        input: RunInput::Call,
+    }
+}
+
+/// What was put on record about the stages.
+fn trail_of(journal: &RunJournal) -> Trail {
+    let written = journal.take_written();
+    let trail = written.iter().rev().find_map(|recorded| match &recorded.event.fact {
+        Fact::ToolFinished { trail, .. }
+        | Fact::ToolFailed { trail, .. }
+        | Fact::ToolRefused { trail, .. } => Some(trail.clone()),
+        _ => None,
+    });
+    trail.unwrap_or_default()
+}
+
+impl Order {
+    /// What rules call it; there is no agent.
+    fn agent(self) -> &'static str {
+        match self {
+            Self::CommandLine => "command line",
+            Self::Admin | Self::User => "api",
         }
     }
 }
 
-fn requested(call: &ToolCall) -> Fact {
-    Fact::ToolRequested {
-        step: 1,
-        call: call.id.clone(),
-        provider_id: None,
-        tool: call.name.clone(),
-        arguments: call.arguments.clone(),
-        part: None,
-        replaces: None,
-    }
-}
-
-/// The operator's rules for somebody who has decided already: to ask is to allow, and to deny is to deny.
-fn ordered(operator: &[Rule]) -> Rules {
-    let decided = operator.iter().map(|rule| match rule.action {
-        Action::Ask => Rule { action: Action::Allow, ..rule.clone() },
-        Action::Allow | Action::Deny => rule.clone(),
+/// The operator's rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an
+/// operator has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the
+/// person who would be asked.
+fn ordered(operator: &[Rule], order: Order) -> Rules {
+    let decided = operator.iter().map(|rule| match (rule.action, order) {
+        (Action::Ask, Order::CommandLine | Order::Admin) => Rule { action: Action::Allow, ..rule.clone() },
+        (Action::Ask, Order::User) => {
+            let asks = "a rule wants a person asked first";
+            let because =
+                if rule.because.is_empty() { asks.into() } else { format!("{asks}: {}", rule.because) };
+            let because = format!("{because}; have it called in a conversation, where you can approve it");
+            Rule { action: Action::Deny, because, ..rule.clone() }
+        }
+        (Action::Allow | Action::Deny, _) => rule.clone(),
     });
-    // Where no rule speaks, the effect would ask.
-    let allow = Rule { because: "ordered on the command line".into(), ..Rule::new(Action::Allow) };
-    Rules::new().with_layer("operator", decided.collect()).with_layer("command line", vec![allow])
+    let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
+    Rules::new().with_layer("operator", decided.collect()).with_layer("order", vec![allow])
 }

@@ -96,6 +96,7 @@ impl Shared {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
                 if let Some(driver) = self.driver(claimed, commands, because).await {
+                    self.run_counters.resumed();
                     self.spawn(seat, driver);
                 }
             }
@@ -134,11 +135,15 @@ impl Shared {
             (Some(_), Because::Interrupted) => (resumed(&machine, record.resumes), None),
             (Some(_), Because::Command) => (Entry::default(), None),
         };
+        let ended = entry.state;
         if !entry.facts.is_empty()
             && let Err(error) = journal.commit(entry).await
         {
             tracing::error!(run = %record.run, %error, "the run cannot be taken up");
             return None;
+        }
+        if let Some(state) = ended {
+            self.run_counters.ended(state);
         }
         if let Some(so) = so {
             tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");

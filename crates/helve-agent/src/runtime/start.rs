@@ -134,6 +134,7 @@ impl Runtime {
             Opened::Replayed { run } => return self.replayed(run).await,
         };
         fate.at("run.after_open");
+        shared.run_counters.started();
 
         let feed = shared.feed(run);
         feed.publish(std::slice::from_ref(&started));

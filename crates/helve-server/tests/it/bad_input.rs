@@ -158,7 +158,7 @@ async fn a_wrong_address_or_method_is_told_so() {
 async fn the_page_stands_only_at_its_own_addresses() {
     let house = House::new([]).await;
     for (method, path) in [
-        (Method::GET, "/metrics"),
+        (Method::GET, "/metric"),
         (Method::POST, "/mcp"),
         (Method::GET, "/api"),
         (Method::GET, "/v1"),

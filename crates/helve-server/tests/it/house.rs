@@ -10,7 +10,7 @@ use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
-    Limits, Maker, Registry, Request, Tool, ToolFuture,
+    Limits, Maker, Registry, Request, Rule, Tool, ToolFuture,
 };
 use helve_types::{Auth, Effect, ModelParams, ToolDefinition, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
@@ -107,6 +107,8 @@ pub(crate) struct Plan {
     pub(crate) problem: Option<&'static str>,
     /// Besides those that every house has.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// What the operator says about calls.
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Default for Plan {
@@ -118,6 +120,7 @@ impl Default for Plan {
             options: ModelOptions::default(),
             problem: None,
             tools: vec![],
+            rules: vec![],
         }
     }
 }
@@ -163,7 +166,8 @@ impl House {
         models.add(speaker, plan.options);
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
-        let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };
+        let settings =
+            RuntimeSettings { agents: vec![agent, clerk], rules: plan.rules, ..RuntimeSettings::default() };
         let catalogue = Catalogue::new(registry, store.clone(), world.clone(), maker());
         let runtime = Runtime::over(Arc::new(catalogue), models, settings);
         let access = AccessSettings {

@@ -5,9 +5,13 @@
 mod access;
 mod bad_input;
 mod chat;
+mod direct;
+mod executions;
 mod house;
 mod kept;
+mod logs;
 mod models;
+mod monitoring;
 mod people;
 mod probe;
 mod runs;

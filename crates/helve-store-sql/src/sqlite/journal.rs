@@ -278,28 +278,54 @@ fn change_call(
         CallChange::Plan { step, tool, arguments, provider_id } => execute(
             connection,
             "INSERT INTO tool_calls
-                 (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7)",
+                 (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at, user)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7, user FROM runs WHERE id = ?1",
             params![run, call, step, provider_id, tool, arguments, at.0],
         ),
-        CallChange::Start { tool, version, effect, attempt, arguments } => execute(
-            connection,
-            "UPDATE tool_calls SET state = 'started', tool = ?3, version = ?4, effect = ?5, attempt = ?6,
-                 arguments = coalesce(?7, arguments), started_at = ?8
-             WHERE run = ?1 AND id = ?2",
-            params![run, call, tool, version, runs::effect_word(*effect), attempt, arguments, at.0],
-        ),
+        CallChange::Start { tool, version, effect, attempt, arguments } => {
+            // Only a name that was repaired changes: an index that is named in SET is written again, changed or not.
+            execute(
+                connection,
+                "UPDATE tool_calls SET tool = ?3 WHERE run = ?1 AND id = ?2 AND tool <> ?3",
+                params![run, call, tool],
+            )?;
+            execute(
+                connection,
+                "UPDATE tool_calls SET state = 'started', version = ?3, effect = ?4, attempt = ?5,
+                     arguments = coalesce(?6, arguments), started_at = ?7
+                 WHERE run = ?1 AND id = ?2",
+                params![run, call, version, runs::effect_word(*effect), attempt, arguments, at.0],
+            )
+        }
         CallChange::Move(state) => execute(
             connection,
-            "UPDATE tool_calls SET state = ?3, ended_at = CASE WHEN ?3 = 'unknown' THEN ?4 END
-             WHERE run = ?1 AND id = ?2",
-            params![run, call, state.as_str(), at.0],
+            "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
+            params![run, call, state.as_str()],
         ),
-        CallChange::Settle { state, trail } => execute(
+        CallChange::Lose { because } => execute(
             connection,
-            "UPDATE tool_calls SET state = ?3, trail = ?4, ended_at = ?5 WHERE run = ?1 AND id = ?2",
-            params![run, call, state.as_str(), to_json(trail)?, at.0],
+            "UPDATE tool_calls SET state = 'unknown', problem = ?3, ended_at = ?4 WHERE run = ?1 AND id = ?2",
+            params![run, call, because, at.0],
         ),
+        CallChange::Settle { state, trail, result } => {
+            let failure = result.failure();
+            execute(
+                connection,
+                "UPDATE tool_calls SET state = ?3, trail = ?4, failure = ?5, problem = ?6, output_bytes = ?7,
+                     ended_at = ?8
+                 WHERE run = ?1 AND id = ?2",
+                params![
+                    run,
+                    call,
+                    state.as_str(),
+                    to_json(trail)?,
+                    failure.map(|failure| failure.kind.as_str()),
+                    failure.map(|failure| &failure.message),
+                    result.output_bytes(),
+                    at.0
+                ],
+            )
+        }
     }?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversations;
+mod executions;
 mod files;
 mod journal;
 mod plans;
@@ -19,9 +20,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, KeptFile, NewRun,
-    Opened, Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
-    ToolRow, Urgency, UserPlan,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
+    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::config::DbConfig;
@@ -283,6 +284,19 @@ impl Store for SqliteStore {
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(move |connection| runs::calls(connection, run))
+    }
+
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>> {
+        self.read(move |connection| executions::executions(connection, &scope, &filter, &page))
+    }
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
+        self.read(move |connection| executions::execution(connection, &scope, &call))
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {

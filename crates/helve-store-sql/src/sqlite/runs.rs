@@ -1,7 +1,9 @@
 //! Reading runs, their events and their ledger rows.
 
 use helve_store::{CallRecord, CallState, Page, Recorded, RunRecord, Scope, StoreError};
-use helve_types::{CallId, ConversationId, Effect, RunId, RunState, Timestamp, ToolCall, UserId};
+use helve_types::{
+    CallId, ConversationId, Effect, FailureKind, RunId, RunState, Timestamp, ToolCall, UserId,
+};
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{
@@ -82,7 +84,7 @@ pub(super) fn calls(connection: &Connection, run: RunId) -> Result<Vec<CallRecor
     )
 }
 
-fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
+pub(super) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
     let call = ToolCall {
         id: text_id_column(row, "id")?,
         provider_id: column(row, "provider_id")?,
@@ -99,6 +101,9 @@ fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
         effect: effect.as_deref().and_then(effect_of_word),
         version: column(row, "version")?,
         trail: json_column(row, "trail")?,
+        failure: column::<Option<String>>(row, "failure")?.as_deref().and_then(FailureKind::parse),
+        problem: column(row, "problem")?,
+        output_bytes: column(row, "output_bytes")?,
         requested_at: Timestamp(column(row, "requested_at")?),
         started_at: column::<Option<i64>>(row, "started_at")?.map(Timestamp),
         ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp),

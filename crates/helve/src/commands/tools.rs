@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use helve_agent::CallOptions;
 use helve_tool::{Outcome, Progress};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
@@ -101,7 +102,8 @@ async fn call(
         let mut err = std::io::stderr().lock();
         _ = err.write_all(piece.as_bytes()).and_then(|()| err.flush());
     });
-    match assembly.runtime.call_tool(user, name, arguments, progress).await? {
+    let options = CallOptions::default();
+    match assembly.runtime.call_tool(user, name, arguments, options, progress).await?.outcome {
         Outcome::Finished(output) => {
             match output.data {
                 Some(data) if as_json => println!("{data}"),

@@ -3,10 +3,13 @@
 use helve_model::{Model, ModelError, ModelErrorKind};
 use helve_types::Mode;
 
+use tokio::time::Instant;
+
 use super::Quest;
 use crate::ask::{Asking, profile_of};
 use crate::drive::{DriveError, Driver};
 use crate::listen::{Broken, Listener};
+use crate::metrics::Asked;
 use crate::run::Heard;
 use crate::transcript::Reader;
 
@@ -16,6 +19,17 @@ pub(super) enum Try {
     /// A person stopped it; this is what had been said.
     Stopped(Heard),
     Broken(Broken),
+}
+
+impl Try {
+    /// For those who count.
+    pub(super) fn how(&self) -> Asked {
+        match self {
+            Self::Heard(_) => Asked::Answered,
+            Self::Stopped(_) => Asked::Stopped,
+            Self::Broken(broken) => Asked::Failed(broken.error.kind),
+        }
+    }
 }
 
 impl Driver {
@@ -50,6 +64,7 @@ impl Driver {
         };
         let feed = self.feed.clone();
         let mut listener = Listener::new(&feed, quest.step, quest.attempt, asking.reading());
+        let asked = Instant::now();
         let stream = model.ask(&asking.request());
         let ended = {
             let mut hearing = std::pin::pin!(listener.hear(stream));
@@ -69,6 +84,9 @@ impl Driver {
                 }
             }
         };
+        if let (Some(first), Some(counters)) = (listener.first_at(), shared.models.counters(model.name())) {
+            counters.first_token(first - asked);
+        }
         if let Some(dialect) = listener.dialect() {
             shared.models.learn_dialect(model.name(), dialect);
         }

@@ -1,0 +1,229 @@
+//! Calling a tool without a model: for programs, and for old callers that only have to change an address.
+//!
+//! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/old-callers.md` says how
+//! to move.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use helve_agent::{CallOptions, Called, Order};
+use helve_store::AuditEntry;
+use helve_tool::{Outcome, Progress};
+use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::Json;
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+use crate::start::must_be_ready;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
+                .body::<CallBody>()
+                .gives::<CallView>(),
+            call_tool,
+        )
+        .add(
+            Operation::post(
+                "/api/tools/execute",
+                Right::Chat,
+                "Call a tool as old callers do; the text of its result",
+            )
+            .body::<OldBody>()
+            .gives::<OldResult>(),
+            execute,
+        )
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CallBody {
+    /// What the tool is given; nothing if not said.
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    /// Whose call it is, for those with the right `admin`.
+    #[serde(default)]
+    user: Option<String>,
+    /// Run the tool even if its answer is known. Needs the right `admin`.
+    #[serde(default)]
+    skip_cache: bool,
+    /// Go past the tool's limits. Needs the right `admin`.
+    #[serde(default)]
+    skip_limit: bool,
+}
+
+/// What came of a call. A call that was not allowed, or whose arguments do not fit, is a problem document instead.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CallView {
+    run: String,
+    call: String,
+    /// `finished`, `failed`, `refused` by a guard, or `unknown` if nobody knows whether it happened.
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<ToolOutput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+    /// Why nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+    /// What each stage decided, in order.
+    trail: Trail,
+}
+
+pub(crate) async fn call_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    body: Json<CallBody>,
+) -> Result<axum::Json<CallView>, Problem> {
+    let CallBody { arguments, user, skip_cache, skip_limit } = body.value;
+    let user = principal.acting_for(user.as_deref())?;
+    if app.runtime.registry().get(&name).is_none() {
+        return Err(Problem::not_found("tool"));
+    }
+    if skip_cache || skip_limit {
+        may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
+    }
+    let options = CallOptions { order: order(&principal), skip_cache, skip_limit };
+    let called = call(&app, user, &name, arguments, options).await?;
+    view(called).map(axum::Json)
+}
+
+/// Guards are left out by those who answer for them, and on record first.
+async fn may_skip(
+    app: &App,
+    principal: &Principal,
+    tool: &str,
+    skip_cache: bool,
+    skip_limit: bool,
+) -> Result<(), Problem> {
+    if !principal.is_admin() {
+        let detail = "`skip_cache` and `skip_limit` need a token with the right `admin`; leave them out";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "admin_needed", detail));
+    }
+    let entry = AuditEntry {
+        at: app.runtime.world().now(),
+        by: principal.user.to_string(),
+        action: "tool.skip_guards".into(),
+        detail: format!("{tool} skip_cache={skip_cache} skip_limit={skip_limit}"),
+    };
+    tracing::warn!(by = %principal.user, tool, skip_cache, skip_limit, "guards are left out of a call");
+    Ok(app.runtime.store().audit(entry).await?)
+}
+
+fn order(principal: &Principal) -> Order {
+    if principal.is_admin() { Order::Admin } else { Order::User }
+}
+
+async fn call(
+    app: &App,
+    user: UserId,
+    name: &str,
+    arguments: Map<String, Value>,
+    options: CallOptions,
+) -> Result<Called, Problem> {
+    must_be_ready(app)?;
+    let arguments = Value::Object(arguments).to_string();
+    Ok(app.runtime.call_tool(user, name, &arguments, options, Progress::default()).await?)
+}
+
+fn view(called: Called) -> Result<CallView, Problem> {
+    let Called { run, call, outcome, trail } = called;
+    let view = CallView {
+        run: run.to_string(),
+        call: call.to_string(),
+        outcome: "finished",
+        output: None,
+        failure: None,
+        because: None,
+        trail,
+    };
+    Ok(match outcome {
+        Outcome::Finished(output) => CallView { output: Some(output), ..view },
+        Outcome::Failed(failure) => CallView { outcome: "failed", failure: Some(failure), ..view },
+        Outcome::Refused(failure) => match callers_fault(failure.kind) {
+            Some((status, code)) => {
+                let problem = Problem::new(status, code, failure.message);
+                return Err(problem.with("call", view.call).with("trail", json!(view.trail)));
+            }
+            None => CallView { outcome: "refused", failure: Some(failure), ..view },
+        },
+        Outcome::Unknown { because, .. } => CallView { outcome: "unknown", because: Some(because), ..view },
+        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
+    })
+}
+
+/// Refusals that asking again cannot mend.
+fn callers_fault(kind: FailureKind) -> Option<(StatusCode, &'static str)> {
+    match kind {
+        FailureKind::UnknownTool => Some((StatusCode::NOT_FOUND, "not_found")),
+        FailureKind::BadArguments => Some((StatusCode::BAD_REQUEST, "bad_arguments")),
+        FailureKind::Denied => Some((StatusCode::FORBIDDEN, "call_denied")),
+        _ => None,
+    }
+}
+
+fn only_in_a_run() -> Problem {
+    let detail = "this tool needs somebody to act; have it called in a conversation";
+    Problem::new(StatusCode::CONFLICT, "needs_a_run", detail)
+}
+
+/// As old callers wrote it: the tool's name among its arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct OldBody {
+    tool: String,
+    #[serde(flatten)]
+    arguments: Map<String, Value>,
+}
+
+/// What old callers get if they ask for JSON; others get the bare text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct OldResult {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(crate) async fn execute(
+    State(app): State<App>,
+    principal: Principal,
+    headers: HeaderMap,
+    body: Json<OldBody>,
+) -> Result<Response, Problem> {
+    let OldBody { tool, arguments } = body.value;
+    let options = CallOptions { order: order(&principal), ..CallOptions::default() };
+    let called = call(&app, principal.user, &tool, arguments, options).await?;
+    let result = match called.outcome {
+        Outcome::Finished(output) => Ok(output.text),
+        Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
+        Outcome::Unknown { because, .. } => {
+            Err(format!("nobody can say whether it happened: {because}; check before you repeat it"))
+        }
+        Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
+    };
+    Ok(if wants_json(&headers) { old_json(result) } else { old_text(result) })
+}
+
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("application/json"))
+}
+
+fn old_json(result: Result<String, String>) -> Response {
+    let success = result.is_ok();
+    let (result, error) = result.map_or_else(|error| (None, Some(error)), |result| (Some(result), None));
+    axum::Json(OldResult { success, result, error }).into_response()
+}
+
+fn old_text(result: Result<String, String>) -> Response {
+    let text = result.unwrap_or_else(|error| format!("Error: {error}"));
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
+}

@@ -1,0 +1,172 @@
+//! `/metrics`: what everything counts anyway, written as Prometheus reads it.
+//!
+//! Tools, models and runs count in plain atomics whose handles they hold, so watching costs nothing until somebody looks;
+//! this reads them when it is asked to. Labels are names of registered tools and configured models and fixed words,
+//! so there are no more series than there are things.
+
+mod exposition;
+
+use axum::extract::State;
+use axum::http::{HeaderName, header};
+use helve_tool::Registered;
+
+use self::exposition::{Exposition, Kind};
+use crate::access::Right;
+use crate::app::App;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(Operation::get("/metrics", Right::Chat, "Everything that is counted, for Prometheus"), metrics)
+}
+
+pub(crate) async fn metrics(State(app): State<App>) -> ([(HeaderName, &'static str); 1], String) {
+    let mut page = Exposition::default();
+    process(&app, &mut page);
+    runs(&app, &mut page);
+    tools(&app, &mut page);
+    guards(&app, &mut page);
+    models(&app, &mut page);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.finish())
+}
+
+fn process(app: &App, page: &mut Exposition) {
+    page.family("helve_build_info", Kind::Gauge, "Which Helve this is.");
+    page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    page.family("process_start_time_seconds", Kind::Gauge, "When the server started, since 1970.");
+    page.sample(&[], app.started_at.0 as f64 / 1_000.0);
+    if let Some(bytes) = resident_bytes() {
+        page.family("process_resident_memory_bytes", Kind::Gauge, "Memory of the process.");
+        page.sample(&[], bytes as f64);
+    }
+    page.family("helve_http_answers_total", Kind::Counter, "Requests answered, by the class of the status.");
+    for (class, count) in app.answers.read() {
+        page.sample(&[("status", class)], count as f64);
+    }
+}
+
+/// Of this process, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1_024)
+}
+
+fn runs(app: &App, page: &mut Exposition) {
+    let counts = app.runtime.run_metrics();
+    page.family("helve_runs_active", Kind::Gauge, "Runs that are being driven now.");
+    page.sample(&[], app.runtime.active_runs() as f64);
+    page.family("helve_runs_started_total", Kind::Counter, "Runs that were started.");
+    page.sample(&[], counts.started as f64);
+    page.family("helve_runs_resumed_total", Kind::Counter, "Runs that were taken up again.");
+    page.sample(&[], counts.resumed as f64);
+    page.family("helve_runs_ended_total", Kind::Counter, "Runs that came to their end, by how.");
+    for (ending, count) in
+        [("completed", counts.completed), ("failed", counts.failed), ("cancelled", counts.cancelled)]
+    {
+        page.sample(&[("ending", ending)], count as f64);
+    }
+}
+
+fn tools(app: &App, page: &mut Exposition) {
+    let tools: Vec<_> = app.runtime.registry().all().into_iter().map(|tool| (tool.metrics(), tool)).collect();
+    page.family("helve_tool_calls_total", Kind::Counter, "Calls that are over, by tool and outcome.");
+    for (counts, tool) in &tools {
+        for (outcome, count) in [
+            ("succeeded", counts.succeeded),
+            ("failed", counts.failed),
+            ("refused", counts.refused),
+            ("unknown", counts.unknown),
+            ("fallback", counts.from_fallback),
+        ] {
+            page.sample(&[("tool", name(tool)), ("outcome", outcome)], count as f64);
+        }
+    }
+    page.family("helve_tool_cached_total", Kind::Counter, "Calls answered without running the tool, by how.");
+    for (counts, tool) in &tools {
+        let hits = counts.from_cache - counts.shared;
+        page.sample(&[("tool", name(tool)), ("found", "hit")], hits as f64);
+        page.sample(&[("tool", name(tool)), ("found", "shared")], counts.shared as f64);
+    }
+    page.family("helve_tool_call_seconds", Kind::Histogram, "How long calls took, cached ones included.");
+    for (_, tool) in &tools {
+        page.distribution(&[("tool", name(tool))], &tool.latency());
+    }
+    page.family("helve_tool_enabled", Kind::Gauge, "Whether the tool may be called.");
+    for (_, tool) in &tools {
+        page.sample(&[("tool", name(tool))], f64::from(u8::from(tool.is_enabled())));
+    }
+}
+
+fn name(tool: &Registered) -> &str {
+    &tool.spec().name
+}
+
+/// Tools without a limit or a breaker have no series for it.
+fn guards(app: &App, page: &mut Exposition) {
+    let tools: Vec<_> = app.runtime.registry().all().into_iter().map(|tool| (tool.status(), tool)).collect();
+    let limits = || tools.iter().filter_map(|(status, tool)| Some((status.limit?, name(tool))));
+    page.family("helve_tool_in_use", Kind::Gauge, "Calls that hold a place of the tool's limit.");
+    for (limit, tool) in limits() {
+        page.sample(&[("tool", tool)], f64::from(limit.in_use));
+    }
+    page.family("helve_tool_waiting", Kind::Gauge, "Calls that wait for a place.");
+    for (limit, tool) in limits() {
+        page.sample(&[("tool", tool)], limit.waiting as f64);
+    }
+    page.family("helve_tool_breaker_state", Kind::Gauge, "1 for the state that the breaker is in.");
+    for (status, tool) in &tools {
+        let Some(held) = status.breaker_state() else { continue };
+        for state in ["closed", "half_open", "open"] {
+            let labels = [("tool", name(tool)), ("state", state)];
+            page.sample(&labels, f64::from(u8::from(state == held)));
+        }
+    }
+    page.family("helve_tool_cache_bytes", Kind::Gauge, "What the cache of the tool holds.");
+    for (cache, tool) in tools.iter().filter_map(|(status, tool)| Some((status.cache?, name(tool)))) {
+        page.sample(&[("tool", tool)], cache.bytes as f64);
+    }
+}
+
+fn models(app: &App, page: &mut Exposition) {
+    let all = app.runtime.models();
+    let models: Vec<_> = all.names().filter_map(|name| Some((name, all.counters(name)?.read()))).collect();
+    page.family("helve_model_requests_total", Kind::Counter, "Requests to models, by how they ended.");
+    for (model, counts) in &models {
+        for (outcome, count) in counts.requests {
+            page.sample(&[("model", model), ("outcome", outcome)], count as f64);
+        }
+    }
+    page.family(
+        "helve_model_tokens_total",
+        Kind::Counter,
+        "Tokens as vendors report them; some are of both kinds.",
+    );
+    for (model, counts) in &models {
+        for (kind, count) in [
+            ("input", counts.input_tokens),
+            ("output", counts.output_tokens),
+            ("cached_input", counts.cached_tokens),
+            ("reasoning_output", counts.reasoning_tokens),
+        ] {
+            page.sample(&[("model", model), ("kind", kind)], count as f64);
+        }
+    }
+    page.family("helve_model_cost_total", Kind::Counter, "What it cost, where prices are known.");
+    for (model, counts) in &models {
+        let labels = [("model", *model), ("currency", all.currency())];
+        page.sample(&labels, counts.cost_nanos as f64 / 1e9);
+    }
+    page.family(
+        "helve_model_first_token_seconds",
+        Kind::Histogram,
+        "From asking to the first piece of an answer.",
+    );
+    for (model, counts) in &models {
+        page.distribution(&[("model", model)], &counts.first_token);
+    }
+    page.family("helve_model_answer_seconds", Kind::Histogram, "From asking to the end of an answer.");
+    for (model, counts) in &models {
+        page.distribution(&[("model", model)], &counts.whole);
+    }
+}

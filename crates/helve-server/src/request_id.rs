@@ -1,0 +1,132 @@
+//! Every request has an id: in its answer, in problem documents, and in every line that is logged on its account.
+//!
+//! A client or a proxy may name the request; the id is then the same in their logs and ours. A run that the request
+//! starts logs under it too, for as long as it goes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use helve_types::World;
+use tracing::{Instrument, debug, error_span, info};
+
+use crate::app::App;
+use crate::hex::hex;
+use crate::problem::Told;
+
+const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+const BYTES_MAX: usize = 64;
+const PATH_CHARS_MAX: usize = 200;
+
+/// What machines ask for every few seconds is not worth a line.
+const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequestId(Arc<str>);
+
+impl RequestId {
+    /// The one that the request brings, if it is fit to be logged and sent on.
+    fn brought(headers: &HeaderMap) -> Option<Self> {
+        let text = headers.get(HEADER)?.to_str().ok()?;
+        let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'=');
+        let is_sane = !text.is_empty() && text.len() <= BYTES_MAX && text.bytes().all(fits);
+        is_sane.then(|| Self(text.into()))
+    }
+
+    fn made(world: &World) -> Self {
+        Self(hex(&world.secret()[20..]).into())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How many requests were answered, by the first digit of the status.
+#[derive(Debug, Default)]
+pub(crate) struct AnswerCounters([AtomicU64; 5]);
+
+impl AnswerCounters {
+    fn count(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5);
+        self.0[class - 1].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> [(&'static str, u64); 5] {
+        let mut read = [("1xx", 0), ("2xx", 0), ("3xx", 0), ("4xx", 0), ("5xx", 0)];
+        for (held, counter) in read.iter_mut().zip(&self.0) {
+            held.1 = counter.load(Ordering::Relaxed);
+        }
+        read
+    }
+}
+
+/// Stands before everything else.
+pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = RequestId::brought(request.headers()).unwrap_or_else(|| RequestId::made(app.runtime.world()));
+    request.extensions_mut().insert(id.clone());
+    let span = error_span!("request", request = %id);
+    let answered = async move {
+        let method = request.method().clone();
+        // Without what stands behind the `?`.
+        let path: String = request.uri().path().chars().take(PATH_CHARS_MAX).collect();
+        let began = Instant::now();
+        let response = next.run(request).await;
+        let status = response.status();
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        app.answers.count(status);
+        if WATCHED.contains(&path.as_str()) {
+            debug!(%method, path, status = status.as_u16(), ms, "answered");
+        } else {
+            info!(%method, path, status = status.as_u16(), ms, "answered");
+        }
+        response
+    };
+    named(answered.instrument(span).await, &id)
+}
+
+/// The answer with the id in its head and, if it is a problem document, in its body.
+fn named(mut response: Response, id: &RequestId) -> Response {
+    if let Some(Told(mut document)) = response.extensions_mut().remove::<Told>() {
+        document.insert("request_id".into(), id.to_string().into());
+        *response.body_mut() = Body::from(serde_json::Value::Object(document).to_string());
+    }
+    if let Ok(value) = HeaderValue::try_from(&*id.0) {
+        response.headers_mut().insert(HEADER, value);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_can_be_logged_is_taken_over() {
+        let brought = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HEADER, HeaderValue::from_static(text));
+            RequestId::brought(&headers).map(|id| id.to_string())
+        };
+        assert_eq!(brought("a1-b2_c3.d4").as_deref(), Some("a1-b2_c3.d4"));
+        assert_eq!(brought("Root=1-67891233-abcdef012345678912345678").as_deref().map(str::len), Some(40));
+        for text in [
+            "",
+            "two words",
+            "a\"b",
+            "<script>",
+            "0123456789012345678901234567890123456789012345678901234567890123x",
+        ] {
+            assert_eq!(brought(text), None, "{text}");
+        }
+        assert_eq!(RequestId::brought(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! Calling tools without a model.
+
+use helve_store::{Store, TokenRights};
+use helve_tool::{Action, Rule};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::house::{House, Plan};
+
+async fn call(house: &House, token: &str, tool: &str, body: Value) -> Response {
+    let path = format!("/api/tools/{tool}/call");
+    house.request(Method::POST, &path).bearer_auth(token).json(&body).send().await.unwrap()
+}
+
+fn rule(tool: &str, action: Action, because: &str) -> Rule {
+    Rule { tool: Some(tool.into()), because: because.into(), ..Rule::new(action) }
+}
+
+/// A house with one rule, and the tokens of mei, who may chat, and of the operator.
+async fn ruled(action: Action) -> (House, String, String) {
+    let rules = vec![rule("send", action, "mails go out")];
+    let house = House::planned(Plan { rules, ..Plan::default() }, []).await;
+    let chat = house.token("mei", TokenRights::Chat).await;
+    let admin = house.token("boss", TokenRights::Admin).await;
+    (house, chat, admin)
+}
+
+#[tokio::test]
+async fn a_call_answers_with_its_output_and_with_what_each_stage_decided() {
+    let house = House::new([]).await;
+    let response = house.post("/api/tools/look/call", json!({"arguments": {"q": "tea"}})).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let called: Value = response.json().await.unwrap();
+    assert_eq!((&called["outcome"], &called["output"]["text"]), (&json!("finished"), &json!("look tea")));
+    let stages: Vec<_> =
+        called["trail"].as_array().unwrap().iter().map(|held| held["stage"].clone()).collect();
+    assert_eq!(stages, ["resolve", "check", "judge", "cache", "limit", "breaker", "run"]);
+
+    let again = house.post("/api/tools/look/call", json!({"arguments": {"q": "tea"}})).await;
+    let again: Value = again.json().await.unwrap();
+    assert_eq!(again["trail"][3], json!({"stage": "cache", "found": "hit"}));
+
+    // On record like any other.
+    let held = house.get_json(&format!("/api/executions/{}", called["call"].as_str().unwrap())).await;
+    assert_eq!(
+        (&held["state"], &held["agent"], &held["tool"]),
+        (&json!("succeeded"), &json!("api"), &json!("look"))
+    );
+    assert_eq!(
+        house.get_json(&format!("/api/runs/{}", called["run"].as_str().unwrap())).await["state"],
+        "completed"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_made_says_why() {
+    let house = House::new([]).await;
+    let wrong = house.post("/api/tools/look/call", json!({"arguments": {"q": 7}})).await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+    let problem: Value = wrong.json().await.unwrap();
+    assert_eq!(problem["code"], "bad_arguments");
+    assert!(problem["detail"].as_str().unwrap().contains("`q`"), "{problem}");
+    assert!(problem["call"].is_string() && problem["trail"].is_array(), "{problem}");
+
+    let missing = house.post("/api/tools/nothing/call", json!({})).await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    let misspelt = house.post("/api/tools/look/call", json!({"args": {}})).await;
+    assert_eq!(misspelt.status(), StatusCode::BAD_REQUEST);
+    assert!(misspelt.text().await.unwrap().contains("`args`"));
+}
+
+#[tokio::test]
+async fn where_the_operator_asks_a_user_cannot_order_and_an_admin_can() {
+    let (house, chat, admin) = ruled(Action::Ask).await;
+    let body = json!({"arguments": {"q": "hello"}});
+    let refused = call(&house, &chat, "send", body.clone()).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "call_denied");
+    assert!(problem["detail"].as_str().unwrap().contains("mails go out; have it called in a conversation"));
+    assert_eq!(call(&house, &admin, "send", body).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_the_operator_forbids_is_forbidden_to_everybody() {
+    let (house, chat, admin) = ruled(Action::Deny).await;
+    for token in [&chat, &admin] {
+        let refused = call(&house, token, "send", json!({"arguments": {"q": "x"}})).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    }
+}
+
+#[tokio::test]
+async fn where_no_rule_speaks_the_caller_is_the_person_who_decides() {
+    let house = House::new([]).await;
+    let chat = house.token("mei", TokenRights::Chat).await;
+    let sent = call(&house, &chat, "send", json!({"arguments": {"q": "hello"}})).await;
+    assert_eq!(sent.json::<Value>().await.unwrap()["outcome"], "finished");
+}
+
+#[tokio::test]
+async fn guards_are_left_out_by_admins_only_and_on_record() {
+    let (house, chat, admin) = ruled(Action::Ask).await;
+    for skip in ["skip_cache", "skip_limit"] {
+        let body = json!({"arguments": {"q": "tea"}, skip: true});
+        let refused = call(&house, &chat, "look", body.clone()).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        assert_eq!(refused.json::<Value>().await.unwrap()["code"], "admin_needed");
+        assert_eq!(call(&house, &admin, "look", body).await.status(), StatusCode::OK);
+    }
+    let audit: Vec<_> =
+        house.store.audited().into_iter().map(|entry| (entry.by, entry.action, entry.detail)).collect();
+    let line = |detail: &str| ("boss".to_owned(), "tool.skip_guards".to_owned(), detail.to_owned());
+    assert_eq!(
+        audit,
+        [line("look skip_cache=true skip_limit=false"), line("look skip_cache=false skip_limit=true")]
+    );
+}
+
+#[tokio::test]
+async fn a_call_is_made_for_another_only_by_an_admin() {
+    let (house, chat, admin) = ruled(Action::Ask).await;
+    let body = json!({"arguments": {"q": "tea"}, "user": "li"});
+    assert_eq!(call(&house, &chat, "look", body.clone()).await.status(), StatusCode::FORBIDDEN);
+    let called: Value = call(&house, &admin, "look", body).await.json().await.unwrap();
+    let id = called["call"].as_str().unwrap().parse().unwrap();
+    let held = house.store.execution(helve_store::Scope::Everyone, id).await.unwrap();
+    assert_eq!(held.user.0, "li");
+}
+
+#[tokio::test]
+async fn an_old_caller_gets_the_old_text_and_with_json_the_old_object() {
+    let house = House::new([]).await;
+    let text = house.post("/api/tools/execute", json!({"tool": "look", "q": "tea"})).await;
+    assert_eq!(text.headers()["content-type"], "text/plain; charset=utf-8");
+    assert_eq!(text.text().await.unwrap(), "look tea");
+    let failed = house.post("/api/tools/execute", json!({"tool": "look"})).await;
+    assert_eq!(failed.status(), StatusCode::OK);
+    assert!(failed.text().await.unwrap().starts_with("Error: "));
+
+    let ask = |body: Value| {
+        house
+            .request(Method::POST, "/api/tools/execute")
+            .header("accept", "application/json")
+            .json(&body)
+            .send()
+    };
+    let good: Value = ask(json!({"tool": "look", "q": "tea"})).await.unwrap().json().await.unwrap();
+    assert_eq!(good, json!({"success": true, "result": "look tea"}));
+    let bad: Value = ask(json!({"tool": "nothing"})).await.unwrap().json().await.unwrap();
+    assert_eq!(bad["success"], false);
+    assert!(bad["error"].as_str().unwrap().contains("there is no tool `nothing`"), "{bad}");
+    let none = ask(json!({"q": "tea"})).await.unwrap();
+    assert_eq!(none.status(), StatusCode::BAD_REQUEST);
+    assert!(none.text().await.unwrap().contains("`tool`"));
+}
+
+#[tokio::test]
+async fn an_old_caller_is_bound_by_the_same_rules() {
+    let (house, chat, _) = ruled(Action::Ask).await;
+    let asked = house.request(Method::POST, "/api/tools/execute").bearer_auth(&chat);
+    let told = asked.json(&json!({"tool": "send", "q": "hello"})).send().await.unwrap().text().await.unwrap();
+    assert!(told.starts_with("Error: calling `send` is not allowed"), "{told}");
+    let nobody = house.post("/api/tools/execute", json!({"tool": "look", "q": "tea"})).await;
+    assert_eq!(nobody.status(), StatusCode::UNAUTHORIZED);
+}

@@ -1,0 +1,53 @@
+//! Looking for calls in memory: all of them are looked at.
+
+use helve_types::CallId;
+
+use super::Shelves;
+use crate::{CallRecord, Execution, ExecutionFilter, ExecutionPage, Mark, Scope, StoreError};
+
+impl Shelves {
+    pub(super) fn executions(
+        &self,
+        scope: &Scope,
+        filter: &ExecutionFilter,
+        page: &ExecutionPage,
+    ) -> Vec<Execution> {
+        let mut seen: Vec<_> = self.calls.values().filter_map(|call| self.seen(scope, call)).collect();
+        seen.retain(|held| self.fits(filter, held));
+        seen.sort_by_key(|held| std::cmp::Reverse(order(&held.mark())));
+        let is_next =
+            |held: &Execution| page.before.as_ref().is_none_or(|mark| order(&held.mark()) < order(mark));
+        seen.into_iter().filter(is_next).take(page.limit).collect()
+    }
+
+    pub(super) fn execution(&self, scope: &Scope, call: &CallId) -> Result<Execution, StoreError> {
+        let held = self.calls.get(call).and_then(|call| self.seen(scope, call));
+        held.ok_or(StoreError::NotFound("call"))
+    }
+
+    fn seen(&self, scope: &Scope, record: &CallRecord) -> Option<Execution> {
+        let run = &self.runs.get(&record.run)?.record;
+        scope.sees(&run.user).then(|| Execution {
+            record: record.clone(),
+            user: run.user.clone(),
+            agent: run.setup.agent.clone(),
+        })
+    }
+
+    fn fits(&self, filter: &ExecutionFilter, held: &Execution) -> bool {
+        let ExecutionFilter { tool, user, state, from, to, run } = filter;
+        let Execution { record, user: owner, .. } = held;
+        let is_over = self.runs.get(&record.run).is_none_or(|shelf| shelf.record.state.is_final());
+        tool.as_ref().is_none_or(|tool| *tool == record.call.name)
+            && user.as_ref().is_none_or(|user| user == owner)
+            && state.is_none_or(|state| state == record.state && !(state.is_open() && is_over))
+            && from.is_none_or(|from| record.requested_at >= from)
+            && to.is_none_or(|to| record.requested_at < to)
+            && run.is_none_or(|run| run == record.run)
+    }
+}
+
+/// Calls of one moment come in the order of their runs' ids, then of their own as text.
+fn order(mark: &Mark) -> (i64, Option<helve_types::RunId>, String) {
+    (mark.requested_at.0, mark.call.run(), mark.call.to_string())
+}

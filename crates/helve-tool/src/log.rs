@@ -1,0 +1,58 @@
+//! What the log says of a call: one line when it is over, and on `debug` one for each stage it passed.
+//!
+//! A reader of the trail, so that no stage logs for itself. Which call, run and request a line belongs to is said by the
+//! spans around it. Arguments and messages may hold what is nobody's business: they are in the record, which has a
+//! scope, and in the log only on `debug`.
+
+use std::time::Duration;
+
+use helve_types::{Stage, Trail};
+use tracing::{debug, info};
+
+use crate::Outcome;
+
+pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
+    for stage in &trail.0 {
+        tell_stage(stage);
+    }
+    let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let from_cache = trail.from_cache();
+    match outcome {
+        Outcome::Finished(_) => info!(outcome = "finished", ms, from_cache, "the call is over"),
+        Outcome::Failed(failure) => {
+            info!(outcome = "failed", failure = failure.kind.as_str(), ms, "the call is over");
+            debug!(problem = failure.message, "why it failed");
+        }
+        Outcome::Refused(failure) => {
+            info!(outcome = "refused", failure = failure.kind.as_str(), ms, "the call is over");
+            debug!(problem = failure.message, "why it was refused");
+        }
+        Outcome::Unknown { because, .. } => {
+            info!(outcome = "unknown", ms, because, "nobody knows what became of the call");
+        }
+        Outcome::Asked(_) => info!(outcome = "asked", "a person is asked about the call"),
+        Outcome::Delegated { .. } => info!(outcome = "delegated", "the client is given the call"),
+    }
+}
+
+fn tell_stage(stage: &Stage) {
+    match stage {
+        Stage::Resolve { repaired_from, .. } => debug!(stage = "resolve", repaired_from, "found the tool"),
+        Stage::Check { problem } => debug!(stage = "check", problem, "checked the arguments"),
+        Stage::Judge { verdict, rule } => debug!(stage = "judge", verdict, rule, "judged"),
+        Stage::Cache { found } => debug!(stage = "cache", found, "looked into the cache"),
+        Stage::Limit { waited_ms, refused } => {
+            debug!(stage = "limit", waited_ms, refused, "passed the limit")
+        }
+        Stage::Breaker { state } => debug!(stage = "breaker", state, "asked the breaker"),
+        Stage::Run { attempt, ms } => debug!(stage = "run", attempt, ms, "ran the tool"),
+        Stage::Hook { name, did } => debug!(stage = "hook", name, did, "asked a hook"),
+        Stage::Fallback { by, because, age_ms } => {
+            debug!(stage = "fallback", by, because, age_ms, "something stood in for the tool");
+        }
+        Stage::Skipped { guard } => debug!(stage = "skipped", guard, "left a guard out"),
+        Stage::Bound { whole_bytes, kept_bytes } => {
+            debug!(stage = "bound", whole_bytes, kept_bytes, "cut the output");
+        }
+    }
+}
