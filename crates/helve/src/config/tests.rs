@@ -334,7 +334,11 @@ fn the_example_of_the_documentation_is_understood() {
     crate::assemble::install_tls();
     for model in &config.models {
         if let Source::Http(settings) = &model.source {
-            assert!(HttpModel::new((**settings).clone(), reqwest::Client::new()).is_ok(), "{}", model.name);
+            assert!(
+                HttpModel::new((**settings).clone(), helve_model_http::client().unwrap()).is_ok(),
+                "{}",
+                model.name
+            );
         }
     }
     assert_eq!(config.agents.len(), 2);
