@@ -4,6 +4,7 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod egress;
 mod environment;
 mod file;
 mod layers;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use helve_agent::AgentSettings;
+use helve_egress::EgressSettings;
 use helve_tool::Rule;
 use secrecy::SecretString;
 
@@ -52,7 +54,8 @@ pub struct Config {
     pub tools: Vec<(String, GuardsTable)>,
     pub alarms: Option<AlarmSettings>,
     pub prompts: Prompts,
-    pub tavily_key: Option<SecretString>,
+    /// What may leave because of a model or a tool, with the secrets.
+    pub egress: EgressSettings,
     pub tavily_url: Option<String>,
     pub zone: Option<String>,
     /// Where all of this was said.
@@ -103,6 +106,7 @@ impl Config {
             let what = format!("there is no model `{default_model}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
+        let (egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
         file::check_rules(&file.permissions, &agents, &places)?;
         let of_server = |key: &'static str| {
@@ -127,10 +131,10 @@ impl Config {
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
             prompts,
-            tavily_key: environment.secret("TAVILY_API_KEY"),
+            egress,
             tavily_url: environment.text("TAVILY_API_URL"),
             zone: file.server.zone,
-            warnings: environment.unread().map(unread).collect(),
+            warnings: environment.unread().map(unread).chain(odd).collect(),
             places,
             file: path,
         })

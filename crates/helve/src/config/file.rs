@@ -14,6 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
+use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
@@ -31,6 +32,8 @@ pub struct File {
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
     pub(super) alarms: AlarmsTable,
+    pub(super) egress: EgressTable,
+    pub(super) secrets: BTreeMap<String, SecretTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
