@@ -126,7 +126,9 @@ mod tests {
 
     #[test]
     fn all_notations_lead_there() {
-        for path in ["data.items.0.title", "$.data.items[0].title", ".data.items[-2].title", "/data/items/0/title"] {
+        for path in
+            ["data.items.0.title", "$.data.items[0].title", ".data.items[-2].title", "/data/items/0/title"]
+        {
             check(path, expect![[r#""a""#]]);
         }
         check(r#"$.data["items"][1]['a b']"#, expect!["1"]);
@@ -141,14 +143,23 @@ mod tests {
         check("data.hits.0", expect!["the answer has no `hits` in `data`, which is an object with items, n"]);
         check("result", expect!["the answer has no `result` in it, which is an object with data"]);
         check("data.items.7", expect!["the answer has no `7` in `data.items`, which is a list of 2"]);
-        check("data.items.0.title.x", expect!["the answer has no `x` in `data.items.0.title`, which is a text"]);
+        check(
+            "data.items.0.title.x",
+            expect!["the answer has no `x` in `data.items.0.title`, which is a text"],
+        );
     }
 
     #[test]
     fn what_is_no_path_is_refused_when_it_is_defined() {
-        check("data..items", expect!["the path cannot be read at `..items`; write it like `data.items.0.title`"]);
+        check(
+            "data..items",
+            expect!["the path cannot be read at `..items`; write it like `data.items.0.title`"],
+        );
         check("data[0", expect!["the path cannot be read at `0`; write it like `data.items.0.title`"]);
         check("", expect!["the path cannot be read at the end; write it like `data.items.0.title`"]);
-        check("data.items[*].title", expect!["a path leads to one place; use `jq` for all items, such as `.items[]`"]);
+        check(
+            "data.items[*].title",
+            expect!["a path leads to one place; use `jq` for all items, such as `.items[]`"],
+        );
     }
 }
