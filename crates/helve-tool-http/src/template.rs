@@ -90,6 +90,7 @@ impl Template {
             if let Some(literal) = text.literal() {
                 headers::value(&literal).map_err(|problem| DefinitionError::new(&field, problem))?;
             }
+            text.names().try_for_each(|name| parameters.check_known(&field, name))?;
             headers.push((name, text));
         }
         let body = endpoint.body.as_ref().map(Body::parse).transpose()?;
@@ -138,10 +139,6 @@ impl Template {
                     "`url_template` has this one already; keep one of them",
                 ));
             }
-            text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
-        }
-        for (key, text) in &self.headers {
-            let field = format!("endpoint.headers.{key}");
             text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
         }
         let body = self.body.iter().flat_map(Body::names);

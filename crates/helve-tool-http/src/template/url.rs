@@ -170,8 +170,9 @@ fn fill_segment(segment: &Text, given: &Map<String, Value>) -> Result<String, St
             Part::Placeholder(name) => {
                 let value = given.get(name).filter(|value| !value.is_object());
                 let text = value.and_then(joined).filter(|text| !text.is_empty());
-                let text =
-                    text.ok_or_else(|| format!("`{name}` is a part of the address and must not be empty"))?;
+                let text = text.ok_or_else(|| {
+                    format!("`{name}` is a part of the address: give a text that is not empty")
+                })?;
                 check_segment(name, &text)?;
                 filled.push_str(&encode(&text));
             }
