@@ -16,6 +16,7 @@ mod policy;
 mod redact;
 mod redirect;
 mod request;
+mod retry_after;
 mod secrets;
 
 pub use address::forbidden;
@@ -28,5 +29,6 @@ pub use places::{Place, PlaceError};
 pub use redact::{Redactor, SECRET_BYTES_MIN};
 pub use request::{Bounds, Credential, Outgoing};
 pub use reqwest::{Method, StatusCode, header};
+pub use retry_after::retry_after;
 pub use secrets::{Secret, Secrets};
 pub use url::Url;

@@ -13,8 +13,8 @@ mod url;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use helve_egress::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use helve_egress::Url;
+use helve_egress::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use helve_tool::DefinitionError;
 use helve_types::{BodyFormat, Endpoint, Method};
 use serde_json::{Map, Value};
@@ -90,6 +90,7 @@ impl Template {
             if let Some(literal) = text.literal() {
                 headers::value(&literal).map_err(|problem| DefinitionError::new(&field, problem))?;
             }
+            text.names().try_for_each(|name| parameters.check_known(&field, name))?;
             headers.push((name, text));
         }
         let body = endpoint.body.as_ref().map(Body::parse).transpose()?;
@@ -118,7 +119,8 @@ impl Template {
     fn check(&mut self, endpoint: &Endpoint) -> Result<(), DefinitionError> {
         for name in self.url.names_in_path() {
             self.parameters.check_known("endpoint.url_template", name)?;
-            let given = self.parameters.required.contains(name) || self.parameters.defaults.contains_key(name);
+            let given =
+                self.parameters.required.contains(name) || self.parameters.defaults.contains_key(name);
             if !given {
                 let problem = format!(
                     "`{{{name}}}` is a part of the path, so `{name}` must be in `required` or have a `default`"
@@ -132,12 +134,11 @@ impl Template {
         for (key, text) in &self.query {
             let field = format!("endpoint.query.{key}");
             if self.url.keys().any(|held| held == key) {
-                return Err(DefinitionError::new(field, "`url_template` has this one already; keep one of them"));
+                return Err(DefinitionError::new(
+                    field,
+                    "`url_template` has this one already; keep one of them",
+                ));
             }
-            text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
-        }
-        for (key, text) in &self.headers {
-            let field = format!("endpoint.headers.{key}");
             text.names().try_for_each(|name| self.parameters.check_known(&field, name))?;
         }
         let body = self.body.iter().flat_map(Body::names);
@@ -225,10 +226,13 @@ impl Template {
         let mut headers = self.filled_headers(&given)?;
         let body = self.filled_body(&given, &rest)?;
         if body.is_some() && !headers.contains_key(CONTENT_TYPE) {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(match self.format {
-                BodyFormat::Json => "application/json",
-                BodyFormat::Form => "application/x-www-form-urlencoded",
-            }));
+            headers.insert(
+                CONTENT_TYPE,
+                HeaderValue::from_static(match self.format {
+                    BodyFormat::Json => "application/json",
+                    BodyFormat::Form => "application/x-www-form-urlencoded",
+                }),
+            );
         }
         Ok(Filled { url, headers, body })
     }
@@ -237,8 +241,9 @@ impl Template {
         let mut headers = HeaderMap::new();
         for (name, text) in &self.headers {
             let Some(text) = text.fill(given) else { continue };
-            let value = headers::value(&text)
-                .map_err(|problem| format!("the header `{name}` cannot be made of these arguments: {problem}"))?;
+            let value = headers::value(&text).map_err(|problem| {
+                format!("the header `{name}` cannot be made of these arguments: {problem}")
+            })?;
             headers.insert(name, value);
         }
         Ok(headers)
@@ -301,7 +306,8 @@ impl Parameters {
             return Ok(());
         }
         let known: Vec<&str> = self.names.iter().map(String::as_str).take(20).collect();
-        let known = if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) };
+        let known =
+            if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) };
         Err(DefinitionError::new(
             field,
             format!(

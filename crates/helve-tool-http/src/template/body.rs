@@ -78,7 +78,8 @@ impl Body {
             Self::Text(text) => Value::String(text.fill(given)?),
             Self::List(items) => items.iter().filter_map(|item| item.fill(given)).collect(),
             Self::Object(members) => {
-                let filled = members.iter().filter_map(|(name, member)| Some((name.clone(), member.fill(given)?)));
+                let filled =
+                    members.iter().filter_map(|(name, member)| Some((name.clone(), member.fill(given)?)));
                 Value::Object(filled.collect())
             }
         })

@@ -33,10 +33,14 @@ impl UrlTemplate {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         if scheme.contains(['{', '}']) || authority.contains(['{', '}']) {
-            return Err("scheme, host and port are fixed: placeholders can stand in the path and in the query".into());
+            return Err(
+                "scheme, host and port are fixed: placeholders can stand in the path and in the query".into(),
+            );
         }
         if authority.contains('@') {
-            return Err("credentials do not belong into an address; name the operator's secret in `auth`".into());
+            return Err(
+                "credentials do not belong into an address; name the operator's secret in `auth`".into()
+            );
         }
         let base = Url::parse(&format!("{scheme}://{authority}/"))
             .map_err(|error| format!("`{scheme}://{authority}` is no address: {error}"))?;
@@ -102,7 +106,8 @@ impl UrlTemplate {
 
     /// Nothing that was put in has become anything else than what it was put in as.
     fn confirm(&self, address: &str) -> Result<Url, String> {
-        let changed = || "an argument cannot be put into the address of this tool; give another value".to_owned();
+        let changed =
+            || "an argument cannot be put into the address of this tool; give another value".to_owned();
         let url = Url::parse(address).map_err(|_| changed())?;
         let segments = url.path_segments().map_or(0, Iterator::count);
         let same = url.as_str() == address
@@ -122,7 +127,9 @@ fn parse_pair(pair: &str) -> Result<(String, Option<Text>), String> {
         None => (pair, None),
     };
     if key.contains(['{', '}']) {
-        return Err(format!("`{key}`: the name of a query parameter is fixed; placeholders stand behind the `=`"));
+        return Err(format!(
+            "`{key}`: the name of a query parameter is fixed; placeholders stand behind the `=`"
+        ));
     }
     Ok((key.to_owned(), value.map(encoded_text).transpose()?))
 }
@@ -163,7 +170,9 @@ fn fill_segment(segment: &Text, given: &Map<String, Value>) -> Result<String, St
             Part::Placeholder(name) => {
                 let value = given.get(name).filter(|value| !value.is_object());
                 let text = value.and_then(joined).filter(|text| !text.is_empty());
-                let text = text.ok_or_else(|| format!("`{name}` is a part of the address and must not be empty"))?;
+                let text = text.ok_or_else(|| {
+                    format!("`{name}` is a part of the address: give a text that is not empty")
+                })?;
                 check_segment(name, &text)?;
                 filled.push_str(&encode(&text));
             }
@@ -179,12 +188,16 @@ fn fill_segment(segment: &Text, given: &Map<String, Value>) -> Result<String, St
 /// Some servers decode a segment before they look where it leads, some of them twice.
 fn check_segment(name: &str, text: &str) -> Result<(), String> {
     if text.chars().any(char::is_control) {
-        return Err(format!("`{name}` is a part of the address and has no line breaks or control characters"));
+        return Err(format!(
+            "`{name}` is a part of the address and has no line breaks or control characters"
+        ));
     }
     let mut decoded = text.to_owned();
     for _ in 0..3 {
         if decoded.split(['/', '\\']).any(|part| part == "." || part == "..") {
-            return Err(format!("`{name}` is a part of the address and must not lead elsewhere with `.` or `..`"));
+            return Err(format!(
+                "`{name}` is a part of the address and must not lead elsewhere with `.` or `..`"
+            ));
         }
         decoded = decode(&decoded);
     }
