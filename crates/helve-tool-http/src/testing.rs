@@ -81,6 +81,7 @@ pub(crate) fn context() -> CallContext {
         agent: "default".into(),
         attempts_before: 0,
         grant: None,
+        skip: helve_tool::Skip::default(),
         toolbox: Arc::new(Toolbox::default()),
         journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
         cancel: CancellationToken::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use helve_guard::{
     Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
 };
-use helve_types::{Effect, Fallback, ToolOutput};
+use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
 
 use crate::CallContext;
 use crate::outcome::Stop;
@@ -107,6 +107,17 @@ impl Guarding {
     pub(crate) fn terms(&self, policy: CachePolicy) -> Terms {
         let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
         Terms { ttl: policy.ttl, keep }
+    }
+}
+
+impl From<CacheSharing> for CacheScope {
+    fn from(sharing: CacheSharing) -> Self {
+        match sharing {
+            CacheSharing::Params => Self::Everyone,
+            CacheSharing::User => Self::User,
+            CacheSharing::Agent => Self::Agent,
+            CacheSharing::Conversation => Self::Conversation,
+        }
     }
 }
 

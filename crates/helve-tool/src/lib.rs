@@ -35,7 +35,7 @@ pub use helve_store::{
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, read_definition,
+    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
 };
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};

@@ -1,5 +1,7 @@
 //! Makes the parts and joins them: the only place that knows which adapter is behind which port.
 
+mod rows;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, World};
 
+pub use self::rows::check_names;
 use crate::alarms::Webhook;
 use crate::config::{Config, Source};
 use crate::nearby::Nearby;
@@ -67,7 +70,7 @@ pub fn install_tls() {
     _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-pub fn assemble(
+pub async fn assemble(
     config: &Config,
     world: &World,
     hold: Hold,
@@ -85,7 +88,13 @@ pub fn assemble(
     }
     let egress = Egress::new(config.egress.clone())?;
     let registry = Arc::new(tools(config, &egress, world, extras.tools)?);
-    let warnings = config.warnings.iter().cloned().chain(idle_rules(config, &registry)).collect();
+    let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
+    catalogue.refresh().await.context("the tools cannot be read")?;
+    let mut warnings = config.warnings.clone();
+    if hold == Hold::Alone {
+        warnings.extend(check_names(config, &catalogue).await?);
+    }
+    warnings.extend(idle_rules(config, catalogue.registry()));
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
@@ -95,7 +104,7 @@ pub fn assemble(
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()
     };
-    let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
+    let runtime = Runtime::over(catalogue, models, settings);
     Ok(Assembly { store, runtime, models: over_http, egress, warnings, nearby: Nearby::default() })
 }
 
@@ -115,34 +124,8 @@ fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>)
         let table = config.tools.iter().find(|(named, _)| *named == name).map(|(_, table)| table);
         let guards = table.map_or(guards.clone(), |table| table.over(guards));
         registry.register(tool, guards, world)?;
-        if table.and_then(|table| table.enabled) == Some(false) {
-            registry.set_enabled(&name, false)?;
-        }
     }
-    check_names(config, &registry)?;
     Ok(registry)
-}
-
-/// A name that no tool has is a slip worth telling.
-fn check_names(config: &Config, registry: &Registry) -> anyhow::Result<()> {
-    let unknown = |name: &str| {
-        let tools = registry.all();
-        let known: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        format!("there is no tool `{name}`; the tools are: {}", known.join(", "))
-    };
-    for (name, _) in &config.tools {
-        if registry.get(name).is_none() {
-            return Err(config.places.wrong(&["tools", name], unknown(name)));
-        }
-    }
-    for agent in &config.agents {
-        for name in agent.tools.iter().flatten() {
-            if registry.get(name).is_none() {
-                return Err(config.places.wrong(&["agents", &agent.name, "tools"], unknown(name)));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Rules about tools that are not there, which may be right: tools can come later, and from a client.

@@ -3,8 +3,8 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use helve_tool::{BreakerSettings, CachePolicy, CacheScope, DefinitionError, Guards, LimitSettings, Limits};
-use helve_types::{BreakerTerms, CacheSharing, CacheTerms, Effect, RateLimit, ToolDefinition};
+use helve_tool::{BreakerSettings, CachePolicy, DefinitionError, Guards, LimitSettings, Limits};
+use helve_types::{BreakerTerms, CacheTerms, Effect, RateLimit, ToolDefinition};
 
 const TIMEOUT_MS: u64 = 30_000;
 const TIMEOUT_MS_MIN: u64 = 100;
@@ -33,6 +33,7 @@ pub(super) fn guards(definition: &ToolDefinition, effect: Effect) -> Result<Guar
         cache: definition.cache.map(|terms| cache(terms, effect)).transpose()?,
         fallback: fallback(definition, effect)?,
         output_bytes_max: output.map_or(defaults.output_bytes_max, |bytes| bytes as usize),
+        ..defaults
     })
 }
 
@@ -93,11 +94,7 @@ fn cache(terms: CacheTerms, effect: Effect) -> Result<CachePolicy, DefinitionErr
         ));
     }
     within("cache.ttl_ms", terms.ttl_ms.get(), 1, TTL_MS_MAX)?;
-    let scope = match terms.scope {
-        CacheSharing::Params => CacheScope::Everyone,
-        CacheSharing::User => CacheScope::User,
-    };
-    Ok(CachePolicy { ttl: Duration::from_millis(terms.ttl_ms.get()), scope })
+    Ok(CachePolicy { ttl: Duration::from_millis(terms.ttl_ms.get()), scope: terms.scope.into() })
 }
 
 fn fallback(
