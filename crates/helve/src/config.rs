@@ -21,7 +21,7 @@ use helve_tool::Rule;
 use secrecy::SecretString;
 
 pub use self::environment::Environment;
-pub use self::file::{File, GuardsTable};
+pub use self::file::{File, GuardsTable, LogFormat};
 pub use self::models::{ModelSettings, Source};
 pub use self::places::Places;
 pub use self::prices::Prices;
@@ -41,6 +41,7 @@ pub struct Config {
     pub token: Option<SecretString>,
     pub hosts: Vec<String>,
     pub log: String,
+    pub log_format: LogFormat,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
     pub prices: Prices,
@@ -114,6 +115,7 @@ impl Config {
             token: file.server.token,
             hosts: file.server.hosts,
             log,
+            log_format: file.server.log_format,
             models,
             default_model,
             prices: Prices::read(file.prices, &places)?,
