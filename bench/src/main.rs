@@ -5,6 +5,7 @@
 //! time and memory are theirs alone. `make bench ARGS=turns` runs one section.
 
 mod floor;
+mod guards;
 mod load;
 mod pipeline;
 mod processes;
@@ -29,15 +30,17 @@ fn main() -> anyhow::Result<()> {
         ["hold", reader, protocol, address] => protocols::hold(reader, protocol, address),
         [] => {
             pipeline::report()?;
+            guards::report()?;
             turns::report()?;
             streams::report()?;
             protocols::report()
         }
         ["pipeline"] => pipeline::report(),
+        ["guards"] => guards::report(),
         ["turns"] => turns::report(),
         ["streams"] => streams::report(),
         ["protocols"] => protocols::report(),
-        _ => bail!("use one of: pipeline, turns, streams, protocols"),
+        _ => bail!("use one of: pipeline, guards, turns, streams, protocols"),
     }
 }
 

@@ -117,8 +117,9 @@ pub(crate) fn helve(port: &str, model: &str, data: &str, protocol: &str) -> anyh
     )?;
     let overrides = Overrides { config: Some(file), listen: None, data: Some(directory) };
     let config = Config::load(&overrides, &Environment::default())?;
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?
-        .block_on(helve::commands::serve::serve(&config, &World::real(), vec![]))
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(helve::commands::serve::serve(
+        &config,
+        &World::real(),
+        vec![],
+    ))
 }

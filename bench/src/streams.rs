@@ -16,7 +16,12 @@ fn direct(mock: &Server, model: &str) -> Question {
     let body = format!(
         "{{\"model\": \"{model}\", \"stream\": true, \"messages\": [{{\"role\": \"user\", \"content\": \"go\"}}]}}"
     );
-    Question { address: mock.address, path: "/v1/chat/completions", body: body.into(), token: b"\"content\":\"" }
+    Question {
+        address: mock.address,
+        path: "/v1/chat/completions",
+        body: body.into(),
+        token: b"\"content\":\"",
+    }
 }
 
 fn through(helve: &Server) -> Question {
@@ -29,7 +34,9 @@ pub(crate) fn report() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let helve = Server::helve(&mock, dir.path())?;
     println!("\nStreams of 20 tokens: the mock model server alone, and through Helve\n");
-    println!("| streams at once | first token ms, alone | through Helve | tokens/s, alone | through Helve | CPU µs a token in Helve |");
+    println!(
+        "| streams at once | first token ms, alone | through Helve | tokens/s, alone | through Helve | CPU µs a token in Helve |"
+    );
     println!("|---|---|---|---|---|---|");
     let after_a_crowd = crate::block_on(async {
         for clients in [1, 32, 256] {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Config, Environment, Overrides};
+use crate::config::{Config, Environment, LogFormat, Overrides};
 
 /// A self-hosted tool-calling runtime for AI agents.
 #[derive(Debug, Parser)]
@@ -80,10 +80,10 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 
 /// Logs of short commands: only what is wrong, on standard error.
 fn log_quietly() {
-    start_logging(&std::env::var("HELVE_LOG").unwrap_or_else(|_| "error".into()));
+    start_logging(&std::env::var("HELVE_LOG").unwrap_or_else(|_| "error".into()), LogFormat::Text);
 }
 
-fn start_logging(filter: &str) {
+fn start_logging(filter: &str, format: LogFormat) {
     use tracing_subscriber::EnvFilter;
     // A wrong filter is told when the configuration is read.
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
@@ -93,5 +93,9 @@ fn start_logging(filter: &str) {
         .with_ansi(!plain && std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     // A second subscriber cannot be installed, and need not be.
-    _ = logs.try_init();
+    _ = match format {
+        LogFormat::Text => logs.try_init(),
+        // Of the spans, `spans` has all: the request, the run, the step or the call.
+        LogFormat::Json => logs.json().flatten_event(true).with_current_span(false).try_init(),
+    };
 }

@@ -26,7 +26,7 @@ use secrecy::SecretString;
 use crate::alarms::AlarmSettings;
 
 pub use self::environment::Environment;
-pub use self::file::{File, GuardsTable};
+pub use self::file::{File, GuardsTable, LogFormat};
 pub use self::models::{ModelSettings, Source};
 pub use self::places::Places;
 pub use self::prices::Prices;
@@ -46,6 +46,7 @@ pub struct Config {
     pub token: Option<SecretString>,
     pub hosts: Vec<String>,
     pub log: String,
+    pub log_format: LogFormat,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
     pub prices: Prices,
@@ -123,6 +124,7 @@ impl Config {
             token: file.server.token,
             hosts: file.server.hosts,
             log,
+            log_format: file.server.log_format,
             models,
             default_model,
             prices: Prices::read(file.prices, &places)?,

@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = args.common.load(args.listen.clone())?;
-    start_logging(&config.log);
+    start_logging(&config.log, config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

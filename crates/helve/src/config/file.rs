@@ -45,8 +45,20 @@ pub(super) struct ServerTable {
     /// Names under which the server is reached, besides its own address.
     pub(super) hosts: Vec<String>,
     pub(super) log: Option<String>,
+    pub(super) log_format: LogFormat,
     /// The time zone that `time` takes for local.
     pub(super) zone: Option<String>,
+}
+
+/// How lines of the log look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object a line, for programs.
+    Json,
 }
 
 #[derive(Debug, Default, Deserialize)]
