@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
-use helve_tool::{Outcome, Registry, Rule};
+use helve_tool::{Hooks, Outcome, Registry, Rule};
 use helve_types::{Answer, ApprovalId, CallId, RunId, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,8 @@ pub struct RuntimeSettings {
     pub agents: Vec<AgentSettings>,
     /// The operator's rules, which hold for every agent.
     pub rules: Vec<Rule>,
+    /// What the operator wants asked around calls and questions.
+    pub hooks: Arc<Hooks>,
     /// The operator's own prompt profiles.
     pub profiles: Vec<Arc<Profile>>,
     /// How tools are described to models that cannot call them natively.
@@ -50,6 +52,7 @@ impl Default for RuntimeSettings {
         Self {
             agents: vec![AgentSettings::default()],
             rules: vec![],
+            hooks: Arc::default(),
             profiles: vec![],
             default_profile: "json_strict".into(),
             runs_max: 1_000,
@@ -91,7 +94,8 @@ impl Runtime {
         registry: Arc<Registry>,
         settings: RuntimeSettings,
     ) -> Self {
-        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, &registry);
+        let agent =
+            |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, &registry, &settings.hooks);
         let agents = settings.agents.iter().map(agent).collect();
         let shared = Shared {
             store,

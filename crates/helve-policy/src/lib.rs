@@ -12,4 +12,4 @@ mod judge;
 mod rule;
 
 pub use judge::{Access, Judgement, Rules, Verdict};
-pub use rule::{Action, Rule};
+pub use rule::{Action, Rule, fits};

@@ -38,7 +38,7 @@ pub enum Action {
 impl Rule {
     pub(crate) fn matches(&self, access: &Access<'_>) -> bool {
         let holds = |condition: &Option<String>, value: &str| {
-            condition.as_ref().is_none_or(|pattern| glob(pattern, value))
+            condition.as_ref().is_none_or(|pattern| fits(pattern, value))
         };
         holds(&self.tool, access.tool)
             && holds(&self.agent, access.agent)
@@ -49,7 +49,7 @@ impl Rule {
 }
 
 /// Whether `text` fits `pattern`, in which only `*` is special. Linear: it never goes back past a star.
-fn glob(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else {
         return false;
@@ -87,8 +87,8 @@ mod tests {
             ("a*a", "a", false),
             ("", "x", false),
         ];
-        for (pattern, text, fits) in cases {
-            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        for (pattern, text, expected) in cases {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

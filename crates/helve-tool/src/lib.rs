@@ -11,6 +11,7 @@ mod check;
 mod context;
 mod gate;
 mod guards;
+mod hooks;
 mod metrics;
 mod outcome;
 mod permit;
@@ -28,6 +29,10 @@ pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use catalogue::{DefinitionError, Made, Maker};
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
+pub use hooks::{
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
+    Hooks, OnFailure, Said,
+};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
 pub use pipeline::Pipeline;

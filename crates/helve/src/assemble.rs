@@ -18,6 +18,7 @@ use helve_types::{Effect, World};
 
 use crate::alarms::Webhook;
 use crate::config::{Config, Source};
+use crate::hooks::hooks;
 use crate::nearby::Nearby;
 use crate::outlet::outlet;
 
@@ -87,6 +88,7 @@ pub fn assemble(
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
         rules: config.permissions.clone(),
+        hooks: Arc::new(hooks(&config.hooks, &EgressSettings::default())?),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()

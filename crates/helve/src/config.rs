@@ -6,6 +6,7 @@
 mod alarms;
 mod environment;
 mod file;
+mod hooks;
 mod layers;
 mod models;
 mod places;
@@ -22,6 +23,7 @@ use helve_tool::Rule;
 use secrecy::SecretString;
 
 use crate::alarms::AlarmSettings;
+use crate::hooks::ConfiguredHook;
 
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable};
@@ -51,6 +53,7 @@ pub struct Config {
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
     pub alarms: Option<AlarmSettings>,
+    pub hooks: Vec<ConfiguredHook>,
     pub prompts: Prompts,
     pub tavily_key: Option<SecretString>,
     pub tavily_url: Option<String>,
@@ -125,6 +128,7 @@ impl Config {
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
+            hooks: hooks::hooks(file.hooks, environment, &places)?,
             prompts,
             tavily_key: environment.secret("TAVILY_API_KEY"),
             tavily_url: environment.text("TAVILY_API_URL"),

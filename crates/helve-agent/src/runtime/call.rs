@@ -51,7 +51,9 @@ impl Runtime {
         let cx = self.call_context(&call, (run, reply, user), journal.clone(), options.into());
         let operator = &self.shared.settings.rules;
         let plain = Rules::new().with_layer("operator", operator.clone());
-        let pipeline = Pipeline::new(ordered(operator)).with_stand_ins(self.shared.registry.clone(), plain);
+        let pipeline = Pipeline::new(ordered(operator))
+            .with_hooks(self.shared.settings.hooks.clone())
+            .with_stand_ins(self.shared.registry.clone(), plain);
         match pipeline.execute(&call, &cx).await {
             Ok(outcome) => {
                 let end = Fact::RunFinished { ending: Ending::Answered };

@@ -4,6 +4,7 @@
 
 mod choice;
 mod fixtures;
+mod hooks;
 mod lab;
 mod people;
 mod probing;

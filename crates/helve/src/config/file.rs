@@ -15,6 +15,7 @@ use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
 use super::environment::{Environment, Setting};
+use super::hooks::HookTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -31,6 +32,7 @@ pub struct File {
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
     pub(super) alarms: AlarmsTable,
+    pub(super) hooks: Vec<HookTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]

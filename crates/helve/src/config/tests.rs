@@ -365,3 +365,56 @@ fn alarms_need_an_address_for_http() {
         "helve.toml, line 2 at `secret`: there is no `webhook` that would get the secret"
     );
 }
+
+#[test]
+fn a_hook_is_an_endpoint_or_a_command() {
+    let text = r#"
+[[hooks]]
+name = "redact"
+on = ["after_call"]
+url = "http://127.0.0.1:9100/redact"
+tools = ["search_*"]
+on_failure = "refuse"
+
+[[hooks]]
+name = "audit"
+on = ["before_call", "system_prompt"]
+command = ["/usr/local/bin/audit", "--json"]
+env = ["LANG"]
+timeout_ms = 500
+on_failure = "continue"
+"#;
+    let config = parse(text, &Environment::of([("LANG", "C")])).unwrap();
+    let [redact, audit] = &config.hooks[..] else { panic!("{:?}", config.hooks) };
+    assert_eq!(redact.settings.timeout.as_secs(), 5);
+    let crate::hooks::HookKind::Command(command) = &audit.kind else { panic!("{:?}", audit.kind) };
+    assert_eq!((command.arguments.len(), command.environment.len()), (1, 1));
+}
+
+#[test]
+fn a_wrong_hook_is_told_with_its_line() {
+    let hook = |more: &str| format!("[[hooks]]\nname = \"h\"\non = [\"before_call\"]\n{more}");
+    let cases = [
+        (
+            "url = \"http://h/\"\n",
+            "line 1 at `hooks`: say what it means that the hook fails: `refuse` or `continue`",
+        ),
+        (
+            "on_failure = \"refuse\"\n",
+            "line 2 at `name`: say how the hook is reached: with `url` or `command`",
+        ),
+        (
+            "on_failure = \"refuse\"\ncommand = [\"audit\"]\n",
+            "line 5 at `command`: this is a list: the full path of a program, then its arguments; no shell reads it",
+        ),
+        (
+            "on_failure = \"refuse\"\ncommand = [\"/bin/x\"]\nenv = [\"NOPE\"]\n",
+            "line 6 at `env`: the environment variable NOPE is not set",
+        ),
+        ("on_failure = \"panic\"\n", "line 4 at `on_failure`: unknown variant `panic`"),
+    ];
+    for (more, expected) in cases {
+        let told = refused(&hook(more));
+        assert!(told.starts_with(&format!("helve.toml, {expected}")), "{told}");
+    }
+}

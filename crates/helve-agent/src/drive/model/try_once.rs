@@ -31,10 +31,11 @@ impl Driver {
             let error = ModelError::new(ModelErrorKind::Refused, message);
             return Ok(Try::Broken(Broken { error, shown: false }));
         }
-        let params = shared.models.params(model, self.run.setup());
+        let params = quest.hooked.over(shared.models.params(model, self.run.setup()));
         let choice = self.run.choice();
         let asking = Asking {
             run: &self.run,
+            system: quest.hooked.system.as_deref().unwrap_or(&self.run.setup().system),
             model: model.name(),
             history: &self.history,
             kit: &self.kit,
