@@ -28,7 +28,7 @@ pub use helve_policy::{Access, Action, Rule, Rules};
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use catalogue::{DefinitionError, Made, Maker};
 pub use context::{CallContext, Grant, Progress, Skip};
-pub use guards::{CachePolicy, CacheScope, Guards, Limits};
+pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
     Hooks, OnFailure, Said,

@@ -17,7 +17,7 @@ use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
 use crate::alarms::Webhook;
-use crate::config::{Config, Source};
+use crate::config::{Config, GuardsTable, Source};
 use crate::hooks::hooks;
 use crate::nearby::Nearby;
 use crate::outlet::outlet;
@@ -83,7 +83,13 @@ pub fn assemble(
         store = around(store);
     }
     let registry = Arc::new(tools(config, world, extras.tools)?);
-    let warnings = config.warnings.iter().cloned().chain(idle_rules(config, &registry)).collect();
+    let warnings = config
+        .warnings
+        .iter()
+        .cloned()
+        .chain(idle_rules(config, &registry))
+        .chain(idle_fallbacks(config, &registry))
+        .collect();
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
@@ -162,6 +168,16 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
         (!fits).then(|| format!("{place}: no tool is called `{pattern}` now, so the rule has nothing to say"))
     };
     operator.chain(agents).filter_map(warning).collect()
+}
+
+/// Stand-ins that are not there, which may be right in the same way.
+fn idle_fallbacks(config: &Config, registry: &Registry) -> Vec<String> {
+    let missing = |(tool, table): &(String, GuardsTable)| {
+        let name = table.fallback_tool().filter(|name| registry.get(name).is_none())?;
+        let place = config.places.of(&["tools", tool, "fallback_tool"]);
+        Some(format!("{place}: no tool is called `{name}` now, so nothing stands in for `{tool}`"))
+    };
+    config.tools.iter().filter_map(missing).collect()
 }
 
 /// Whether a rule about tools of this pattern is about this one.

@@ -3,6 +3,7 @@
 mod alarm;
 mod fallback;
 mod hooks;
+mod properties;
 mod skip;
 
 use std::sync::Mutex;

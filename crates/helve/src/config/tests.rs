@@ -418,3 +418,37 @@ fn a_wrong_hook_is_told_with_its_line() {
         assert!(told.starts_with(&format!("helve.toml, {expected}")), "{told}");
     }
 }
+
+#[test]
+fn a_tools_guards_are_what_the_table_says_over_what_the_tool_brings() {
+    use helve_tool::{CachePolicy, CacheScope, Guards};
+    let text = r#"
+[tools.search_web]
+per_minute_and_user = 5
+concurrent_and_user = 2
+wait_ms = 700
+cache_scope = "conversation"
+cache_ignore = ["trace_id"]
+breaker_probes = 2
+breaker_counts = ["lost"]
+fallback_tool = "search_archive"
+fallback_last_good_ms = 3600000
+fallback_when_limited = true
+"#;
+    let config = parse(text, &Environment::default()).unwrap();
+    let own = Guards {
+        cache: Some(CachePolicy { ttl: std::time::Duration::from_secs(300), scope: CacheScope::Everyone }),
+        ..Guards::default()
+    };
+    let guards = config.tools[0].1.over(own);
+    let user = guards.limits.user.unwrap();
+    assert_eq!((user.per_window, user.concurrent, user.wait.as_millis()), (Some(5), Some(2), 700));
+    let cache = guards.cache.unwrap();
+    assert_eq!((cache.ttl.as_secs(), cache.scope), (300, CacheScope::Conversation));
+    assert_eq!(guards.cache_ignore, ["trace_id"]);
+    assert_eq!(guards.breaker.unwrap().probes_max, 2);
+    assert!(guards.failures.lost && !guards.failures.timeout && !guards.failures.not_sent);
+    let fallback = guards.fallback.unwrap();
+    assert_eq!((fallback.tool.as_deref(), fallback.when_limited), (Some("search_archive"), true));
+    assert_eq!(fallback.last_good_ms.map(std::num::NonZero::get), Some(3_600_000));
+}
