@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_tool::{Access, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
+use helve_tool::{Access, Hooks, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 use crate::forms::Forms;
@@ -70,11 +70,17 @@ impl Kit {
 }
 
 impl Agent {
-    pub(crate) fn new(settings: AgentSettings, operator: &[Rule], registry: &Arc<Registry>) -> Self {
+    pub(crate) fn new(
+        settings: AgentSettings,
+        operator: &[Rule],
+        registry: &Arc<Registry>,
+        hooks: &Arc<Hooks>,
+    ) -> Self {
         let rules = Rules::new()
             .with_layer("operator", operator.to_vec())
             .with_layer("agent", settings.permissions.clone());
-        let pipeline = Pipeline::new(rules.clone()).with_stand_ins(registry.clone(), rules);
+        let pipeline =
+            Pipeline::new(rules.clone()).with_hooks(hooks.clone()).with_stand_ins(registry.clone(), rules);
         Self { settings, pipeline: Arc::new(pipeline), kit: Mutex::default() }
     }
 

@@ -17,6 +17,8 @@ use crate::transcript::{Reader, transcript};
 /// Everything a request is made of.
 pub(crate) struct Asking<'a> {
     pub(crate) run: &'a Run,
+    /// The system prompt, before tools and demands are added to it.
+    pub(crate) system: &'a str,
     pub(crate) reader: Reader<'a>,
     pub(crate) history: &'a [Message],
     pub(crate) kit: &'a Kit,
@@ -50,8 +52,8 @@ impl<'a> Asking<'a> {
         match self.profile {
             None => ModelRequest {
                 system: match demand {
-                    None => Cow::Borrowed(&setup.system),
-                    Some(demand) => Cow::Owned(joined(&setup.system, &demand)),
+                    None => Cow::Borrowed(self.system),
+                    Some(demand) => Cow::Owned(joined(self.system, &demand)),
                 },
                 turns,
                 tool_choice: match self.choice {
@@ -67,7 +69,7 @@ impl<'a> Asking<'a> {
             },
             Some(profile) => ModelRequest {
                 system: {
-                    let system = system_with_tools(&setup.system, profile, &specs, self.language());
+                    let system = system_with_tools(self.system, profile, &specs, self.language());
                     Cow::Owned(demand.iter().fold(system, |system, demand| joined(&system, demand)))
                 },
                 turns: in_text(turns, profile, &specs, self.language()),

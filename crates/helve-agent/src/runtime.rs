@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
-use helve_tool::{Catalogue, Outcome, Registry, Rule};
+use helve_tool::{Catalogue, Hooks, Outcome, Registry, Rule};
 use helve_types::{Answer, ApprovalId, CallId, RunId, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,8 @@ pub struct RuntimeSettings {
     pub agents: Vec<AgentSettings>,
     /// The operator's rules, which hold for every agent.
     pub rules: Vec<Rule>,
+    /// What the operator wants asked around calls and questions.
+    pub hooks: Arc<Hooks>,
     /// The operator's own prompt profiles.
     pub profiles: Vec<Arc<Profile>>,
     /// How tools are described to models that cannot call them natively.
@@ -53,6 +55,7 @@ impl Default for RuntimeSettings {
         Self {
             agents: vec![AgentSettings::default()],
             rules: vec![],
+            hooks: Arc::default(),
             profiles: vec![],
             default_profile: "json_strict".into(),
             runs_max: 1_000,
@@ -101,8 +104,8 @@ impl Runtime {
 
     /// A runtime over a catalogue of tools, with its store and in its world.
     pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
-        let registry = catalogue.registry();
-        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry);
+        let (registry, hooks) = (catalogue.registry(), &settings.hooks);
+        let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry, hooks);
         let agents = settings.agents.iter().map(agent).collect();
         let shared = Shared {
             store: catalogue.store().clone(),

@@ -21,4 +21,4 @@ pub use breaker::{
 pub use cache::{
     Cache, CacheKey, CacheSettings, CacheStatus, Found, How, KeyParts, LastGood, Note, Ran, Scope, Terms,
 };
-pub use limiter::{KeyedLimiter, LimitSettings, LimitStatus, Limited, LimitedBy, Limiter, Slot};
+pub use limiter::{KeyedLimiter, KeyedStatus, LimitSettings, LimitStatus, Limited, LimitedBy, Limiter, Slot};

@@ -27,7 +27,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-pub use keyed::KeyedLimiter;
+pub use keyed::{KeyedLimiter, KeyedStatus};
 
 use crate::lock::lock;
 use line::{Arrival, Line, Look, nanoseconds};

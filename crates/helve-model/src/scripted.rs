@@ -106,7 +106,7 @@ pub struct ScriptedModel {
     only_auto: bool,
     holds: Holds,
     replies: Mutex<VecDeque<Reply>>,
-    asked: Mutex<Vec<String>>,
+    asked: Mutex<Vec<(String, ModelParams)>>,
 }
 
 impl ScriptedModel {
@@ -155,7 +155,14 @@ impl ScriptedModel {
 
     /// The requests so far, each as readable text.
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.iter().map(|(text, _)| text.clone()).collect()
+    }
+
+    /// The parameters of each of them.
+    pub fn asked_with(&self) -> Vec<ModelParams> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.iter().map(|(_, params)| params.clone()).collect()
     }
 }
 
@@ -181,7 +188,8 @@ impl Model for ScriptedModel {
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(readable(request));
+        let heard = (readable(request), request.params.clone());
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());
         let events = stream::iter(reply.events);

@@ -14,4 +14,4 @@ mod rule;
 
 pub use judge::{Access, Judgement, Rules, Verdict};
 pub use pattern::Pattern;
-pub use rule::{Action, Rule, RuleExample};
+pub use rule::{Action, Rule, RuleExample, fits};

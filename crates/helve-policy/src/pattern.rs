@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::rule::glob;
+use crate::rule::fits;
 
 /// A condition on a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Pattern {
 
     fn fits_one(&self, value: &Value) -> bool {
         match self {
-            Self::Text(pattern) => value.as_str().is_some_and(|text| glob(pattern, text)),
+            Self::Text(pattern) => value.as_str().is_some_and(|text| fits(pattern, text)),
             Self::Exactly(wanted) => match (wanted.as_f64(), value.as_f64()) {
                 (Some(wanted), Some(value)) => wanted == value,
                 _ => wanted == value,

@@ -93,7 +93,7 @@ impl Rule {
     /// Whether the rule can speak of calls like this one, whatever their arguments.
     pub(crate) fn is_about(&self, access: &Access<'_>) -> bool {
         let holds = |condition: &Option<String>, value: &str| {
-            condition.as_ref().is_none_or(|pattern| glob(pattern, value))
+            condition.as_ref().is_none_or(|pattern| fits(pattern, value))
         };
         holds(&self.tool, access.tool)
             && holds(&self.agent, access.agent)
@@ -150,7 +150,7 @@ impl RuleExample {
 }
 
 /// Whether `text` fits `pattern`, in which only `*` is special. Linear: it never goes back past a star.
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else {
         return false;
@@ -235,8 +235,8 @@ mod tests {
             ("a*a", "a", false),
             ("", "x", false),
         ];
-        for (pattern, text, fits) in cases {
-            assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
+        for (pattern, text, expected) in cases {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

@@ -84,6 +84,7 @@ struct StatusView {
     enabled: bool,
     metrics: MetricsView,
     limit: Option<LimitView>,
+    user_limit: Option<UserLimitView>,
     breaker: Option<BreakerView>,
     cache: Option<CacheView>,
 }
@@ -140,12 +141,26 @@ struct LimitView {
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
+struct UserLimitView {
+    /// Users that are remembered; in use and waiting are all of theirs, the limits those of each.
+    users: u64,
+    in_use: u32,
+    waiting: u64,
+    concurrent_max: Option<u32>,
+    per_window_max: Option<u32>,
+    window_ms: u64,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `ToolStatus::to_json` writes it")]
 struct BreakerView {
     /// `closed`, `open` or `half_open`.
     state: String,
     failures_in_row: u32,
     calls_in_window: u32,
     failures_in_window: u32,
+    /// Calls under way that find out whether it works again.
+    probes: u32,
     /// When to try again, while it is open.
     retry_after_ms: Option<u64>,
 }

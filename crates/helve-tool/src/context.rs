@@ -56,6 +56,8 @@ pub struct Skip {
 pub struct Grant {
     /// What the question was bound to.
     pub binding: String,
+    /// Hooks had changed the arguments before anybody was asked.
+    pub changed: bool,
     /// The arguments as the person changed them.
     pub edited: Option<String>,
 }

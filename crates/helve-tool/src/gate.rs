@@ -101,7 +101,9 @@ fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> 
 
 /// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
 fn edited(candidate: Candidate, grant: &Grant) -> Result<Permit, Stop> {
-    let Some(text) = &grant.edited else { return Ok(Permit::new(candidate)) };
+    let Some(text) = &grant.edited else {
+        return Ok(Permit::new(Candidate { changed: grant.changed, ..candidate }));
+    };
     let Candidate { tool, .. } = candidate;
     let arguments = check(&tool.spec.name, &tool.validator, text)?;
     Ok(Permit::new(Candidate { tool, arguments, changed: true }))

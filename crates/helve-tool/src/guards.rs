@@ -21,7 +21,11 @@ pub struct Guards {
     pub attempts: u32,
     pub limits: Limits,
     pub breaker: Option<BreakerSettings>,
+    /// What the breaker takes for a failure, besides a tool that says that it is not well.
+    pub failures: Failures,
     pub cache: Option<CachePolicy>,
+    /// Arguments that make no difference to the answer, such as an id that is new in each call.
+    pub cache_ignore: Vec<String>,
     /// What stands in for the tool while it is held back or failing.
     pub fallback: Option<Fallback>,
     /// Tools whose stored answers to a user end when this one was sent for that user: what they read, this one writes.
@@ -36,6 +40,23 @@ pub struct Limits {
     pub tool: Option<LimitSettings>,
     /// For each user.
     pub user: Option<LimitSettings>,
+}
+
+/// Which ends of an attempt count against the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failures {
+    /// It did not answer in time.
+    pub timeout: bool,
+    /// It was sent, and the connection or the tool broke off.
+    pub lost: bool,
+    /// It could not be reached.
+    pub not_sent: bool,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Self { timeout: true, lost: true, not_sent: true }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +85,9 @@ impl Default for Guards {
             attempts: 2,
             limits: Limits::default(),
             breaker: None,
+            failures: Failures::default(),
             cache: None,
+            cache_ignore: vec![],
             fallback: None,
             drops: vec![],
             output_bytes_max: 48 << 10,

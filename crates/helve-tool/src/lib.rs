@@ -13,6 +13,7 @@ mod files;
 mod gate;
 mod guards;
 mod histogram;
+mod hooks;
 mod log;
 mod metrics;
 mod outcome;
@@ -38,8 +39,12 @@ pub use catalogue::{
     Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
 };
 pub use context::{CallContext, Grant, Progress, Skip};
-pub use guards::{CachePolicy, CacheScope, Guards, Limits};
+pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
+pub use hooks::{
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
+    Hooks, OnFailure, Said,
+};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
 pub use piece::{Piece, piece};

@@ -1,10 +1,10 @@
 //! One tool call, from the model's words to a recorded outcome.
 //!
-//! resolve → check → judge → admit → run → bound, and around all of it: record.
+//! resolve → check → hooks → judge → admit → run → hooks → bound, and around all of it: record.
 //!
 //! Owns the order of the stages. Knows neither HTTP nor SQL, nor which model asked.
 
-mod instead;
+pub(crate) mod instead;
 
 use std::sync::Arc;
 
@@ -19,11 +19,12 @@ use crate::bound::{Beside, bound};
 use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
-use crate::{CallContext, Fault, Outcome, Registered, Registry};
+use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
 
 /// The only way to run a tool.
 pub struct Pipeline {
     rules: Rules,
+    hooks: Arc<Hooks>,
     stand_ins: Option<StandIns>,
 }
 
@@ -36,7 +37,13 @@ struct StandIns {
 
 impl Pipeline {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, stand_ins: None }
+        Self { rules, hooks: Arc::default(), stand_ins: None }
+    }
+
+    /// What the operator wants asked around every call.
+    #[must_use]
+    pub fn with_hooks(self, hooks: Arc<Hooks>) -> Self {
+        Self { hooks, ..self }
     }
 
     /// Tools that a run does not have may stand in for those that it has, as these rules allow.
@@ -111,11 +118,12 @@ impl Pipeline {
     ) -> Result<(ToolOutput, Beside), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
         let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
+        let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let permit = admit(judgement, candidate, cx, trail)?; // Denied, or a person is asked
-        let ran = self.run(permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
+        let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened
-        let output = ran?;
+        let output = self.hooks.after(ran?, &permit, cx, trail).await; // by a hook: changed or withheld
         Ok(bounded(output, tool, cx, trail))
     }
 

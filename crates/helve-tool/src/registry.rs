@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, LimitStatus, Scope};
+use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, KeyedStatus, LimitStatus, Scope};
 use helve_types::{ToolSpec, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -140,6 +140,7 @@ impl Registered {
         ToolStatus {
             enabled: self.is_enabled(),
             limit: self.guarding.limiter.as_ref().map(helve_guard::Limiter::status),
+            user_limit: self.guarding.user_limiter.as_ref().map(helve_guard::KeyedLimiter::totals),
             breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
             cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
             metrics: self.metrics(),
@@ -187,6 +188,8 @@ impl Registered {
 pub struct ToolStatus {
     pub enabled: bool,
     pub limit: Option<LimitStatus>,
+    /// All users together.
+    pub user_limit: Option<KeyedStatus>,
     pub breaker: Option<BreakerStatus>,
     pub cache: Option<CacheStatus>,
     pub metrics: ToolMetrics,
@@ -215,11 +218,20 @@ impl ToolStatus {
                 "per_window_max": limit.settings.per_window,
                 "window_ms": limit.settings.window.as_millis() as u64,
             })),
+            "user_limit": self.user_limit.map(|limit| json!({
+                "users": limit.keys,
+                "in_use": limit.in_use,
+                "waiting": limit.waiting,
+                "concurrent_max": limit.settings.concurrent,
+                "per_window_max": limit.settings.per_window,
+                "window_ms": limit.settings.window.as_millis() as u64,
+            })),
             "breaker": self.breaker.map(|breaker| json!({
                 "state": self.breaker_state(),
                 "failures_in_row": breaker.failures_in_row,
                 "calls_in_window": breaker.calls_in_window,
                 "failures_in_window": breaker.failures_in_window,
+                "probes": breaker.probes,
                 "retry_after_ms": breaker
                     .refusing
                     .and_then(|refusing| refusing.retry_after)

@@ -20,7 +20,8 @@ use helve_types::{Effect, World};
 
 pub use self::rows::check_names;
 use crate::alarms::Webhook;
-use crate::config::{Config, Source};
+use crate::config::{Config, GuardsTable, Source};
+use crate::hooks::hooks;
 use crate::nearby::Nearby;
 use crate::outlet::outlet;
 
@@ -95,11 +96,13 @@ pub async fn assemble(
         warnings.extend(check_names(config, &catalogue).await?);
     }
     warnings.extend(idle_rules(config, catalogue.registry()));
+    warnings.extend(idle_fallbacks(config, catalogue.registry()));
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
         rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
+        hooks: Arc::new(hooks(&config.hooks, &config.egress)?),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()
@@ -146,6 +149,16 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
         (!fits).then(|| format!("{place}: no tool is called `{pattern}` now, so the rule has nothing to say"))
     };
     operator.chain(agents).filter_map(warning).collect()
+}
+
+/// Stand-ins that are not there, which may be right in the same way.
+fn idle_fallbacks(config: &Config, registry: &Registry) -> Vec<String> {
+    let missing = |(tool, table): &(String, GuardsTable)| {
+        let name = table.fallback_tool().filter(|name| registry.get(name).is_none())?;
+        let place = config.places.of(&["tools", tool, "fallback_tool"]);
+        Some(format!("{place}: no tool is called `{name}` now, so nothing stands in for `{tool}`"))
+    };
+    config.tools.iter().filter_map(missing).collect()
 }
 
 /// Whether a rule about tools of this pattern is about this one.

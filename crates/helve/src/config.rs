@@ -7,6 +7,7 @@ mod alarms;
 mod egress;
 mod environment;
 mod file;
+mod hooks;
 mod layers;
 mod models;
 mod places;
@@ -24,6 +25,7 @@ use helve_tool::Rule;
 use secrecy::SecretString;
 
 use crate::alarms::AlarmSettings;
+use crate::hooks::ConfiguredHook;
 
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable, LogFormat};
@@ -54,6 +56,7 @@ pub struct Config {
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
     pub alarms: Option<AlarmSettings>,
+    pub hooks: Vec<ConfiguredHook>,
     pub prompts: Prompts,
     /// What may leave because of a model or a tool, with the secrets.
     pub egress: EgressSettings,
@@ -132,6 +135,7 @@ impl Config {
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
+            hooks: hooks::hooks(file.hooks, environment, &places)?,
             prompts,
             egress,
             tavily_url: environment.text("TAVILY_API_URL"),

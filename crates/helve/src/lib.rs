@@ -8,6 +8,7 @@ pub mod alarms;
 pub mod assemble;
 pub mod commands;
 pub mod config;
+pub mod hooks;
 mod nearby;
 mod outlet;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! `retry` decides what to do after each failure; here it is done, told to readers who saw something, and logged.
 
+mod hooks;
 mod try_once;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use helve_model::{Model, ModelErrorKind, ToolMode};
 use helve_types::{Fact, Mode, RunState, StopReason, ToolChoice};
 use tokio::time::Instant;
 
+use self::hooks::Hooked;
 use self::try_once::Try;
 use super::{DriveError, Driver};
 use crate::listen::Broken;
@@ -36,6 +38,7 @@ struct Quest {
     tally: Tally,
     /// What a model said in place of a call that was required; it is asked once more.
     words: Option<String>,
+    hooked: Hooked,
 }
 
 impl Quest {
@@ -63,6 +66,7 @@ impl Driver {
             let (run, own) = (self.run.id(), &self.run.setup().model);
             tracing::info!(%run, model = %own, instead = model.name(), "the model failed lately and is left alone");
         }
+        let Some(hooked) = self.hooked(&*model, step).await? else { return Ok(()) };
         let until = now + self.shared.settings.step_time_max;
         self.pursue(
             model,
@@ -76,6 +80,7 @@ impl Driver {
                 restarts: 0,
                 tally: Tally::default(),
                 words: None,
+                hooked,
             },
         )
         .await

@@ -3,7 +3,7 @@
 use helve_tool::{Grant, Outcome, settled_by};
 use helve_types::{
     Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, OnUnknown, OutcomeAnswer, Question, RunState,
-    Timestamp, ToolCall, Trail,
+    Timestamp, ToolCall, Trail, canonical_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,8 @@ pub(crate) enum Phase {
         effect: Effect,
         attempt: u32,
         at: Timestamp,
+        /// What was really sent, where a hook or a person changed it.
+        arguments: Option<String>,
         /// A person's consent, which also covers the next attempt.
         consent: Option<Box<Consent>>,
     },
@@ -51,31 +53,42 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Consent {
     binding: String,
+    /// The arguments that were asked about, as hooks had left them.
+    asked: String,
+    /// They are not those that the model wrote.
+    changed: bool,
     edited: Option<String>,
 }
 
 impl Consent {
     fn grant(&self) -> Grant {
-        Grant { binding: self.binding.clone(), edited: self.edited.clone() }
+        Grant { binding: self.binding.clone(), changed: self.changed, edited: self.edited.clone() }
     }
 }
 
 /// The consent in an answer to a question.
-fn consent(question: &Question, answer: &Answer) -> Option<Box<Consent>> {
+fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<Consent>> {
     let Answer::Approve { arguments } = answer else { return None };
-    Some(Box::new(Consent { binding: question.binding.clone(), edited: arguments.clone() }))
+    let written = serde_json::from_str(&call.arguments).map(|written| canonical_json(&written));
+    Some(Box::new(Consent {
+        binding: question.binding.clone(),
+        asked: question.arguments.clone(),
+        changed: written.is_ok_and(|written| written != question.arguments),
+        edited: arguments.clone(),
+    }))
 }
 
 impl Call {
     pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
         self.phase = match (fact, std::mem::replace(&mut self.phase, Phase::Settled)) {
-            (Fact::ToolStarted { effect, attempt, .. }, before) => {
+            (Fact::ToolStarted { effect, attempt, arguments, .. }, before) => {
                 let consent = match before {
-                    Phase::Answered { question, answer } => consent(&question, &answer),
+                    Phase::Answered { question, answer } => consent(&self.call, &question, &answer),
                     Phase::Started { consent, .. } => consent,
                     _ => None,
                 };
-                Phase::Started { effect: *effect, attempt: *attempt, at, consent }
+                let arguments = arguments.clone();
+                Phase::Started { effect: *effect, attempt: *attempt, at, arguments, consent }
             }
             (Fact::ToolDelegated { .. }, _) => Phase::Delegated { at },
             (Fact::ToolUnknown { because, then, .. }, _) => {
@@ -105,25 +118,37 @@ impl Call {
     /// What there is to do about the call, if anything.
     pub(super) fn errand(&self) -> Option<Errand> {
         let call = || self.call.clone();
-        let execute = |grant| Errand::Execute { call: call(), attempts_before: 0, grant, sent_at: None };
+        // Hooks were asked about a call that is on record; what they made of it is what goes on.
+        let with = |arguments: &str| ToolCall { arguments: arguments.into(), ..call() };
         match &self.phase {
-            Phase::Planned => Some(execute(None)),
+            Phase::Planned => {
+                Some(Errand::Execute { call: call(), attempts_before: 0, grant: None, sent_at: None })
+            }
             Phase::Answered { question, answer } => Some(match settled_by(answer) {
                 Some(outcome) => Errand::Settle { call: self.call.id.clone(), outcome },
-                None => execute(consent(question, answer).map(|consent| consent.grant())),
+                None => Errand::Execute {
+                    call: with(&question.arguments),
+                    attempts_before: 0,
+                    grant: consent(&self.call, question, answer).map(|consent| consent.grant()),
+                    sent_at: None,
+                },
             }),
             // Only a crash leaves a started call to the machine: the driver sees to those it started.
-            Phase::Started { effect: Effect::NonIdempotent, at, .. } => Some(Errand::Lose {
-                call: call(),
+            Phase::Started { effect: Effect::NonIdempotent, at, arguments, .. } => Some(Errand::Lose {
+                call: with(arguments.as_ref().unwrap_or(&self.call.arguments)),
                 sent_at: *at,
                 because: "the server stopped while the call was in flight".into(),
             }),
-            Phase::Started { effect, attempt, at, consent } => Some(Errand::Execute {
-                call: call(),
-                attempts_before: *attempt,
-                grant: consent.as_ref().map(|consent| consent.grant()),
-                sent_at: (*effect != Effect::Read).then_some(*at),
-            }),
+            Phase::Started { effect, attempt, at, arguments, consent } => {
+                // Consent is bound to what was asked about; the person's edits come after.
+                let asked = consent.as_ref().map(|consent| &consent.asked).or(arguments.as_ref());
+                Some(Errand::Execute {
+                    call: with(asked.unwrap_or(&self.call.arguments)),
+                    attempts_before: *attempt,
+                    grant: consent.as_ref().map(|consent| consent.grant()),
+                    sent_at: (*effect != Effect::Read).then_some(*at),
+                })
+            }
             Phase::Unknown { because, then } => match then {
                 OnUnknown::AskUser => Some(Errand::AskOutcome { call: call(), because: because.clone() }),
                 OnUnknown::TellModel | OnUnknown::FailRun => None,

@@ -172,6 +172,7 @@ impl Open {
         let operator = &shared.settings.rules;
         let plain = Rules::new().with_layer("operator", operator.clone());
         let pipeline = Pipeline::new(ordered(operator, options.order))
+            .with_hooks(shared.settings.hooks.clone())
             .with_stand_ins(shared.catalogue.registry().clone(), plain);
         let outcome = match pipeline.execute(&call, &cx).await {
             Ok(outcome) => outcome,

@@ -5,6 +5,7 @@
 mod choice;
 mod circles;
 mod fixtures;
+mod hooks;
 mod lab;
 mod people;
 mod probing;

@@ -24,6 +24,17 @@ pub struct KeyedLimiter {
     keys_max: usize,
 }
 
+/// A keyed limiter at one moment, over all its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyedStatus {
+    /// Those that have something running, waiting or in their window, and some that had.
+    pub keys: usize,
+    pub in_use: u32,
+    pub waiting: usize,
+    /// Of each key.
+    pub settings: LimitSettings,
+}
+
 #[derive(Debug)]
 struct Keys {
     settings: LimitSettings,
@@ -67,6 +78,18 @@ impl KeyedLimiter {
     /// The key's limiter, or `None` when nothing is remembered of it.
     pub fn status(&self, key: &str) -> Option<LimitStatus> {
         lock(&self.keys).limiters.get(key).map(Limiter::status)
+    }
+
+    /// All keys together.
+    pub fn totals(&self) -> KeyedStatus {
+        let keys = lock(&self.keys);
+        let mut totals =
+            KeyedStatus { keys: keys.limiters.len(), in_use: 0, waiting: 0, settings: keys.settings };
+        for status in keys.limiters.values().map(Limiter::status) {
+            totals.in_use += status.in_use;
+            totals.waiting += status.waiting;
+        }
+        totals
     }
 
     /// How many keys are remembered.

@@ -550,6 +550,49 @@ async fn each_key_has_limits_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_status_of_all_keys_together_tells_who_runs_and_who_waits() {
+    let settings = LimitSettings { concurrent: Some(1), wait: seconds(60), ..LimitSettings::default() };
+    let users = Arc::new(KeyedLimiter::new(settings, 10));
+    let _adas = users.enter("ada").await.unwrap();
+    let _bobs = users.enter("bob").await.unwrap();
+    let waiting = tokio::spawn({
+        let users = users.clone();
+        async move { users.enter("ada").await.map(drop) }
+    });
+    yield_now().await;
+    let totals = users.totals();
+    assert_eq!((totals.keys, totals.in_use, totals.waiting), (2, 2, 1));
+    waiting.abort();
+}
+
+proptest! {
+    #[test]
+    fn no_key_ever_exceeds_its_own_bound_however_keys_come_and_are_forgotten(
+        per_window in 1u32..4, window in 1u64..200,
+        arrivals in proptest::collection::vec((0u64..40, 0usize..8), 1..200),
+    ) {
+        paused(async {
+            let window = Duration::from_millis(window);
+            // Fewer places than keys, so that they are forgotten and refused.
+            let users = KeyedLimiter::new(rate(per_window, window), 4);
+            let mut admitted: Vec<Vec<Instant>> = vec![Vec::new(); 8];
+            for (gap, key) in arrivals {
+                advance(Duration::from_millis(gap)).await;
+                if let Ok(slot) = users.try_enter(&key.to_string()) {
+                    drop(slot);
+                    admitted[key].push(Instant::now());
+                }
+            }
+            for times in admitted {
+                for (first, last) in times.iter().zip(times.iter().skip(per_window as usize)) {
+                    assert!(*last - *first >= window, "{times:?}");
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_key_is_forgotten_only_when_that_changes_nothing() {
     let users = KeyedLimiter::new(rate(1, seconds(60)), 2);
     drop(users.try_enter("ada").unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use helve_guard::Verdict;
 use helve_types::{Effect, Failure, FailureKind, ToolOutput};
 
-use crate::ToolError;
+use crate::{Failures, ToolError};
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,12 +97,15 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
 }
 
 /// What the end of an attempt says about the health of the other side.
-pub(super) fn health(ended: &Ended) -> Verdict {
+pub(super) fn health(ended: &Ended, failures: Failures) -> Verdict {
+    let judged = |is_failure: bool| if is_failure { Verdict::Failed } else { Verdict::Ignored };
     match ended {
         // Whoever can say no is well.
         Ended::Output(_) | Ended::Error(ToolError::Declined(_)) => Verdict::Succeeded,
-        Ended::Error(ToolError::Ailing(_) | ToolError::NotSent(_) | ToolError::Lost(_))
-        | Ended::TimedOut(_) => Verdict::Failed,
+        Ended::Error(ToolError::Ailing(_)) => Verdict::Failed,
+        Ended::Error(ToolError::NotSent(_)) => judged(failures.not_sent),
+        Ended::Error(ToolError::Lost(_)) => judged(failures.lost),
+        Ended::TimedOut(_) => judged(failures.timeout),
         Ended::Error(ToolError::Busy { retry_after, .. }) => {
             retry_after.map_or(Verdict::Ignored, Verdict::Throttled)
         }
@@ -179,8 +182,18 @@ mod tests {
 
     #[test]
     fn a_no_from_the_other_side_is_a_sign_of_health() {
-        assert_eq!(health(&Ended::Error(ToolError::Declined("404".into()))), Verdict::Succeeded);
-        assert_eq!(health(&Ended::Error(ToolError::Lost("reset".into()))), Verdict::Failed);
-        assert_eq!(health(&Ended::Cancelled), Verdict::Ignored);
+        let judge = |ended: &Ended| health(ended, Failures::default());
+        assert_eq!(judge(&Ended::Error(ToolError::Declined("404".into()))), Verdict::Succeeded);
+        assert_eq!(judge(&Ended::Error(ToolError::Lost("reset".into()))), Verdict::Failed);
+        assert_eq!(judge(&Ended::Cancelled), Verdict::Ignored);
+    }
+
+    #[test]
+    fn what_counts_as_a_failure_is_configured() {
+        let slow = Ended::TimedOut(Duration::from_secs(1));
+        let patient = Failures { timeout: false, ..Failures::default() };
+        assert_eq!(health(&slow, Failures::default()), Verdict::Failed);
+        assert_eq!(health(&slow, patient), Verdict::Ignored);
+        assert_eq!(health(&Ended::Error(ToolError::NotSent("no".into())), patient), Verdict::Failed);
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! What is kept is the tool's own output: neither what a hook made of it nor what stood in for it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use helve_guard::{Cache, How, KeyParts, LastGood, Ran, Scope};
-use helve_types::{FailureKind, Stage, ToolOutput, Trail};
+use helve_types::{FailureKind, Stage, ToolOutput, Trail, canonical_json};
+use serde_json::Value;
 
 use super::{Permit, cancelled};
 use crate::outcome::{Outcome, Stop};
-use crate::{CachePolicy, CallContext};
+use crate::{CachePolicy, CacheScope, CallContext};
 
 type Kept = Cache<Arc<ToolOutput>, Stop>;
 
@@ -28,8 +30,8 @@ impl Permit {
         if cx.skip.cache || policy.ttl.is_zero() {
             return self.beside(policy, cache, cx, trail).await;
         }
-        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
-        let parts = self.parts(&whose, &version);
+        let key = self.key(policy.scope, cx);
+        let parts = key.parts(self);
         let mut inner = Trail::default();
         let terms = self.tool.guarding.terms(policy);
         let cached = cache.run(&parts, terms, async || match self.guarded(cx, &mut inner).await {
@@ -64,8 +66,7 @@ impl Permit {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
-        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
-        let note = cache.note(&self.parts(&whose, &version));
+        let note = cache.note(&self.key(policy.scope, cx).parts(self));
         let output = self.guarded(cx, trail).await?;
         note.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
         Ok(output)
@@ -74,17 +75,42 @@ impl Permit {
     /// The last good answer to this call, if it is no older than that.
     pub(crate) fn last_good(&self, age_max: Duration, cx: &CallContext) -> Option<(ToolOutput, Duration)> {
         let (policy, cache) = self.tool.guarding.cache.as_ref()?;
-        let (whose, version) = (policy.scope.whose(cx), self.tool.version_hash());
-        let LastGood { value, age } = cache.last_good(&self.parts(&whose, &version))?;
+        let LastGood { value, age } = cache.last_good(&self.key(policy.scope, cx).parts(self))?;
         (age <= age_max).then(|| (Arc::unwrap_or_clone(value), age))
     }
 
-    fn parts<'a>(&'a self, whose: &'a str, version: &'a [u8; 32]) -> KeyParts<'a> {
+    fn key<'a>(&'a self, scope: CacheScope, cx: &'a CallContext) -> Key<'a> {
+        Key { whose: scope.whose(cx), version: self.tool.version_hash(), arguments: self.asked() }
+    }
+
+    /// The arguments, without those that make no difference.
+    fn asked(&self) -> Cow<'_, str> {
+        let ignored = &self.tool.guarding.settings.cache_ignore;
+        match &self.arguments.value {
+            Value::Object(members) if members.keys().any(|name| ignored.contains(name)) => {
+                let mut members = members.clone();
+                members.retain(|name, _| !ignored.contains(name));
+                Cow::Owned(canonical_json(&Value::Object(members)))
+            }
+            _ => Cow::Borrowed(&self.arguments.canonical),
+        }
+    }
+}
+
+/// What makes two calls of a tool the same.
+struct Key<'a> {
+    whose: Cow<'a, str>,
+    version: [u8; 32],
+    arguments: Cow<'a, str>,
+}
+
+impl Key<'_> {
+    fn parts<'a>(&'a self, permit: &'a Permit) -> KeyParts<'a> {
         KeyParts {
-            scope: Scope { tenant: "", tool: &self.tool.spec.name, id: whose },
-            tool_version: version,
+            scope: Scope { tenant: "", tool: &permit.tool.spec.name, id: &self.whose },
+            tool_version: &self.version,
             identity: &[0; 32],
-            arguments: &self.arguments.canonical,
+            arguments: &self.arguments,
         }
     }
 }

@@ -77,7 +77,7 @@ impl Permit {
 
     pub(super) fn tell_breaker(&self, ticket: Option<Ticket>, ended: &Ended) {
         let Some(ticket) = ticket else { return };
-        let change = match health(ended) {
+        let change = match health(ended, self.tool.guarding.settings.failures) {
             Verdict::Succeeded => ticket.succeeded(),
             Verdict::Failed => ticket.failed(),
             Verdict::Ignored => return ticket.ignored(),

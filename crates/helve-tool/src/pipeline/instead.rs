@@ -21,64 +21,76 @@ use crate::{CallContext, Registered};
 /// Whoever stands in may have a stand-in of its own, but not for ever.
 const STAND_INS_MAX: usize = 3;
 
+/// An output and whose it is.
+pub(crate) struct Answered {
+    pub(crate) output: ToolOutput,
+    pub(crate) by: Arc<Registered>,
+}
+
 impl Pipeline {
     /// Runs the call; if its tool cannot be asked, whatever the tool's fallback names.
     pub(super) async fn run(
         &self,
-        permit: Permit,
+        permit: &Permit,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<ToolOutput, Stop> {
+    ) -> Result<Answered, Stop> {
         match permit.run(cx, trail).await {
+            Ok(output) => Ok(Answered { output, by: permit.tool.clone() }),
             Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {
                 self.instead(permit, stop, cx, trail).await
             }
-            ended => ended,
+            Err(stop) => Err(stop),
         }
     }
 
     /// Follows the chain of stand-ins until one answers. If none does, the call ends as its own tool left it.
     async fn instead(
         &self,
-        permit: Permit,
+        permit: &Permit,
         stop: Stop,
         cx: &CallContext,
         trail: &mut Trail,
-    ) -> Result<ToolOutput, Stop> {
-        let called = permit.tool.clone();
+    ) -> Result<Answered, Stop> {
+        let called = &permit.tool;
         let mut tried = vec![called.spec.name.clone()];
-        let mut asked = permit;
+        let mut stand_in: Option<Permit> = None;
         let mut ended = stop.clone();
-        while let Some(because) = gap(&ended, &asked.tool, cx) {
-            if let Some((output, age)) = last_good(&asked, cx) {
+        loop {
+            let asked = stand_in.as_ref().unwrap_or(permit);
+            let Some(because) = gap(&ended, &asked.tool, cx) else { return Err(stop) };
+            if let Some((output, age)) = last_good(asked, cx) {
                 let by = if tried.len() == 1 { "last_good" } else { &asked.tool.spec.name };
                 trail.push(fallback(by, &because, Some(age)));
-                return Ok(marked(output, &called, by, &because, Some(age)));
+                let output = marked(output, called, by, &because, Some(age));
+                return Ok(Answered { output, by: asked.tool.clone() });
             }
-            let Some(next) = self.stand_in(&asked, &tried, &called, cx, trail) else { break };
+            let Some(next) = self.stand_in(asked, &tried, called, cx, trail).await else { return Err(stop) };
             let by = next.tool.spec.name.clone();
             tracing::info!(tool = called.spec.name, instead = by, because, "another tool stands in");
             trail.push(fallback(&by, &because, None));
             match self.ask_stand_in(&next, cx, trail).await {
-                Ok(output) => return Ok(marked(output, &called, &by, &because, None)),
+                Ok(output) => {
+                    let output = marked(output, called, &by, &because, None);
+                    return Ok(Answered { output, by: next.tool.clone() });
+                }
                 Err(stop) if must_stand(&stop) => return Err(stop),
                 Err(stop) => ended = stop,
             }
             tried.push(by);
-            asked = next;
+            stand_in = Some(next);
         }
-        Err(stop)
     }
 
     /// The right to run the tool that stands in, if there is one that is switched on, takes the arguments, has not
     /// been tried, and may be called without asking anybody.
-    fn stand_in(
+    async fn stand_in(
         &self,
         asked: &Permit,
         tried: &[String],
         called: &Registered,
         cx: &CallContext,
-        trail: &Trail,
+        trail: &mut Trail,
     ) -> Option<Permit> {
         let name = asked.tool.guarding.settings.fallback.as_ref()?.tool.as_ref()?;
         let not_used = |because: &str| {
@@ -100,6 +112,10 @@ impl Pipeline {
             }
         };
         let candidate = Candidate { tool, arguments, changed: asked.changed };
+        let Ok(candidate) = self.hooks.before_instead(candidate, called, cx, trail).await else {
+            not_used("a hook refused it");
+            return None;
+        };
         let judgement = judge(self.stand_in_rules(), &candidate, cx);
         let Ok(permit) = admit(judgement, candidate, cx, &mut Trail::default()) else {
             not_used("a rule forbids it or wants a person to be asked");

@@ -2,6 +2,8 @@
 
 mod alarm;
 mod fallback;
+mod hooks;
+mod properties;
 mod skip;
 
 use std::sync::Mutex;
@@ -77,6 +79,7 @@ struct Lab {
     registry: Registry,
     rules: Rules,
     skip: crate::Skip,
+    hooks: Arc<Hooks>,
     cancel: CancellationToken,
     said: Arc<Mutex<String>>,
     next: AtomicU32,
@@ -98,6 +101,7 @@ impl Lab {
             registry: Registry::new(),
             rules: Rules::new(),
             skip: crate::Skip::default(),
+            hooks: Arc::default(),
             cancel: CancellationToken::new(),
             said: Arc::default(),
             next: AtomicU32::new(0),
@@ -141,8 +145,12 @@ impl Lab {
         }
     }
 
+    fn pipeline(&self) -> Pipeline {
+        Pipeline::new(self.rules.clone()).with_hooks(self.hooks.clone())
+    }
+
     async fn execute(&self, call: &ToolCall) -> Result<Outcome, Fault> {
-        let pipeline = Pipeline::new(self.rules.clone());
+        let pipeline = self.pipeline();
         self.journal.note(Fact::ToolRequested {
             step: 1,
             call: call.id.clone(),
@@ -297,7 +305,7 @@ async fn asked(lab: &Lab, call: &ToolCall) -> helve_types::Question {
 
 async fn execute_granted(lab: &Lab, call: &ToolCall, grant: Grant) -> Outcome {
     let cx = CallContext { grant: Some(grant), ..lab.context(call) };
-    Pipeline::new(lab.rules.clone()).execute(call, &cx).await.unwrap()
+    lab.pipeline().execute(call, &cx).await.unwrap()
 }
 
 #[tokio::test]
@@ -307,7 +315,7 @@ async fn a_risky_call_asks_first_and_runs_once_it_is_granted() {
     let call = lab.call("send", r#"{"q": "x"}"#);
     let question = asked(&lab, &call).await;
     assert_eq!(runs.load(Ordering::Relaxed), 0);
-    execute_granted(&lab, &call, Grant { binding: question.binding, edited: None }).await;
+    execute_granted(&lab, &call, Grant { binding: question.binding, changed: false, edited: None }).await;
     lab.check(expect![[r#"
         tool.requested send {"q": "x"}
         approval.asked {"q":"x"} it changes something and cannot be taken back
@@ -323,7 +331,8 @@ async fn a_grant_for_another_call_asks_again() {
     let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let small = asked(&lab, &lab.call("send", r#"{"q": "1 coin"}"#)).await;
     let large = lab.call("send", r#"{"q": "all coins"}"#);
-    let outcome = execute_granted(&lab, &large, Grant { binding: small.binding, edited: None }).await;
+    let outcome =
+        execute_granted(&lab, &large, Grant { binding: small.binding, changed: false, edited: None }).await;
     assert!(matches!(outcome, Outcome::Asked(_)), "{outcome:?}");
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
@@ -334,7 +343,8 @@ async fn edited_arguments_are_what_runs_and_must_fit_too() {
     lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     let call = lab.call("send", r#"{"q": "x"}"#);
     let question = asked(&lab, &call).await;
-    let edit = |text: &str| Grant { binding: question.binding.clone(), edited: Some(text.into()) };
+    let edit =
+        |text: &str| Grant { binding: question.binding.clone(), changed: false, edited: Some(text.into()) };
     let wrong = execute_granted(&lab, &call, edit(r#"{"q": 3}"#)).await;
     assert!(matches!(wrong, Outcome::Refused(_)), "{wrong:?}");
     execute_granted(&lab, &call, edit(r#"{"q": "y"}"#)).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use helve_agent::AgentSettings;
-use helve_tool::{CachePolicy, CacheScope, Guards, LimitSettings, Rule};
+use helve_tool::{BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rule};
 use helve_types::{Fallback, ModelParams};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use toml::{Table, Value};
 use super::alarms::AlarmsTable;
 use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
+use super::hooks::HookTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -34,6 +35,7 @@ pub struct File {
     pub(super) alarms: AlarmsTable,
     pub(super) egress: EgressTable,
     pub(super) secrets: BTreeMap<String, SecretTable>,
+    pub(super) hooks: Vec<HookTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -93,15 +95,28 @@ pub struct GuardsTable {
     concurrent: Option<NonZeroU32>,
     per_minute: Option<NonZeroU32>,
     per_minute_and_user: Option<NonZeroU32>,
+    concurrent_and_user: Option<NonZeroU32>,
     wait_ms: Option<u64>,
     cache_ms: Option<u64>,
     cache_scope: Option<Scope>,
+    cache_ignore: Option<Vec<String>>,
     breaker_failures: Option<NonZeroU32>,
     breaker_open_ms: Option<u64>,
+    breaker_probes: Option<NonZeroU32>,
+    breaker_counts: Option<Vec<Counts>>,
     output_bytes_max: Option<NonZeroUsize>,
     fallback_tool: Option<String>,
     fallback_last_good_ms: Option<NonZeroU64>,
     fallback_when_limited: Option<bool>,
+}
+
+/// What the breaker takes for a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Counts {
+    Timeout,
+    Lost,
+    NotSent,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -240,6 +255,30 @@ pub(super) fn names_of(models: &[ModelSettings]) -> String {
 }
 
 impl GuardsTable {
+    fn user_limit(&self, of_tool: Option<LimitSettings>) -> Option<LimitSettings> {
+        let Self { concurrent_and_user, per_minute_and_user, .. } = self;
+        if of_tool.is_none() && concurrent_and_user.is_none() && per_minute_and_user.is_none() {
+            return None;
+        }
+        let mut limit = of_tool.unwrap_or_default();
+        limit.concurrent = concurrent_and_user.map(NonZeroU32::get).or(limit.concurrent);
+        limit.per_window = per_minute_and_user.map(NonZeroU32::get).or(limit.per_window);
+        limit.wait = self.wait_ms.map_or(limit.wait, Duration::from_millis);
+        Some(limit)
+    }
+
+    fn breaker(&self, of_tool: Option<BreakerSettings>) -> Option<BreakerSettings> {
+        let Self { breaker_failures, breaker_open_ms, breaker_probes, .. } = self;
+        if breaker_failures.is_none() && breaker_open_ms.is_none() && breaker_probes.is_none() {
+            return of_tool;
+        }
+        let mut breaker = of_tool.unwrap_or_default();
+        breaker.failures_in_row = breaker_failures.map_or(breaker.failures_in_row, NonZeroU32::get);
+        breaker.open = breaker_open_ms.map_or(breaker.open, Duration::from_millis);
+        breaker.probes_max = breaker_probes.map_or(breaker.probes_max, NonZeroU32::get);
+        Some(breaker)
+    }
+
     fn fallback(&self, of_tool: Option<Fallback>) -> Option<Fallback> {
         let Self { fallback_tool, fallback_last_good_ms, fallback_when_limited, .. } = self;
         let mut fallback = of_tool.unwrap_or_default();
@@ -247,6 +286,11 @@ impl GuardsTable {
         fallback.last_good_ms = fallback_last_good_ms.or(fallback.last_good_ms);
         fallback.when_limited = fallback_when_limited.unwrap_or(fallback.when_limited);
         (fallback.tool.is_some() || fallback.last_good_ms.is_some()).then_some(fallback)
+    }
+
+    /// The tool that is to stand in for this one.
+    pub fn fallback_tool(&self) -> Option<&str> {
+        self.fallback_tool.as_deref()
     }
 
     /// The tool's own guards with what the operator says about them.
@@ -263,10 +307,8 @@ impl GuardsTable {
             limit.wait = ms(self.wait_ms).unwrap_or(limit.wait);
             over.limits.tool = Some(limit);
         }
-        if let Some(per_minute) = self.per_minute_and_user {
-            let limit = over.limits.user.unwrap_or_default();
-            over.limits.user = Some(LimitSettings { per_window: Some(per_minute.get()), ..limit });
-        }
+        over.limits.user = self.user_limit(over.limits.user);
+        over.cache_ignore = self.cache_ignore.clone().unwrap_or(over.cache_ignore);
         if let Some(ttl) = ms(self.cache_ms) {
             let scope = over.cache.map_or(CacheScope::User, |policy| policy.scope);
             over.cache = (!ttl.is_zero()).then_some(CachePolicy { ttl, scope });
@@ -279,11 +321,13 @@ impl GuardsTable {
                 Scope::Conversation => CacheScope::Conversation,
             };
         }
-        if self.breaker_failures.is_some() || self.breaker_open_ms.is_some() {
-            let mut breaker = over.breaker.unwrap_or_default();
-            breaker.failures_in_row = self.breaker_failures.map_or(breaker.failures_in_row, NonZeroU32::get);
-            breaker.open = ms(self.breaker_open_ms).unwrap_or(breaker.open);
-            over.breaker = Some(breaker);
+        over.breaker = self.breaker(over.breaker);
+        if let Some(counts) = &self.breaker_counts {
+            over.failures = Failures {
+                timeout: counts.contains(&Counts::Timeout),
+                lost: counts.contains(&Counts::Lost),
+                not_sent: counts.contains(&Counts::NotSent),
+            };
         }
         over.fallback = self.fallback(over.fallback.take());
         over

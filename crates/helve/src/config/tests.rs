@@ -390,3 +390,90 @@ fn alarms_need_an_address_for_http() {
         "helve.toml, line 2 at `secret`: there is no `webhook` that would get the secret"
     );
 }
+
+#[test]
+fn a_hook_is_an_endpoint_or_a_command() {
+    let text = r#"
+[[hooks]]
+name = "redact"
+on = ["after_call"]
+url = "http://127.0.0.1:9100/redact"
+tools = ["search_*"]
+on_failure = "refuse"
+
+[[hooks]]
+name = "audit"
+on = ["before_call", "system_prompt"]
+command = ["/usr/local/bin/audit", "--json"]
+env = ["LANG"]
+timeout_ms = 500
+on_failure = "continue"
+"#;
+    let config = parse(text, &Environment::of([("LANG", "C")])).unwrap();
+    let [redact, audit] = &config.hooks[..] else { panic!("{:?}", config.hooks) };
+    assert_eq!(redact.settings.timeout.as_secs(), 5);
+    let crate::hooks::HookKind::Command(command) = &audit.kind else { panic!("{:?}", audit.kind) };
+    assert_eq!((command.arguments.len(), command.environment.len()), (1, 1));
+}
+
+#[test]
+fn a_wrong_hook_is_told_with_its_line() {
+    let hook = |more: &str| format!("[[hooks]]\nname = \"h\"\non = [\"before_call\"]\n{more}");
+    let cases = [
+        (
+            "url = \"http://h/\"\n",
+            "line 1 at `hooks`: say what it means that the hook fails: `refuse` or `continue`",
+        ),
+        (
+            "on_failure = \"refuse\"\n",
+            "line 2 at `name`: say how the hook is reached: with `url` or `command`",
+        ),
+        (
+            "on_failure = \"refuse\"\ncommand = [\"audit\"]\n",
+            "line 5 at `command`: this is a list: the full path of a program, then its arguments; no shell reads it",
+        ),
+        (
+            "on_failure = \"refuse\"\ncommand = [\"/bin/x\"]\nenv = [\"NOPE\"]\n",
+            "line 6 at `env`: the environment variable NOPE is not set",
+        ),
+        ("on_failure = \"panic\"\n", "line 4 at `on_failure`: unknown variant `panic`"),
+    ];
+    for (more, expected) in cases {
+        let told = refused(&hook(more));
+        assert!(told.starts_with(&format!("helve.toml, {expected}")), "{told}");
+    }
+}
+
+#[test]
+fn a_tools_guards_are_what_the_table_says_over_what_the_tool_brings() {
+    use helve_tool::{CachePolicy, CacheScope, Guards};
+    let text = r#"
+[tools.search_web]
+per_minute_and_user = 5
+concurrent_and_user = 2
+wait_ms = 700
+cache_scope = "conversation"
+cache_ignore = ["trace_id"]
+breaker_probes = 2
+breaker_counts = ["lost"]
+fallback_tool = "search_archive"
+fallback_last_good_ms = 3600000
+fallback_when_limited = true
+"#;
+    let config = parse(text, &Environment::default()).unwrap();
+    let own = Guards {
+        cache: Some(CachePolicy { ttl: std::time::Duration::from_secs(300), scope: CacheScope::Everyone }),
+        ..Guards::default()
+    };
+    let guards = config.tools[0].1.over(own);
+    let user = guards.limits.user.unwrap();
+    assert_eq!((user.per_window, user.concurrent, user.wait.as_millis()), (Some(5), Some(2), 700));
+    let cache = guards.cache.unwrap();
+    assert_eq!((cache.ttl.as_secs(), cache.scope), (300, CacheScope::Conversation));
+    assert_eq!(guards.cache_ignore, ["trace_id"]);
+    assert_eq!(guards.breaker.unwrap().probes_max, 2);
+    assert!(guards.failures.lost && !guards.failures.timeout && !guards.failures.not_sent);
+    let fallback = guards.fallback.unwrap();
+    assert_eq!((fallback.tool.as_deref(), fallback.when_limited), (Some("search_archive"), true));
+    assert_eq!(fallback.last_good_ms.map(std::num::NonZero::get), Some(3_600_000));
+}

@@ -46,10 +46,11 @@ impl Driver {
             let error = ModelError::new(ModelErrorKind::Refused, message);
             return Ok(Try::Broken(Broken { error, shown: false }));
         }
-        let params = shared.models.params(model, self.run.setup());
+        let params = quest.hooked.over(shared.models.params(model, self.run.setup()));
         let choice = self.run.choice();
         let asking = Asking {
             run: &self.run,
+            system: quest.hooked.system.as_deref().unwrap_or(&self.run.setup().system),
             reader: Reader { model: model.name(), fingerprint: shared.models.fingerprint(model.name()) },
             history: &self.history,
             kit: &self.kit,

@@ -1,0 +1,138 @@
+//! Hooks in whole runs: what models are told, and what becomes of a changed call over a restart.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use expect_test::expect;
+use helve_agent::RuntimeSettings;
+use helve_model::ScriptedModel;
+use helve_store::Scope;
+use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said};
+use helve_types::{Answer, ModelParams};
+use serde_json::{Value, json};
+
+use crate::lab::{Lab, mei, reply, settle};
+
+/// Numbers whatever it is asked about.
+#[derive(Default)]
+struct Numbering(AtomicU32);
+
+impl Numbering {
+    fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+impl Hook for Numbering {
+    fn before_call<'a>(&'a self, call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
+        let q = format!("{} no. {}", call.arguments["q"].as_str().unwrap(), self.next());
+        Box::pin(async move { Ok(Said::Change(json!({"q": q}))) })
+    }
+
+    fn system_prompt<'a>(
+        &'a self,
+        question: &'a HookQuestion<'a>,
+        system: &'a str,
+    ) -> HookFuture<'a, String> {
+        let system = format!("{system}Question {} of step {}.", self.next(), question.step);
+        Box::pin(async move { Ok(Said::Change(system)) })
+    }
+
+    fn params<'a>(&'a self, _: &'a HookQuestion<'a>, params: &'a ModelParams) -> HookFuture<'a, ModelParams> {
+        assert_eq!(params.seed, None);
+        let seed = Some(i64::from(self.next()));
+        Box::pin(async move { Ok(Said::Change(ModelParams { seed, ..ModelParams::default() })) })
+    }
+}
+
+/// Says no.
+struct No;
+
+impl Hook for No {
+    fn system_prompt<'a>(&'a self, _: &'a HookQuestion<'a>, _: &'a str) -> HookFuture<'a, String> {
+        Box::pin(async { Ok(Said::Refuse("the house is closed".into())) })
+    }
+}
+
+fn at(points: &[HookPoint], hook: impl Hook) -> RuntimeSettings {
+    let settings = HookSettings {
+        name: "house".into(),
+        points: points.to_vec(),
+        tools: vec![],
+        agents: vec![],
+        timeout: Duration::from_secs(5),
+        on_failure: OnFailure::Refuse,
+    };
+    RuntimeSettings { hooks: Arc::new(Hooks::new().with(settings, Arc::new(hook))), ..Default::default() }
+}
+
+#[tokio::test]
+async fn the_system_prompt_is_asked_about_once_for_each_step() {
+    let model = ScriptedModel::new([reply(r#"call look {"q": "x"}"#), reply("say Done.")]);
+    let lab = Lab::with_model(model, at(&[HookPoint::SystemPrompt], Numbering::default()));
+    let mut started = lab.start("look x up").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    let asked = lab.model.asked();
+    assert!(asked[0].contains("Question 1 of step 1."), "{}", asked[0]);
+    assert!(asked[1].contains("Question 2 of step 2."), "{}", asked[1]);
+}
+
+#[tokio::test]
+async fn a_hook_that_refuses_a_question_ends_the_run() {
+    let lab = Lab::with_model(ScriptedModel::new([reply("say Hi.")]), at(&[HookPoint::SystemPrompt], No));
+    let mut started = lab.start("hello").await;
+    assert_eq!(settle(&mut started.follower).await, "run.failed");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started hello
+            2 run.failed hook_refused: the hook `house` keeps the model from being asked: the house is closed
+        "#]],
+    )
+    .await;
+    assert!(lab.model.asked().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_person_allows_is_what_the_hook_made_of_the_call_also_after_a_restart() {
+    let replies = [reply(r#"call send {"q": "x"}"#), reply("say Sent.")];
+    let lab =
+        Lab::with_model(ScriptedModel::new(replies), at(&[HookPoint::BeforeCall], Numbering::default()));
+    let mut started = lab.start("send x").await;
+    assert_eq!(settle(&mut started.follower).await, "waiting_approval");
+    let lab = lab.restarted();
+    let question = lab.questions().await.remove(0);
+    let allow = Answer::Approve { arguments: None };
+    lab.runtime.answer(Scope::User(mei()), question.approval, allow, "mei".into()).await.unwrap();
+    let mut follower = lab.runtime.follow(started.run, 5);
+    assert_eq!(settle(&mut follower).await, "run.finished");
+    lab.check_log(
+        started.run,
+        expect![[r#"
+            1 run.started send x
+            2 tool.requested send {"q": "x"}
+            3 step.finished ToolCalls native
+            4 approval.asked send {"q":"x no. 1"}
+            5 run.waiting waiting_approval
+            6 approval.answered {"decision":"approve"} by mei
+            7 tool.started send attempt 1 with {"q":"x no. 1"}
+            8 tool.finished sent x no. 1
+            9 text.finished Sent.
+            10 step.finished Stop native
+            11 run.finished Answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn parameters_of_a_hook_are_laid_over_the_others() {
+    let lab = Lab::with_model(
+        ScriptedModel::new([reply("say Hi.")]),
+        at(&[HookPoint::Params], Numbering::default()),
+    );
+    let mut started = lab.start("hello").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert_eq!(lab.model.asked_with().remove(0).seed, Some(1));
+}

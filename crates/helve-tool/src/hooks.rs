@@ -1,0 +1,238 @@
+//! What the operator has put around calls and questions: hooks, which may look, change and refuse.
+//!
+//! Owns who is asked when, in which order and for how long, and what a hook that fails means. `calls` is what happens
+//! around a tool call, `questions` what happens before a model is asked. Knows nothing of how a hook is reached: Rust,
+//! HTTP or a command are all the same here.
+
+mod calls;
+mod questions;
+
+pub use self::questions::HookRefusal;
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use helve_policy::fits;
+use helve_types::{CallId, ConversationId, ModelParams, RunId, ToolOutput, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Something of the operator's that is asked at certain points.
+///
+/// An implementer promises that dropping the future stops the work. It is asked only at the points it was put at,
+/// one question at a time for each call, and its answer is waited for no longer than its time.
+pub trait Hook: Send + Sync + 'static {
+    /// Before a call is judged and made: may give other arguments, which must fit the tool as well.
+    fn before_call<'a>(&'a self, _call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
+        nothing()
+    }
+
+    /// Before an output is delivered, also one from the cache: may give another. To refuse is to withhold it.
+    fn after_call<'a>(
+        &'a self,
+        _call: &'a HookCall<'a>,
+        _output: &'a ToolOutput,
+    ) -> HookFuture<'a, ChangedOutput> {
+        nothing()
+    }
+
+    /// Before a step's question: may give another system prompt.
+    fn system_prompt<'a>(
+        &'a self,
+        _question: &'a HookQuestion<'a>,
+        _system: &'a str,
+    ) -> HookFuture<'a, String> {
+        nothing()
+    }
+
+    /// Before a step's question: may give parameters, which are laid over those there are.
+    fn params<'a>(
+        &'a self,
+        _question: &'a HookQuestion<'a>,
+        _params: &'a ModelParams,
+    ) -> HookFuture<'a, ModelParams> {
+        nothing()
+    }
+}
+
+pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Said<T>, HookError>> + Send + 'a>>;
+
+fn nothing<'a, T: Send + 'a>() -> HookFuture<'a, T> {
+    Box::pin(std::future::ready(Ok(Said::Nothing)))
+}
+
+/// What a hook says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said<T> {
+    Nothing,
+    Change(T),
+    /// With the reason.
+    Refuse(String),
+}
+
+/// A hook could not be asked, or said nothing that can be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HookError(pub String);
+
+/// The call that a hook is asked about.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct HookCall<'a> {
+    pub call: &'a CallId,
+    pub tool: &'a str,
+    /// The tool that runs or ran, where another one stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<&'a str>,
+    pub arguments: &'a Value,
+    pub run: RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    pub agent: &'a str,
+    pub user: &'a UserId,
+}
+
+/// The question to a model that a hook is asked about.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct HookQuestion<'a> {
+    pub run: RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    pub agent: &'a str,
+    pub user: &'a UserId,
+    pub model: &'a str,
+    pub step: u32,
+}
+
+/// What a hook makes of an output; what it does not give stays.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChangedOutput {
+    /// Another text. The value beside it, which may say what the old text said, goes unless it is given too.
+    pub text: Option<String>,
+    pub data: Option<Value>,
+    pub metadata: Option<Value>,
+}
+
+/// Where a hook is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookPoint {
+    BeforeCall,
+    AfterCall,
+    SystemPrompt,
+    Params,
+}
+
+/// What it means that a hook could not be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The same as if it had refused.
+    Refuse,
+    /// The same as if it had said nothing.
+    Continue,
+}
+
+/// When a hook is asked, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookSettings {
+    pub name: String,
+    pub points: Vec<HookPoint>,
+    /// Patterns of names, in which `*` stands for anything; none means every tool.
+    pub tools: Vec<String>,
+    /// The same for agents.
+    pub agents: Vec<String>,
+    pub timeout: Duration,
+    pub on_failure: OnFailure,
+}
+
+impl HookSettings {
+    fn is_about(&self, point: HookPoint, agent: &str) -> bool {
+        self.points.contains(&point) && any_fits(&self.agents, agent)
+    }
+
+    fn is_about_tool(&self, tool: &str) -> bool {
+        any_fits(&self.tools, tool)
+    }
+}
+
+fn any_fits(patterns: &[String], name: &str) -> bool {
+    patterns.is_empty() || patterns.iter().any(|pattern| fits(pattern, name))
+}
+
+/// All hooks, in the order in which they are asked.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    placed: Vec<Placed>,
+}
+
+#[derive(Clone)]
+struct Placed {
+    settings: HookSettings,
+    hook: Arc<dyn Hook>,
+}
+
+impl Hooks {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a hook, to be asked after those that are there.
+    #[must_use]
+    pub fn with(mut self, settings: HookSettings, hook: Arc<dyn Hook>) -> Self {
+        self.placed.push(Placed { settings, hook });
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.placed.is_empty()
+    }
+
+    fn at<'a>(&'a self, point: HookPoint, agent: &'a str) -> impl Iterator<Item = &'a Placed> {
+        self.placed.iter().filter(move |placed| placed.settings.is_about(point, agent))
+    }
+}
+
+impl Placed {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    /// Waits for an answer as long as the hook may take. What it says in vain counts as what its settings say.
+    async fn ask<T>(&self, work: HookFuture<'_, T>) -> Answer<T> {
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let said = match tokio::time::timeout(self.settings.timeout, work).await {
+            Err(_) => Err(format!("it did not answer within {} ms", self.settings.timeout.as_millis())),
+            Ok(Err(_)) => Err("it broke down".into()),
+            Ok(Ok(said)) => said.map_err(|error| error.to_string()),
+        };
+        match said {
+            Ok(Said::Nothing) => Answer::Nothing,
+            Ok(Said::Change(change)) => Answer::Change(change),
+            Ok(Said::Refuse(reason)) => Answer::Refused(reason),
+            Err(problem) => self.failed(&problem),
+        }
+    }
+
+    fn failed<T>(&self, problem: &str) -> Answer<T> {
+        tracing::warn!(hook = self.name(), problem, then = ?self.settings.on_failure, "a hook failed");
+        match self.settings.on_failure {
+            OnFailure::Refuse => Answer::Failed,
+            OnFailure::Continue => Answer::FailedButGoOn,
+        }
+    }
+}
+
+/// What comes of asking one hook.
+enum Answer<T> {
+    Nothing,
+    Change(T),
+    Refused(String),
+    /// It could not be asked, which counts as a no.
+    Failed,
+    FailedButGoOn,
+}

@@ -1,0 +1,176 @@
+//! Hooks around a tool call.
+//!
+//! Before: after the arguments were checked and before they are judged, so that rules and people decide about what will
+//! run. A call that a person was asked about, or that was sent before, has its arguments on record; nobody is asked
+//! about it again. After: on every delivery; what is cached is the tool's own output.
+
+use helve_types::{Failure, FailureKind, Stage, ToolOutput, Trail};
+use serde_json::Value;
+
+use super::{Answer, ChangedOutput, HookCall, HookPoint, Hooks, Placed};
+use crate::check::check;
+use crate::gate::Candidate;
+use crate::outcome::Stop;
+use crate::permit::Permit;
+use crate::pipeline::instead::Answered;
+use crate::{CallContext, Registered};
+
+impl Hooks {
+    /// The call as the hooks leave it.
+    pub(crate) async fn before(
+        &self,
+        candidate: Candidate,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Candidate, Stop> {
+        let is_on_record = cx.grant.is_some() || cx.attempts_before > 0;
+        if self.is_empty() || is_on_record {
+            return Ok(candidate);
+        }
+        self.before_unless_stopped(candidate, None, cx, trail).await
+    }
+
+    /// The same for a tool that stands in. Those who were asked about the call are not asked again.
+    pub(crate) async fn before_instead(
+        &self,
+        candidate: Candidate,
+        called: &Registered,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Candidate, Stop> {
+        if self.is_empty() {
+            return Ok(candidate);
+        }
+        self.before_unless_stopped(candidate, Some(called), cx, trail).await
+    }
+
+    async fn before_unless_stopped(
+        &self,
+        candidate: Candidate,
+        called: Option<&Registered>,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Candidate, Stop> {
+        tokio::select! {
+            asked = self.ask_before(candidate, called, cx, trail) => asked,
+            () = cx.cancel.cancelled() => {
+                Err(Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent").into())
+            }
+        }
+    }
+
+    async fn ask_before(
+        &self,
+        mut candidate: Candidate,
+        called: Option<&Registered>,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Candidate, Stop> {
+        let tool = candidate.tool.clone();
+        let name = &tool.spec.name;
+        let is_asked = |placed: &&Placed| {
+            let was_asked = called.is_some_and(|called| placed.settings.is_about_tool(&called.spec.name));
+            placed.settings.is_about_tool(name) && !was_asked
+        };
+        for placed in self.at(HookPoint::BeforeCall, &cx.agent).filter(is_asked) {
+            let call = described(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
+            let mut answer = placed.ask(placed.hook.before_call(&call)).await;
+            if let Answer::Change(arguments) = &answer {
+                match check(name, &tool.validator, &arguments.to_string()) {
+                    Ok(same) if same.canonical == candidate.arguments.canonical => continue,
+                    Ok(changed) => candidate = Candidate { arguments: changed, changed: true, ..candidate },
+                    // The model did nothing wrong: it is the hook that failed.
+                    Err(misfit) => answer = placed.failed(&misfit.message),
+                }
+            }
+            note(trail, placed, &answer);
+            match answer {
+                Answer::Nothing | Answer::Change(_) | Answer::FailedButGoOn => {}
+                Answer::Refused(reason) => return Err(refused(name, &reason)),
+                Answer::Failed => return Err(refused(name, "a check that comes first could not be made")),
+            }
+        }
+        Ok(candidate)
+    }
+
+    /// The output as it is delivered.
+    pub(crate) async fn after(
+        &self,
+        answered: Answered,
+        permit: &Permit,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> ToolOutput {
+        let Answered { mut output, by } = answered;
+        if self.is_empty() {
+            return output;
+        }
+        let called = &permit.tool;
+        let call = described(called, &by, &permit.arguments.value, cx);
+        let is_asked = |placed: &&Placed| {
+            [called, &by].iter().any(|tool| placed.settings.is_about_tool(&tool.spec.name))
+        };
+        for placed in self.at(HookPoint::AfterCall, &cx.agent).filter(is_asked) {
+            let answer = placed.ask(placed.hook.after_call(&call, &output)).await;
+            note(trail, placed, &answer);
+            match answer {
+                Answer::Nothing | Answer::FailedButGoOn => {}
+                Answer::Change(change) => change.lay_over(&mut output),
+                Answer::Refused(reason) => return withheld(&called.spec.name, &reason),
+                Answer::Failed => return withheld(&called.spec.name, "it could not be checked"),
+            }
+        }
+        output
+    }
+}
+
+fn described<'a>(
+    called: &'a Registered,
+    by: &'a Registered,
+    arguments: &'a Value,
+    cx: &'a CallContext,
+) -> HookCall<'a> {
+    let (tool, other) = (called.spec.name.as_str(), by.spec.name.as_str());
+    HookCall {
+        call: &cx.call,
+        tool,
+        instead: (tool != other).then_some(other),
+        arguments,
+        run: cx.run,
+        conversation: cx.conversation,
+        agent: &cx.agent,
+        user: &cx.user,
+    }
+}
+
+fn refused(tool: &str, reason: &str) -> Stop {
+    Failure::new(FailureKind::Denied, format!("`{tool}` was not called: {reason}")).into()
+}
+
+/// What is delivered in place of an output. The call was made, and the model must not take it for a failure.
+fn withheld(tool: &str, reason: &str) -> ToolOutput {
+    let text = format!("`{tool}` was called and has answered, but its output is withheld: {reason}");
+    ToolOutput::text(text).titled("withheld")
+}
+
+impl ChangedOutput {
+    fn lay_over(self, output: &mut ToolOutput) {
+        if let Some(text) = self.text {
+            output.text = text;
+            output.data = None;
+        }
+        output.data = self.data.or(output.data.take());
+        output.metadata = self.metadata.or(output.metadata.take());
+    }
+}
+
+/// A hook that has nothing to say leaves nothing.
+fn note<T>(trail: &mut Trail, placed: &Placed, answer: &Answer<T>) {
+    let did = match answer {
+        Answer::Nothing => return,
+        Answer::Change(_) => "changed",
+        Answer::Refused(_) => "refused",
+        Answer::Failed | Answer::FailedButGoOn => "failed",
+    };
+    trail.push(Stage::Hook { name: placed.name().into(), did: did.into() });
+}

@@ -1,0 +1,70 @@
+//! Hooks before a model is asked.
+
+use helve_types::ModelParams;
+
+use super::{Answer, HookPoint, HookQuestion, Hooks};
+
+/// The model must not be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the hook `{hook}` keeps the model from being asked: {because}")]
+pub struct HookRefusal {
+    pub hook: String,
+    pub because: String,
+}
+
+impl Hooks {
+    /// Whether any hook wants to be asked before a question of this agent's.
+    pub fn wait_for_questions(&self, agent: &str) -> bool {
+        let at = |point| self.at(point, agent).next().is_some();
+        !self.is_empty() && (at(HookPoint::SystemPrompt) || at(HookPoint::Params))
+    }
+
+    /// The system prompt as the hooks leave it; none if they leave it as it is.
+    pub async fn system_prompt(
+        &self,
+        question: &HookQuestion<'_>,
+        system: &str,
+    ) -> Result<Option<String>, HookRefusal> {
+        let mut changed: Option<String> = None;
+        for placed in self.at(HookPoint::SystemPrompt, question.agent) {
+            let now = changed.as_deref().unwrap_or(system);
+            let answer = placed.ask(placed.hook.system_prompt(question, now)).await;
+            if let Some(system) = answer.given(placed.name())? {
+                changed = Some(system);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// What the hooks lay over the parameters; none if nothing.
+    pub async fn params(
+        &self,
+        question: &HookQuestion<'_>,
+        params: &ModelParams,
+    ) -> Result<Option<ModelParams>, HookRefusal> {
+        let mut laid: Option<ModelParams> = None;
+        for placed in self.at(HookPoint::Params, question.agent) {
+            let now = laid.clone().map_or_else(|| params.clone(), |laid| laid.over(params));
+            let answer = placed.ask(placed.hook.params(question, &now)).await;
+            if let Some(more) = answer.given(placed.name())? {
+                laid = Some(match &laid {
+                    Some(before) => more.over(before),
+                    None => more,
+                });
+            }
+        }
+        Ok(laid)
+    }
+}
+
+impl<T> Answer<T> {
+    fn given(self, hook: &str) -> Result<Option<T>, HookRefusal> {
+        let refusal = |because: String| HookRefusal { hook: hook.into(), because };
+        match self {
+            Self::Nothing | Self::FailedButGoOn => Ok(None),
+            Self::Change(change) => Ok(Some(change)),
+            Self::Refused(reason) => Err(refusal(reason)),
+            Self::Failed => Err(refusal("it could not be asked; see the log".into())),
+        }
+    }
+}

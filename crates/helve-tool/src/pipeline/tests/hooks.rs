@@ -1,0 +1,252 @@
+//! Hooks around calls: what they may change, what they may stop, and what their own failures mean.
+
+use serde_json::Value;
+
+use super::*;
+use crate::{ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookSettings, OnFailure, Said};
+
+type Before = Box<dyn Fn(&HookCall<'_>) -> Result<Said<Value>, HookError> + Send + Sync>;
+type After = Box<dyn Fn(&ToolOutput) -> Result<Said<ChangedOutput>, HookError> + Send + Sync>;
+
+/// A hook that does what the test says, and counts how often it was asked.
+struct FakeHook {
+    before: Before,
+    after: After,
+    asked: Arc<AtomicU32>,
+}
+
+impl Hook for FakeHook {
+    fn before_call<'a>(&'a self, call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move { (self.before)(call) })
+    }
+
+    fn after_call<'a>(
+        &'a self,
+        _: &'a HookCall<'a>,
+        output: &'a ToolOutput,
+    ) -> HookFuture<'a, ChangedOutput> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move { (self.after)(output) })
+    }
+}
+
+/// Never answers.
+struct Deaf;
+
+impl Hook for Deaf {
+    fn before_call<'a>(&'a self, _: &'a HookCall<'a>) -> HookFuture<'a, Value> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn settings(name: &str, on_failure: OnFailure) -> HookSettings {
+    HookSettings {
+        name: name.into(),
+        points: vec![HookPoint::BeforeCall, HookPoint::AfterCall],
+        tools: vec![],
+        agents: vec![],
+        timeout: Duration::from_secs(2),
+        on_failure,
+    }
+}
+
+fn hook(before: Before, after: After) -> (Arc<FakeHook>, Arc<AtomicU32>) {
+    let asked = Arc::new(AtomicU32::new(0));
+    (Arc::new(FakeHook { before, after, asked: asked.clone() }), asked)
+}
+
+fn before(
+    before: impl Fn(&HookCall<'_>) -> Result<Said<Value>, HookError> + Send + Sync + 'static,
+) -> Arc<FakeHook> {
+    hook(Box::new(before), Box::new(|_| Ok(Said::Nothing))).0
+}
+
+fn after(
+    after: impl Fn(&ToolOutput) -> Result<Said<ChangedOutput>, HookError> + Send + Sync + 'static,
+) -> Arc<FakeHook> {
+    hook(Box::new(|_| Ok(Said::Nothing)), Box::new(after)).0
+}
+
+fn one(hook: Arc<dyn Hook>) -> Arc<Hooks> {
+    Arc::new(Hooks::new().with(settings("guard", OnFailure::Refuse), hook))
+}
+
+#[tokio::test]
+async fn changed_arguments_are_what_is_judged_asked_about_and_run() {
+    let mut lab = Lab::new().await;
+    lab.hooks = one(before(|_| Ok(Said::Change(json!({"q": "y"})))));
+    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "x"}"#);
+    let question = asked(&lab, &call).await;
+    assert_eq!(question.arguments, r#"{"q":"y"}"#);
+    // Taken up again, the call has the arguments that are on record.
+    let recorded = ToolCall { arguments: question.arguments.clone(), ..call };
+    execute_granted(&lab, &recorded, Grant { binding: question.binding, changed: true, edited: None }).await;
+    lab.check(expect![[r#"
+        tool.requested send {"q": "x"}
+        approval.asked {"q":"y"} it changes something and cannot be taken back
+        tool.started send attempt 1 {"q":"y"}
+        tool.finished sent [resolved fits approved run(1)]
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_on_record_is_not_asked_about_again() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let (hook, count) = hook(
+        Box::new(|call| {
+            Ok(Said::Change(json!({"q": format!("{}!", call.arguments["q"].as_str().unwrap())})))
+        }),
+        Box::new(|_| Ok(Said::Nothing)),
+    );
+    let points = vec![HookPoint::BeforeCall];
+    let settings = HookSettings { points, ..settings("louder", OnFailure::Refuse) };
+    lab.hooks = Arc::new(Hooks::new().with(settings, hook));
+    lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
+    lab.run("put", r#"{"q": "x"}"#).await;
+    let log = lab.log().await;
+    assert!(log.contains(r#"tool.started put attempt 1 {"q":"x!"}"#), "{log}");
+    assert!(log.contains("[resolved fits hook(louder changed) allow run(1)]"), "{log}");
+    let sent = lab.call("put", r#"{"q":"x!"}"#);
+    let cx = CallContext { attempts_before: 1, ..lab.context(&sent) };
+    lab.pipeline().resend(&sent, Timestamp(7), &cx).await.unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_refused_call_does_not_run_and_the_model_is_told_the_reason() {
+    let mut lab = Lab::new().await;
+    lab.hooks = one(before(|_| Ok(Said::Refuse("only ISO dates are allowed".into()))));
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.refused `look` was not called: only ISO dates are allowed [resolved fits hook(guard refused)]
+    "#]])
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_means_what_its_settings_say() {
+    let broken = || before(|_| Err(HookError("connection refused".into())));
+    let panics = || before(|_| panic!("oh"));
+    let misfit = || before(|_| Ok(Said::Change(json!({"q": 7}))));
+    let failing: [Arc<dyn Hook>; 4] = [broken(), panics(), misfit(), Arc::new(Deaf)];
+    for hook in failing {
+        for (on_failure, runs_expected) in [(OnFailure::Refuse, 0), (OnFailure::Continue, 1)] {
+            let mut lab = Lab::new().await;
+            lab.hooks = Arc::new(Hooks::new().with(settings("guard", on_failure), hook.clone()));
+            let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+            lab.run("look", r#"{"q": "x"}"#).await;
+            assert_eq!(runs.load(Ordering::Relaxed), runs_expected, "{on_failure:?}");
+            let log = lab.log().await;
+            assert!(log.contains("hook(guard failed)"), "{log}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_run_does_not_wait_for_a_hook() {
+    let mut lab = Lab::new().await;
+    lab.hooks = Arc::new(Hooks::new().with(settings("deaf", OnFailure::Continue), Arc::new(Deaf)));
+    let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.cancel.cancel();
+    let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+    assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn an_output_is_changed_on_every_delivery_and_the_cache_keeps_the_tools_own() {
+    let mut lab = Lab::new().await;
+    let redact = after(|output| {
+        assert_eq!(output.text, "the code is 1234");
+        let text = Some(output.text.replace("1234", "****"));
+        Ok(Said::Change(ChangedOutput { text, ..ChangedOutput::default() }))
+    });
+    lab.hooks = one(redact);
+    let secret: Behaviour = Box::new(|_| {
+        Box::pin(async { Ok(ToolOutput::text("the code is 1234").with_data(json!({"code": 1234}))) })
+    });
+    lab.tool(spec("look", Effect::Read), cached(CacheScope::Everyone), secret);
+    for _ in 0..2 {
+        let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+        // What the text said, the value beside it said too.
+        assert_eq!(outcome, Outcome::Finished(ToolOutput::text("the code is ****")));
+    }
+    let log = lab.log().await;
+    assert!(log.contains("[resolved fits allow hit hook(guard changed)]"), "{log}");
+    assert!(!log.contains("1234"), "{log}");
+}
+
+#[tokio::test]
+async fn a_withheld_output_is_no_failure_since_the_call_was_made() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    lab.hooks = one(after(|_| Ok(Said::Refuse("it has names in it".into()))));
+    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent to Mei"));
+    lab.run("send", r#"{"q": "x"}"#).await;
+    lab.check(expect![[r#"
+        tool.requested send {"q": "x"}
+        tool.started send attempt 1
+        tool.finished `send` was called and has answered, but its output is withheld: it has names in it [resolved fits allow run(1) hook(guard refused)]
+    "#]])
+    .await;
+}
+
+#[tokio::test]
+async fn hooks_are_asked_in_order_and_only_about_what_they_are_for() {
+    let mut lab = Lab::new().await;
+    let add = |word: &'static str| {
+        before(move |call| {
+            Ok(Said::Change(json!({"q": format!("{} {word}", call.arguments["q"].as_str().unwrap())})))
+        })
+    };
+    let named = |name: &str, tools: &[&str], agents: &[&str]| HookSettings {
+        tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+        agents: agents.iter().map(|agent| (*agent).to_owned()).collect(),
+        ..settings(name, OnFailure::Refuse)
+    };
+    let hooks = Hooks::new()
+        .with(named("a", &["lo*"], &[]), add("one"))
+        .with(named("b", &["send"], &[]), add("never"))
+        .with(named("c", &[], &["clerk"]), add("never"))
+        .with(named("d", &[], &["default", "x*"]), add("two"));
+    lab.hooks = Arc::new(hooks);
+    lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    lab.check(expect![[r#"
+        tool.requested look {"q": "x"}
+        tool.started look attempt 1 {"q":"x one two"}
+        tool.finished found [resolved fits hook(a changed) hook(d changed) allow run(1)]
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn hooks_about_a_tool_hold_for_it_also_when_it_stands_in() {
+    let fallback = || helve_types::Fallback { tool: Some("peek".into()), ..Default::default() };
+    let down = || fails(ToolError::NotSent("no route".into()));
+    let about_peek = || HookSettings { tools: vec!["peek".into()], ..settings("guard", OnFailure::Refuse) };
+    let guards = || Guards { fallback: Some(fallback()), attempts: 1, ..Guards::default() };
+
+    let mut lab = Lab::new().await;
+    lab.hooks = Arc::new(Hooks::new().with(about_peek(), before(|_| Ok(Said::Refuse("not now".into())))));
+    lab.tool(spec("look", Effect::Read), guards(), down());
+    let peeks = lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
+    let outcome = lab.run("look", r#"{"q": "x"}"#).await;
+    assert!(matches!(&outcome, Outcome::Failed(failure) if failure.message == "no route"), "{outcome:?}");
+    assert_eq!(peeks.load(Ordering::Relaxed), 0);
+
+    let mut lab = Lab::new().await;
+    lab.hooks = Arc::new(Hooks::new().with(about_peek(), after(|_| Ok(Said::Refuse("private".into())))));
+    lab.tool(spec("look", Effect::Read), guards(), down());
+    lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    let log = lab.log().await;
+    assert!(log.contains("withheld: private") && !log.contains("seen"), "{log}");
+}

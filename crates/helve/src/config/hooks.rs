@@ -1,0 +1,118 @@
+//! `[[hooks]]`: what is asked around calls and questions.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use helve_tool::{HookPoint, HookSettings, OnFailure};
+use serde::Deserialize;
+
+use super::alarms::web_address;
+use super::environment::Environment;
+use super::places::Places;
+use crate::hooks::{CommandHook, ConfiguredHook, HookKind, HttpHook};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(super) struct HookTable {
+    name: String,
+    on: Vec<HookPoint>,
+    url: Option<String>,
+    secret: Option<String>,
+    command: Option<Vec<String>>,
+    /// The variables that the command gets.
+    #[serde(default)]
+    env: Vec<String>,
+    #[serde(default)]
+    tools: Vec<String>,
+    #[serde(default)]
+    agents: Vec<String>,
+    timeout_ms: Option<NonZeroU64>,
+    on_failure: Option<OnFailure>,
+}
+
+pub(super) fn hooks(
+    tables: Vec<HookTable>,
+    environment: &Environment,
+    places: &Places,
+) -> anyhow::Result<Vec<ConfiguredHook>> {
+    let mut hooks: Vec<ConfiguredHook> = vec![];
+    for (number, table) in tables.into_iter().enumerate() {
+        let wrong = |(key, what): Wrong| places.wrong(&["hooks", &number.to_string(), key], what);
+        if hooks.iter().any(|hook| hook.settings.name == table.name) {
+            return Err(wrong(("name", format!("there are two hooks named `{}`", table.name))));
+        }
+        hooks.push(hook(table, environment).map_err(wrong)?);
+    }
+    Ok(hooks)
+}
+
+/// The key that is wrong, and why.
+type Wrong = (&'static str, String);
+
+fn hook(table: HookTable, environment: &Environment) -> Result<ConfiguredHook, Wrong> {
+    let wrong = |key, what: &str| Err((key, what.to_owned()));
+    if table.name.trim().is_empty() {
+        return wrong("name", "a hook needs a name, by which the record of a call speaks of it");
+    }
+    if table.on.is_empty() {
+        return wrong("on", "say when it is asked: before_call, after_call, system_prompt, params");
+    }
+    let Some(on_failure) = table.on_failure else {
+        return wrong("on_failure", "say what it means that the hook fails: `refuse` or `continue`");
+    };
+    let about_calls =
+        table.on.iter().any(|point| matches!(point, HookPoint::BeforeCall | HookPoint::AfterCall));
+    if !table.tools.is_empty() && !about_calls {
+        return wrong("tools", "questions to a model are about no tool; leave this out or use `agents`");
+    }
+    let kind = match (table.url, table.command) {
+        (Some(url), None) => {
+            if !table.env.is_empty() {
+                return wrong("env", "only a command gets variables");
+            }
+            let url = web_address(&url).map_err(|what| ("url", what))?;
+            HookKind::Http(HttpHook { url, secret: table.secret })
+        }
+        (None, Some(command)) => {
+            if table.secret.is_some() {
+                return wrong("secret", "only a `url` gets a secret; a command gets variables, with `env`");
+            }
+            HookKind::Command(parse_command(command, &table.env, environment)?)
+        }
+        (Some(_), Some(_)) => return wrong("command", "a hook has a `url` or a `command`, not both"),
+        (None, None) => return wrong("name", "say how the hook is reached: with `url` or `command`"),
+    };
+    let settings = HookSettings {
+        name: table.name,
+        points: table.on,
+        tools: table.tools,
+        agents: table.agents,
+        timeout: table.timeout_ms.map_or(TIMEOUT, |ms| Duration::from_millis(ms.get())),
+        on_failure,
+    };
+    Ok(ConfiguredHook { settings, kind })
+}
+
+fn parse_command(
+    command: Vec<String>,
+    names: &[String],
+    environment: &Environment,
+) -> Result<CommandHook, Wrong> {
+    let mut words = command.into_iter();
+    let program = PathBuf::from(words.next().unwrap_or_default());
+    if !program.is_absolute() {
+        let what = "this is a list: the full path of a program, then its arguments; no shell reads it";
+        return Err(("command", what.into()));
+    }
+    let mut variables = vec![];
+    for name in names {
+        let Some(value) = environment.text(name) else {
+            return Err(("env", format!("the environment variable {name} is not set")));
+        };
+        variables.push((name.clone(), value.into()));
+    }
+    Ok(CommandHook { program, arguments: words.collect(), environment: variables })
+}

@@ -1,0 +1,117 @@
+//! Hooks of the operator's that are not Rust: an HTTP endpoint or a command, asked in JSON and answering in it.
+//!
+//! `wire` is what is said, `http` and `command` are how it gets there.
+
+mod command;
+mod http;
+mod wire;
+
+use helve_egress::EgressSettings;
+use helve_tool::{
+    ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, Said,
+};
+use helve_types::{ModelParams, ToolOutput};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub use self::command::CommandHook;
+pub use self::http::HttpHook;
+
+/// How much a hook may answer.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// A hook as the configuration has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredHook {
+    pub settings: HookSettings,
+    pub kind: HookKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookKind {
+    Http(HttpHook),
+    Command(CommandHook),
+}
+
+/// All hooks of the configuration, in its order.
+pub(crate) fn hooks(configured: &[ConfiguredHook], egress: &EgressSettings) -> anyhow::Result<Hooks> {
+    let mut hooks = Hooks::new();
+    for ConfiguredHook { settings, kind } in configured {
+        let carrier = match kind {
+            HookKind::Http(http) => Carrier::Http(http.ready(egress, settings.timeout)?),
+            HookKind::Command(command) => Carrier::Command(command.clone()),
+        };
+        let hook = Foreign { name: settings.name.clone(), carrier };
+        hooks = hooks.with(settings.clone(), Arc::new(hook));
+    }
+    Ok(hooks)
+}
+
+/// A hook outside of this process.
+struct Foreign {
+    name: String,
+    carrier: Carrier,
+}
+
+enum Carrier {
+    Http(http::Ready),
+    Command(CommandHook),
+}
+
+impl Foreign {
+    /// Asks one question; an empty answer says nothing.
+    async fn ask(&self, point: HookPoint, about: Value, more: Value) -> Result<Option<Value>, HookError> {
+        let question = wire::question(&self.name, point, about, more);
+        let answer = match &self.carrier {
+            Carrier::Http(http) => http.exchange(question).await?,
+            Carrier::Command(command) => command.exchange(question).await?,
+        };
+        wire::answer(&answer)
+    }
+}
+
+impl Hook for Foreign {
+    fn before_call<'a>(&'a self, call: &'a HookCall<'a>) -> HookFuture<'a, Value> {
+        Box::pin(async move {
+            let answer = self.ask(HookPoint::BeforeCall, json!(call), json!({})).await?;
+            answer.map_or(Ok(Said::Nothing), wire::arguments)
+        })
+    }
+
+    fn after_call<'a>(
+        &'a self,
+        call: &'a HookCall<'a>,
+        output: &'a ToolOutput,
+    ) -> HookFuture<'a, ChangedOutput> {
+        Box::pin(async move {
+            let answer = self.ask(HookPoint::AfterCall, json!(call), json!({"output": output})).await?;
+            answer.map_or(Ok(Said::Nothing), wire::output)
+        })
+    }
+
+    fn system_prompt<'a>(
+        &'a self,
+        question: &'a HookQuestion<'a>,
+        system: &'a str,
+    ) -> HookFuture<'a, String> {
+        Box::pin(async move {
+            let answer =
+                self.ask(HookPoint::SystemPrompt, json!(question), json!({"system": system})).await?;
+            answer.map_or(Ok(Said::Nothing), |answer| wire::system(answer, system))
+        })
+    }
+
+    fn params<'a>(
+        &'a self,
+        question: &'a HookQuestion<'a>,
+        params: &'a ModelParams,
+    ) -> HookFuture<'a, ModelParams> {
+        Box::pin(async move {
+            let answer = self.ask(HookPoint::Params, json!(question), json!({"params": params})).await?;
+            answer.map_or(Ok(Said::Nothing), wire::params)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

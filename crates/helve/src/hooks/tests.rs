@@ -1,0 +1,173 @@
+//! Hooks behind real HTTP and real processes.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use helve_tool::OnFailure;
+use helve_types::{CallId, UserId, World};
+
+use super::*;
+use crate::testing::HttpStub;
+
+fn settings(timeout: Duration) -> HookSettings {
+    HookSettings {
+        name: "house".into(),
+        points: vec![HookPoint::BeforeCall],
+        tools: vec![],
+        agents: vec![],
+        timeout,
+        on_failure: OnFailure::Refuse,
+    }
+}
+
+fn over_http(url: &str) -> Foreign {
+    let http = HttpHook { url: url.parse().unwrap(), secret: None };
+    let ready = http.ready(&EgressSettings::default(), settings(Duration::from_secs(5)).timeout).unwrap();
+    Foreign { name: "house".into(), carrier: Carrier::Http(ready) }
+}
+
+fn shell(script: &str) -> CommandHook {
+    CommandHook {
+        program: PathBuf::from("/bin/sh"),
+        arguments: vec!["-c".into(), script.into()],
+        environment: vec![("GREETING".into(), "hello".into())],
+    }
+}
+
+fn by_command(script: &str) -> Foreign {
+    Foreign { name: "house".into(), carrier: Carrier::Command(shell(script)) }
+}
+
+/// What a hook says before a call.
+async fn before(hook: &Foreign) -> Result<Said<Value>, HookError> {
+    let run = World::still().run_id();
+    let (call, user, arguments) = (CallId::new(run, 1, 0), UserId("mei".into()), json!({"q": "x"}));
+    let about = HookCall {
+        call: &call,
+        tool: "look",
+        instead: None,
+        arguments: &arguments,
+        run,
+        conversation: None,
+        agent: "default",
+        user: &user,
+    };
+    hook.before_call(&about).await
+}
+
+#[tokio::test]
+async fn an_endpoint_is_told_the_call_and_may_change_it() {
+    let mut stub = HttpStub::start([(200, r#"{"arguments": {"q": "y"}}"#)]).await;
+    let said = before(&over_http(&stub.url("/hook"))).await;
+    assert_eq!(said, Ok(Said::Change(json!({"q": "y"}))));
+    let seen = stub.request().await;
+    assert_eq!(seen.line, "POST /hook HTTP/1.1");
+    let mut told: Value = serde_json::from_str(&seen.body).unwrap();
+    for changing in ["run", "call"] {
+        assert!(told.as_object_mut().unwrap().remove(changing).is_some());
+    }
+    let expected = json!({
+        "hook": "house", "point": "before_call", "tool": "look", "arguments": {"q": "x"},
+        "agent": "default", "user": "mei",
+    });
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn an_endpoint_may_refuse_say_nothing_or_fail() {
+    let answers = [
+        (200, r#"{"refuse": "not on Sundays"}"#),
+        (204, ""),
+        (200, "{}"),
+        (500, "{}"),
+        (200, "<html>"),
+        (200, r#"{"argument": {"q": "y"}}"#),
+        (200, r#"{"refuse": true}"#),
+    ];
+    let stub = HttpStub::start(answers).await;
+    let hook = over_http(&stub.url("/hook"));
+    assert_eq!(before(&hook).await, Ok(Said::Refuse("not on Sundays".into())));
+    assert_eq!(before(&hook).await, Ok(Said::Nothing));
+    assert_eq!(before(&hook).await, Ok(Said::Nothing));
+    for problem in ["it answered 500", "no JSON", "unknown field `argument`", "`refuse` in its answer"] {
+        let error = before(&hook).await.unwrap_err();
+        assert!(error.0.contains(problem), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_reads_the_question_and_writes_the_answer() {
+    let script = r#"read -r question; case "$question" in *'"tool":"look"'*) printf '{"arguments":{"q":"%s"}}' "$GREETING";; esac"#;
+    assert_eq!(before(&by_command(script)).await, Ok(Said::Change(json!({"q": "hello"}))));
+}
+
+#[tokio::test]
+async fn a_command_gets_no_variable_that_is_not_listed() {
+    let said = before(&by_command(r#"printf '{"refuse":"%s%s"}' "$HOME" "$CARGO_MANIFEST_DIR""#)).await;
+    assert_eq!(said, Ok(Said::Refuse(String::new())));
+}
+
+#[tokio::test]
+async fn a_command_that_fails_says_why() {
+    let error = before(&by_command("echo out of paper >&2; exit 3")).await.unwrap_err();
+    assert_eq!(error.0, "it ended with exit status: 3: out of paper");
+    let missing = CommandHook { program: "/nonexistent/hook".into(), ..shell("") };
+    let missing = Foreign { name: "house".into(), carrier: Carrier::Command(missing) };
+    assert!(before(&missing).await.unwrap_err().0.contains("`/nonexistent/hook` cannot be started"));
+    let endless =
+        before(&by_command("while :; do echo 0123456789012345678901234567890123456789; done")).await;
+    assert!(endless.unwrap_err().0.contains("larger than"));
+}
+
+#[tokio::test]
+async fn a_command_that_does_not_read_what_it_is_told_is_fine() {
+    assert_eq!(before(&by_command("exec <&-; printf '{}'")).await, Ok(Said::Nothing));
+}
+
+#[tokio::test]
+async fn a_command_that_is_given_up_is_killed_with_its_children() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pid");
+    let script = format!("sleep 600 & echo $! > {}; wait", file.display());
+    let (hook, began) = (by_command(&script), Instant::now());
+    let child = {
+        let asking = std::pin::pin!(before(&hook));
+        let started = async {
+            loop {
+                if let Ok(text) = std::fs::read_to_string(&file)
+                    && text.ends_with('\n')
+                {
+                    return text.trim().to_owned();
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            said = asking => panic!("it cannot have answered: {said:?}"),
+            child = started => child,
+        }
+    };
+    // Dead, or dead and not yet buried.
+    let gone = || {
+        let status = std::fs::read_to_string(format!("/proc/{child}/stat"));
+        status.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim().starts_with('Z')))
+    };
+    while !gone() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the child goes on");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[test]
+fn answers_at_every_point_are_read() {
+    let system = |answer| wire::system(answer, "Be brief.");
+    assert_eq!(system(json!({"add": "Be kind."})), Ok(Said::Change("Be brief.\n\nBe kind.".into())));
+    assert_eq!(system(json!({"system": "Be long."})), Ok(Said::Change("Be long.".into())));
+    assert_eq!(system(json!({})), Ok(Said::Nothing));
+    let params = wire::params(json!({"params": {"temperature": 0.5}}));
+    assert_eq!(params, Ok(Said::Change(ModelParams { temperature: Some(0.5), ..ModelParams::default() })));
+    let output = wire::output(json!({"text": "****"}));
+    let changed = ChangedOutput { text: Some("****".into()), ..ChangedOutput::default() };
+    assert_eq!(output, Ok(Said::Change(changed)));
+    assert_eq!(wire::output(json!({})), Ok(Said::Nothing));
+}
