@@ -4,10 +4,10 @@
 //! reached is `policy`'s business, what goes along on a redirect is `redirect`'s.
 
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use std::{fmt, io};
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue, LOCATION};
 use reqwest::{Method, Request, Response, StatusCode};
@@ -191,20 +191,25 @@ fn endless(redirects: u8) -> EgressError {
 
 /// The error's own text holds the address, which may hold a secret.
 fn failed(error: &reqwest::Error, target: &Target) -> EgressError {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if cause.is::<Forbidden>() {
-            return target.forbidden();
-        }
-        source = cause.source();
+    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
+    if causes().any(|cause| cause.is::<Forbidden>()) {
+        return target.forbidden();
     }
     if error.is_dns() {
         EgressError::NotSent(format!("there is no host `{target}`, or it cannot be looked up now"))
+    } else if error.is_connect() && causes().filter_map(|cause| cause.downcast_ref()).any(is_distrust) {
+        EgressError::NotSent(format!("`{target}` has no certificate that is trusted, or speaks no TLS"))
     } else if error.is_connect() {
         EgressError::NotSent(format!("`{target}` cannot be reached"))
     } else {
         EgressError::Lost("the connection broke off before an answer".into())
     }
+}
+
+/// What rustls does not accept comes as invalid data, inside another error of the same type.
+fn is_distrust(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>());
+    error.kind() == io::ErrorKind::InvalidData || inner.is_some_and(is_distrust)
 }
 
 impl fmt::Debug for EgressSettings {

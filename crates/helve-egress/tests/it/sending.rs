@@ -87,10 +87,15 @@ async fn an_error_says_whether_anything_can_have_left() {
         EgressError::NotSent(format!("`127.0.0.1:{gone}` cannot be reached"))
     );
     // A server without TLS never gets as far as the request.
-    let plain = Server::new(Reply::Close).await;
-    let told = send(&format!("https://127.0.0.1:{}/", plain.port)).await;
-    assert!(matches!(told, EgressError::NotSent(_)), "{told:?}");
-    assert!(plain.heard().is_empty());
+    let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = deaf.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = deaf.accept().await.unwrap();
+        _ = stream.write_all(b"HTTP/1.1 400 this is no TLS\r\n\r\n").await;
+        _ = stream.read(&mut [0; 4_096]).await;
+    });
+    let expected = format!("`127.0.0.1:{port}` has no certificate that is trusted, or speaks no TLS");
+    assert_eq!(send(&format!("https://127.0.0.1:{port}/")).await, EgressError::NotSent(expected));
     let silent = Server::new(Reply::Close).await;
     let told = send(silent.url("/").as_str()).await;
     assert_eq!(told, EgressError::Lost("the connection broke off before an answer".into()));
