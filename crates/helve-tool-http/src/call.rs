@@ -30,6 +30,7 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 const FILE_BYTES_MAX: usize = 8 << 20;
 /// What is read of an answer that says no.
 const REASON_BYTES_MAX: usize = 16 << 10;
+const REASON_WAIT: Duration = Duration::from_secs(1);
 /// The longest silence in a stream.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
@@ -181,13 +182,17 @@ impl HttpTool {
     async fn refusal(&self, mut incoming: Incoming, head: &Head, cx: &CallContext) -> ToolError {
         let pause = retry_after(incoming.headers(), cx.world.now().0);
         let mut body = vec![];
-        // The reason is worth a look; if it does not come, the status says enough.
-        while let Ok(Some(chunk)) = incoming.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() > REASON_BYTES_MAX {
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = incoming.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() > REASON_BYTES_MAX {
+                    break;
+                }
             }
-        }
+        };
+        // The reason is worth a look. If it does not come, the status says enough, and waiting on would only make
+        // an answer out of date.
+        _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
         refused(head.status, pause, &answer::reason(&head.kind, &body), &self.terms)
     }

@@ -171,6 +171,15 @@ async fn a_reason_is_bounded() {
 }
 
 #[tokio::test]
+async fn a_reason_that_does_not_come_is_not_waited_for() {
+    let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\ncontent-length: 50\r\n\r\nslow";
+    let server = Server::new(Reply::SayAndHang(head.to_vec())).await;
+    let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err();
+    let pause = Some(Duration::from_secs(3));
+    assert!(matches!(&error, ToolError::Busy { retry_after, .. } if *retry_after == pause), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_reached_was_not_sent() {
     // A port where nobody listens.
     let (tool, _) = tools()

@@ -53,22 +53,19 @@ fn guards_are_what_the_row_says() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_field() {
-    check_wrong(
-        json!({"name": "my tool"}),
-        expect!["`name`: `name` must have 1 to 64 letters, digits, `_` or `-`"],
-    );
+    check_wrong(json!({"name": "my tool"}), expect!["`name`: must have 1 to 64 letters, digits, `_` or `-`"]);
     check_wrong(
         json!({"description": " "}),
-        expect!["`description`: `description` is empty; say what the tool does and when to use it"],
+        expect!["`description`: is empty; say what the tool does and when to use it"],
     );
     check_wrong(
         json!({"parameters": {"type": "string"}}),
-        expect![[r#"`parameters`: `parameters` must be a JSON Schema with `"type": "object"`"#]],
+        expect![[r#"`parameters`: must be a JSON Schema with `"type": "object"`"#]],
     );
     check_wrong(
         json!({"parameters": {"type": "object", "properties": {"city": {"type": "wat"}}}}),
         expect![[
-            r#"`parameters`: `parameters` is not a valid JSON Schema: "wat" is not valid under any of the schemas listed in the 'anyOf' keyword"#
+            r#"`parameters`: is not a valid JSON Schema: "wat" is not valid under any of the schemas listed in the 'anyOf' keyword"#
         ]],
     );
     check_wrong(
