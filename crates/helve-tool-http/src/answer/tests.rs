@@ -90,9 +90,17 @@ fn check_reason(content_type: &str, body: &str, expected: Expect) {
 fn the_reason_is_found_in_every_usual_shape() {
     let json = "application/json";
     check_reason(json, r#"{"error": {"code": 7, "message": "No such city."}}"#, expect!["No such city"]);
-    check_reason(json, r#"{"detail": [{"msg": "field required", "loc": ["city"]}]}"#, expect![[r#"[{"loc":["city"],"msg":"field required"}]"#]]);
+    check_reason(
+        json,
+        r#"{"detail": [{"msg": "field required", "loc": ["city"]}]}"#,
+        expect![[r#"[{"loc":["city"],"msg":"field required"}]"#]],
+    );
     check_reason(json, r#"{"errors": ["a", "b"]}"#, expect![[r#"{"errors":["a","b"]}"#]]);
-    check_reason(json, r#"{"message": "bad", "errors": {"city": ["unknown"]}}"#, expect![[r#"bad {"city":["unknown"]}"#]]);
+    check_reason(
+        json,
+        r#"{"message": "bad", "errors": {"city": ["unknown"]}}"#,
+        expect![[r#"bad {"city":["unknown"]}"#]],
+    );
     check_reason(json, r#"{"error": "invalid_grant", "error_description": "Expired."}"#, expect!["Expired"]);
     check_reason(json, r#"{"message": null, "error": "Forbidden", "status": 403}"#, expect!["Forbidden"]);
     check_reason(json, r#""just text""#, expect!["just text"]);
