@@ -31,6 +31,7 @@ const FILE_BYTES_MAX: usize = 8 << 20;
 /// What is read of an answer that says no.
 const REASON_BYTES_MAX: usize = 16 << 10;
 const REASON_WAIT: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(1);
 /// The longest silence in a stream.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
@@ -126,6 +127,8 @@ impl HttpTool {
             let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
             headers.insert(name, key);
         }
+        // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
+        let total = self.timeout + GRACE;
         Ok(Outgoing {
             headers,
             body: filled.body,
@@ -133,8 +136,8 @@ impl HttpTool {
             redirects: self.redirects,
             bounds: Bounds {
                 bytes_max: FILE_BYTES_MAX,
-                silence: if self.streams { self.timeout.min(SILENCE_MAX) } else { self.timeout },
-                total: self.timeout,
+                silence: if self.streams { total.min(SILENCE_MAX) } else { total },
+                total,
             },
             ..Outgoing::new(self.method.clone(), filled.url)
         })

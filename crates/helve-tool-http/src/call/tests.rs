@@ -1,5 +1,7 @@
 //! Tools against a server of our own, over real TCP.
 
+mod guarded;
+
 use std::sync::{Arc, Mutex};
 
 use expect_test::{Expect, expect};
