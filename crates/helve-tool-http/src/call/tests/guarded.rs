@@ -158,10 +158,10 @@ async fn a_slow_server_times_out() {
         slow,
         3,
         expect![[r#"
-        failed: `127.0.0.1`: the other side did not answer in time
-        failed: `127.0.0.1`: the other side did not answer in time
-        refused: Unavailable
-        asked 2 times, open"#]],
+            failed: the tool did not answer within 0.5 s
+            failed: the tool did not answer within 0.5 s
+            refused: Unavailable
+            asked 2 times, open"#]],
     )
     .await;
 }
