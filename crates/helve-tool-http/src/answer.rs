@@ -177,18 +177,13 @@ fn message(value: &Value) -> String {
     let mut found = value;
     // `{"error": {"message": "…"}}` and the like.
     for _ in 0..3 {
-        if let Value::Array(items) = found
-            && let [only] = &items[..]
-        {
-            found = only;
-        }
         let Some(next) = NAMES.iter().find_map(|name| found.get(name).filter(|next| !next.is_null())) else {
             break;
         };
         found = next;
     }
     let mut text = shown(found);
-    if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && *errors != found) {
+    if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && found != value) {
         _ = write!(text, " {errors}");
     }
     text

@@ -30,6 +30,8 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 const FILE_BYTES_MAX: usize = 8 << 20;
 /// What is read of an answer that says no.
 const REASON_BYTES_MAX: usize = 16 << 10;
+const REASON_WAIT: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(1);
 /// The longest silence in a stream.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
@@ -125,6 +127,8 @@ impl HttpTool {
             let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
             headers.insert(name, key);
         }
+        // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
+        let total = self.timeout + GRACE;
         Ok(Outgoing {
             headers,
             body: filled.body,
@@ -132,8 +136,8 @@ impl HttpTool {
             redirects: self.redirects,
             bounds: Bounds {
                 bytes_max: FILE_BYTES_MAX,
-                silence: if self.streams { self.timeout.min(SILENCE_MAX) } else { self.timeout },
-                total: self.timeout,
+                silence: if self.streams { total.min(SILENCE_MAX) } else { total },
+                total,
             },
             ..Outgoing::new(self.method.clone(), filled.url)
         })
@@ -181,13 +185,17 @@ impl HttpTool {
     async fn refusal(&self, mut incoming: Incoming, head: &Head, cx: &CallContext) -> ToolError {
         let pause = retry_after(incoming.headers(), cx.world.now().0);
         let mut body = vec![];
-        // The reason is worth a look; if it does not come, the status says enough.
-        while let Ok(Some(chunk)) = incoming.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() > REASON_BYTES_MAX {
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = incoming.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() > REASON_BYTES_MAX {
+                    break;
+                }
             }
-        }
+        };
+        // The reason is worth a look. If it does not come, the status says enough, and waiting on would only make
+        // an answer out of date.
+        _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
         refused(head.status, pause, &answer::reason(&head.kind, &body), &self.terms)
     }

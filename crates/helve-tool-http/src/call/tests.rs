@@ -1,5 +1,7 @@
 //! Tools against a server of our own, over real TCP.
 
+mod guarded;
+
 use std::sync::{Arc, Mutex};
 
 use expect_test::{Expect, expect};
@@ -168,6 +170,15 @@ async fn a_reason_is_bounded() {
         Server::saying("400 Bad Request", "content-type: text/plain\r\n", "no ".repeat(100_000)).await;
     let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err().to_string();
     assert!(error.len() < 1_300 && error.contains("no no no"), "{}", error.len());
+}
+
+#[tokio::test]
+async fn a_reason_that_does_not_come_is_not_waited_for() {
+    let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\ncontent-length: 50\r\n\r\nslow";
+    let server = Server::new(Reply::SayAndHang(head.to_vec())).await;
+    let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err();
+    let pause = Some(Duration::from_secs(3));
+    assert!(matches!(&error, ToolError::Busy { retry_after, .. } if *retry_after == pause), "{error:?}");
 }
 
 #[tokio::test]

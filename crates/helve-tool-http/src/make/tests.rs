@@ -53,22 +53,19 @@ fn guards_are_what_the_row_says() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_field() {
-    check_wrong(
-        json!({"name": "my tool"}),
-        expect!["`name`: `name` must have 1 to 64 letters, digits, `_` or `-`"],
-    );
+    check_wrong(json!({"name": "my tool"}), expect!["`name`: must have 1 to 64 letters, digits, `_` or `-`"]);
     check_wrong(
         json!({"description": " "}),
-        expect!["`description`: `description` is empty; say what the tool does and when to use it"],
+        expect!["`description`: is empty; say what the tool does and when to use it"],
     );
     check_wrong(
         json!({"parameters": {"type": "string"}}),
-        expect![[r#"`parameters`: `parameters` must be a JSON Schema with `"type": "object"`"#]],
+        expect![[r#"`parameters`: must be a JSON Schema with `"type": "object"`"#]],
     );
     check_wrong(
         json!({"parameters": {"type": "object", "properties": {"city": {"type": "wat"}}}}),
         expect![[
-            r#"`parameters`: `parameters` is not a valid JSON Schema: "wat" is not valid under any of the schemas listed in the 'anyOf' keyword"#
+            r#"`parameters`: is not a valid JSON Schema: "wat" is not valid under any of the schemas listed in the 'anyOf' keyword"#
         ]],
     );
     check_wrong(
@@ -294,4 +291,16 @@ fn what_is_made_can_be_registered() {
     let registry = helve_tool::Registry::new();
     registry.register(tool, guards, &helve_types::World::still()).unwrap();
     assert!(registry.get(&definition(json!({})).name).is_some());
+}
+
+/// Whoever copies from the guide gets a tool.
+#[test]
+fn the_definitions_of_the_guide_are_right() {
+    let guide = include_str!("../../../../docs/guide/tools.md");
+    let (_, rest) = guide.split_once("-d '").unwrap();
+    let weather: ToolDefinition = serde_json::from_str(rest.split_once("'\n").unwrap().0).unwrap();
+    assert_eq!(tools().make(&weather).unwrap().0.spec().name, "weather");
+    let (_, rest) = guide.rsplit_once("```json\n").unwrap();
+    let time: ToolDefinition = serde_json::from_str(rest.split_once("```").unwrap().0).unwrap();
+    assert_eq!(time.endpoint.url_template, "internal://time");
 }
