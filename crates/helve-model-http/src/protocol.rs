@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use helve_model::{ModelError, ModelEvent, ModelRequest};
+use helve_types::ToolSpec;
+use serde_json::Value;
 
 use crate::vendors::Quirks;
 
@@ -19,9 +21,18 @@ pub struct Protocol {
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) catalogue: Catalogue,
     pub(crate) encode: fn(&ModelRequest<'_>, &Target<'_>) -> Vec<u8>,
+    /// Tools as they stand in a body.
+    pub(crate) declare: fn(&[&ToolSpec]) -> Value,
     pub(crate) decoder: fn() -> Decoder,
     /// The decoder for an answer that comes in one piece.
     pub(crate) whole: fn(&str, &mut VecDeque<ModelEvent>) -> Result<(), ModelError>,
+}
+
+impl Protocol {
+    /// Tools as a body of this protocol has them under `tools`, for programs that ask models themselves.
+    pub fn declarations(&self, tools: &[&ToolSpec]) -> Value {
+        (self.declare)(tools)
+    }
 }
 
 /// What separates the frames of an answer.

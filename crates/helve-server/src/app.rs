@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use helve_agent::Runtime;
-use helve_types::Timestamp;
+use helve_types::{Timestamp, ToolSpec};
+use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
@@ -23,12 +24,16 @@ pub struct Inner {
     pub(crate) answers: AnswerCounters,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
+    declare: OnceLock<Box<Declare>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
 
 /// What is wrong with a model, if anything: told to people who would choose it.
 pub type ModelProblems = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Tools as requests of a vendor have them, by the name of the format; none for a format that nobody knows.
+pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 
 impl App {
     pub fn new(runtime: Runtime, access: AccessSettings, problems: Box<ModelProblems>) -> Self {
@@ -41,6 +46,7 @@ impl App {
             store_check: StoreCheck::default(),
             ready: AtomicBool::new(false),
             problems,
+            declare: OnceLock::new(),
             document: OnceLock::new(),
         }))
     }
@@ -52,6 +58,15 @@ impl App {
 
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire) && !self.runtime.is_closing()
+    }
+
+    /// Who writes tools down in the words of vendors; the first to be named does.
+    pub fn declare_with(&self, declare: Box<Declare>) {
+        _ = self.declare.set(declare);
+    }
+
+    pub(crate) fn declared(&self, format: &str, tools: &[&ToolSpec]) -> Option<Value> {
+        self.declare.get()?(format, tools)
     }
 
     pub(crate) fn model_problems(&self) -> &ModelProblems {

@@ -44,7 +44,7 @@ use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
 pub use access::{AccessSettings, new_token};
-pub use app::{App, ModelProblems};
+pub use app::{App, Declare, ModelProblems};
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};
 

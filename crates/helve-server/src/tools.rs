@@ -3,6 +3,7 @@
 //! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites
 //! somebody else's.
 
+mod export;
 mod view;
 
 use axum::Json as Answer;
@@ -45,6 +46,16 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                     "With `dry_run`: it could be made, and `warnings` says what is odd about it.",
                 ),
             make_tool,
+        )
+        .add(
+            Operation::get(
+                "/api/tools/export",
+                Right::Chat,
+                "The tools as another vendor's requests take them",
+            )
+            .query::<export::ExportQuery>()
+            .gives::<Value>(),
+            export::export_tools,
         )
         .add(
             Operation::get("/api/tools/{tool}", Right::Chat, "Look at a tool")

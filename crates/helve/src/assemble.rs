@@ -16,7 +16,8 @@ use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
-use helve_types::{Effect, World};
+use helve_types::{Effect, ToolSpec, World};
+use serde_json::Value;
 
 pub use self::rows::check_names;
 use crate::alarms::Webhook;
@@ -209,7 +210,15 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
-    Ok(App::new(assembly.runtime.clone(), access, problems(assembly)))
+    let app = App::new(assembly.runtime.clone(), access, problems(assembly));
+    app.declare_with(Box::new(declarations));
+    Ok(app)
+}
+
+/// Tools as requests of a vendor have them, by the name of its protocol; `openai` is enough for the one it is known for.
+pub fn declarations(format: &str, tools: &[&ToolSpec]) -> Option<Value> {
+    let name = if format == "openai" { "openai_chat" } else { format };
+    helve_model_http::protocol(name).map(|protocol| protocol.declarations(tools))
 }
 
 /// What is wrong with a model, and what to do about it.

@@ -191,6 +191,11 @@ fn tools<'a>(request: &'a ModelRequest<'_>) -> (Vec<wire::Tool<'a>>, Option<wire
     (tools, none)
 }
 
+/// Tools as they stand in a body.
+pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
+}
+
 fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
     let (input_schema, notes) = if needs.plain_schemas {
         let plain = schema::for_gemini(&tool.parameters);

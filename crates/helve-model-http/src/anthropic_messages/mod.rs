@@ -21,6 +21,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     headers: &[("anthropic-version", "2023-06-01")],
     catalogue: Catalogue { path: "/v1/models", list: "data", name: "id", complete: false },
     encode: encode::encode,
+    declare: encode::declare,
     decoder: decode::decoder,
     whole: decode::whole,
 };

@@ -176,6 +176,12 @@ fn word(text: &str) -> Cow<'_, str> {
 }
 
 /// A tool without arguments has no schema: one without fields is refused.
+/// Tools as they stand in a body.
+pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
+    let function_declarations: Vec<_> = tools.iter().map(|tool| declaration(tool)).collect();
+    json!([wire::Tools { function_declarations }])
+}
+
 fn declaration(tool: &ToolSpec) -> wire::Declaration<'_> {
     let adapted = schema::for_gemini(&tool.parameters);
     wire::Declaration {

@@ -21,6 +21,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     headers: &[],
     catalogue: Catalogue { path: "/v1beta/models", list: "models", name: "name", complete: false },
     encode: encode::encode,
+    declare: encode::declare,
     decoder: decode::decoder,
     whole: decode::whole,
 };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use helve_model::{ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::wire;
 use crate::protocol::Target;
@@ -104,6 +104,11 @@ fn arguments(text: &str) -> wire::Arguments<'_> {
             wire::Arguments::Made(Map::from_iter([("arguments".to_owned(), value)]))
         }
     }
+}
+
+/// Tools as they stand in a body.
+pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declaration(tool, Needs::default())).collect::<Vec<_>>())
 }
 
 fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {

@@ -21,6 +21,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     headers: &[],
     catalogue: Catalogue { path: "/api/tags", list: "models", name: "name", complete: true },
     encode: encode::encode,
+    declare: encode::declare,
     decoder: decode::decoder,
     whole: decode::whole,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use helve_model::{ModelRequest, Needs, Turn, TurnCall};
 use helve_types::{ToolChoice, ToolSpec};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::wire;
 use crate::protocol::Target;
@@ -162,6 +162,11 @@ fn tools<'a>(
             _ => (all(), None),
         },
     }
+}
+
+/// Tools as they stand in a body.
+pub(super) fn declare(tools: &[&ToolSpec]) -> Value {
+    json!(tools.iter().map(|tool| declaration(tool)).collect::<Vec<_>>())
 }
 
 fn declaration(tool: &ToolSpec) -> wire::Tool<'_> {

@@ -125,6 +125,9 @@ pub(super) fn warnings(
 }
 
 fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
+    if definition.examples.is_empty() {
+        return vec![];
+    }
     let Ok(validator) = compile(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
     let wrong = examples.filter(|(_, example)| !validator.is_valid(&example.arguments));

@@ -14,7 +14,7 @@ use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
 use super::{Common, block_on, log_quietly};
-use crate::assemble::{Assembly, Hold, assemble};
+use crate::assemble::{Assembly, Hold, assemble, declarations};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
@@ -53,6 +53,12 @@ enum Action {
     Remove { name: String },
     /// List everything that a tool ever was
     Versions { name: String },
+    /// Print the tools that are switched on as another vendor's requests take them
+    Export {
+        /// openai, anthropic, gemini or ollama
+        #[arg(long, default_value = "openai")]
+        format: String,
+    },
     /// Call a tool through the guarded pipeline, on record like any other call
     ///
     /// The operator's permissions hold: what a rule denies is refused. Where a rule would ask, the call runs, since
@@ -94,6 +100,7 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
         Action::Disable { name } => rows::switch(catalogue, &name, false).await,
         Action::Remove { name } => rows::remove(catalogue, &name).await,
         Action::Versions { name } => rows::versions(catalogue, &name).await,
+        Action::Export { format } => export(catalogue, &format),
         Action::Call { name, arguments, json, user } => {
             let user = UserId::parse(&user)?;
             call(assembly, user, &name, &arguments, json).await
@@ -158,6 +165,16 @@ fn described(tool: &Listed) -> Value {
         shown["warnings"] = json!(tool.warnings);
     }
     shown
+}
+
+fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
+    let tools = catalogue.registry().all();
+    let specs: Vec<_> = tools.iter().filter(|tool| tool.is_enabled()).map(|tool| &**tool.spec()).collect();
+    let declared = declarations(format, &specs).with_context(|| {
+        format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
+    })?;
+    println!("{}", serde_json::to_string_pretty(&declared)?);
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn call(

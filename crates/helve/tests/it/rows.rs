@@ -130,3 +130,29 @@ fn a_configuration_may_name_tools_that_are_rows_and_that_are_gone_but_none_that_
     doctor("the tool `sum` was deleted");
     doctor("Helve can start");
 }
+
+#[test]
+fn one_definition_is_declared_as_each_vendor_wants_it() {
+    let data = scratch();
+    done(&data, &["add", "-"], SUM);
+    done(&data, &["disable", "save_note"], "");
+    let served = Served::start(&data, &[]);
+    for (format, name, schema) in [
+        ("openai", "/function/name", "/function/parameters"),
+        ("anthropic", "/name", "/input_schema"),
+        ("gemini", "/name", "/parameters"),
+    ] {
+        let printed: Value = serde_json::from_str(&done(&data, &["export", "--format", format], "")).unwrap();
+        let answer = served.ask("GET", &format!("/api/tools/export?format={format}"), "", "");
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(body).unwrap(), printed, "{format}");
+        let tools = printed.pointer("/0/functionDeclarations").unwrap_or(&printed).as_array().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.pointer(name).unwrap().as_str().unwrap()).collect();
+        assert!(names.contains(&"sum") && !names.contains(&"save_note"), "{format}: {names:?}");
+        let sum = tools.iter().find(|tool| tool.pointer(name).unwrap() == "sum").unwrap();
+        assert!(sum.pointer(schema).unwrap()["properties"]["expression"].is_object(), "{format}: {sum}");
+    }
+    let unknown = served.ask("GET", "/api/tools/export?format=telex", "", "");
+    assert!(unknown.starts_with("HTTP/1.1 400") && unknown.contains("unknown_format"), "{unknown}");
+    assert!(refused(&data, &["export", "--format", "telex"], "").contains("`telex`"));
+}
