@@ -145,6 +145,7 @@ impl<'a> Listener<'a> {
             cost_nanos: None,
             model: None,
             echo: self.echo,
+            params: None,
         }
     }
 
@@ -161,6 +162,7 @@ impl<'a> Listener<'a> {
             model: None,
             // Words that broke off are not what a signature was made for.
             echo: None,
+            params: None,
         }
     }
 

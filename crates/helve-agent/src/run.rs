@@ -11,8 +11,8 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, Mode, PartId, RunId, RunInput, RunSetup,
-    RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
+    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, Mode, ModelParams, PartId, RunId,
+    RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,6 +115,8 @@ pub struct Heard {
     pub model: Option<String>,
     /// What the vendor wants back with it.
     pub echo: Option<Value>,
+    /// What hooks laid over the parameters of the question.
+    pub params: Option<ModelParams>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -343,6 +345,7 @@ impl Run {
             cost_nanos: heard.cost_nanos,
             model: heard.model,
             echo: heard.echo,
+            params: heard.params,
         });
         facts.extend(refused);
         facts

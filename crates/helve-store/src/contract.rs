@@ -553,6 +553,7 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
         cost_nanos: None,
         model: None,
         echo: None,
+        params: None,
     };
     ok(mei.append(&mut run, vec![finished]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
@@ -575,6 +576,7 @@ pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: S
         cost_nanos,
         model: None,
         echo: None,
+        params: None,
     };
     let mut first = mei.start(mei.new_conversation(), "one").await;
     let Some(conversation) = first.conversation else { panic!("no conversation") };
@@ -618,6 +620,7 @@ pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
         cost_nanos: Some(u64::MAX),
         model: None,
         echo: None,
+        params: None,
     };
     ok(mei.append(&mut run, vec![step(1), step(2)]).await);
     let spent = ok(mei.store.run(mei.scope(), run.run).await).spent;

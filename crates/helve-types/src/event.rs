@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, OnUnknown, OutcomeAnswer, PartId,
-    RunState, Timestamp, ToolOutput, Trail,
+    ApprovalId, CallId, ConversationId, Effect, Failure, MessageId, Mode, ModelParams, OnUnknown,
+    OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -138,6 +138,9 @@ pub enum Fact {
         /// What that model's vendor wants back with the message, word for word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         echo: Option<Value>,
+        /// What hooks laid over the parameters of the question, where they did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        params: Option<ModelParams>,
     },
 
     /// Nothing can go on until somebody acts.

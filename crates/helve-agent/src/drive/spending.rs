@@ -50,6 +50,7 @@ impl Driver {
             cost_nanos: spent.cost_nanos,
             model: None,
             echo: None,
+            params: None,
         })
     }
 

@@ -64,6 +64,7 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         cost_nanos: None,
         model: None,
         echo: None,
+        params: None,
     };
     requested.chain([finished]).collect()
 }

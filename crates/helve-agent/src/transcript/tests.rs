@@ -100,6 +100,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
             cost_nanos: None,
             model: None,
             echo: None,
+            params: None,
         });
         for (index, fate) in (0..).zip(&planned.calls) {
             let call = CallId::new(RUN, step, index);

@@ -54,6 +54,7 @@ fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
             cost_nanos: None,
             model: None,
             echo: None,
+            params: None,
         },
     ]
 }
