@@ -112,6 +112,7 @@ impl Bench {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            skip: helve_tool::Skip::default(),
             toolbox: Arc::new(Toolbox::new(registry.all())),
             journal,
             cancel: CancellationToken::new(),
