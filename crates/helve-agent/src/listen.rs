@@ -159,6 +159,7 @@ impl<'a> Listener<'a> {
             model: None,
             fingerprint: None,
             echo: self.echo,
+            params: None,
         }
     }
 
@@ -176,6 +177,7 @@ impl<'a> Listener<'a> {
             fingerprint: None,
             // Words that broke off are not what a signature was made for.
             echo: None,
+            params: None,
         }
     }
 

@@ -12,7 +12,7 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, PartId, RunId,
+    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams, PartId, RunId,
     RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,8 @@ pub struct Heard {
     pub fingerprint: Option<Fingerprint>,
     /// What the vendor wants back with it.
     pub echo: Option<Value>,
+    /// What hooks laid over the parameters of the question.
+    pub params: Option<ModelParams>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -386,6 +388,7 @@ impl Run {
             model: heard.model,
             fingerprint: heard.fingerprint,
             echo: heard.echo,
+            params: heard.params,
         });
         facts.extend(refused);
         facts

@@ -578,6 +578,7 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
         model: None,
         fingerprint: None,
         echo: None,
+        params: None,
     };
     ok(mei.append(&mut run, vec![finished]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
@@ -601,6 +602,7 @@ pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: S
         model: None,
         fingerprint: None,
         echo: None,
+        params: None,
     };
     let mut first = mei.start(mei.new_conversation(), "one").await;
     let Some(conversation) = first.conversation else { panic!("no conversation") };
@@ -645,6 +647,7 @@ pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
         model: None,
         fingerprint: None,
         echo: None,
+        params: None,
     };
     ok(mei.append(&mut run, vec![step(1), step(2)]).await);
     let spent = ok(mei.store.run(mei.scope(), run.run).await).spent;

@@ -7,8 +7,6 @@
 mod calls;
 mod questions;
 
-pub use self::questions::HookRefusal;
-
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -20,6 +18,8 @@ use helve_policy::fits;
 use helve_types::{CallId, ConversationId, ModelParams, RunId, ToolOutput, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use self::questions::HookRefusal;
 
 /// Something of the operator's that is asked at certain points.
 ///

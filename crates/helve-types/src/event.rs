@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, OnUnknown,
+    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, ModelParams, OnUnknown,
     OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
@@ -141,6 +141,9 @@ pub enum Fact {
         /// What that model's vendor wants back with the message, word for word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         echo: Option<Value>,
+        /// What hooks laid over the parameters of the question, where they did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        params: Option<ModelParams>,
     },
 
     /// Nothing can go on until somebody acts.

@@ -6,13 +6,14 @@ mod command;
 mod http;
 mod wire;
 
+use std::sync::Arc;
+
 use helve_egress::EgressSettings;
 use helve_tool::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, Said,
 };
 use helve_types::{ModelParams, ToolOutput};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub use self::command::CommandHook;
 pub use self::http::HttpHook;

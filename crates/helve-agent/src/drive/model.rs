@@ -101,14 +101,14 @@ impl Driver {
                 Try::Heard(heard) => {
                     self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
                     if !self.wants_call_instead(&heard, &quest) {
-                        self.take(heard, &*model);
+                        self.take(heard, &*model, &quest);
                         return Ok(());
                     }
                     self.insist(heard, &*model, &mut quest).await?;
                     continue;
                 }
                 Try::Stopped(heard) => {
-                    self.take(heard, &*model);
+                    self.take(heard, &*model, &quest);
                     return Ok(());
                 }
                 Try::Broken(broken) => broken,
@@ -233,10 +233,11 @@ impl Driver {
     }
 
     /// Durable together with whatever is committed next, and before it.
-    fn take(&mut self, mut heard: Heard, model: &dyn Model) {
+    fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
         heard.fingerprint = self.shared.models.fingerprint(model.name()).cloned();
+        heard.params.clone_from(&quest.hooked.params);
         self.journal.note(self.run.heard(heard));
         self.shared.world.fate.at("model.noted");
     }

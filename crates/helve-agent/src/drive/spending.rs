@@ -54,6 +54,7 @@ impl Driver {
             model: None,
             fingerprint: None,
             echo: None,
+            params: None,
         })
     }
 

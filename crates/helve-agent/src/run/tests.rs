@@ -65,6 +65,7 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         model: None,
         fingerprint: None,
         echo: None,
+        params: None,
     };
     requested.chain([finished]).collect()
 }

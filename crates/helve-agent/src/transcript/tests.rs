@@ -102,6 +102,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
             model: None,
             fingerprint: None,
             echo: None,
+            params: None,
         });
         for (index, fate) in (0..).zip(&planned.calls) {
             let call = CallId::new(RUN, step, index);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use expect_test::expect;
 use helve_agent::RuntimeSettings;
 use helve_model::ScriptedModel;
-use helve_store::Scope;
+use helve_store::{Scope, Store};
 use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said};
-use helve_types::{Answer, ModelParams};
+use helve_types::{Answer, Fact, ModelParams};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, mei, reply, settle};
@@ -135,4 +135,10 @@ async fn parameters_of_a_hook_are_laid_over_the_others() {
     let mut started = lab.start("hello").await;
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert_eq!(lab.model.asked_with().remove(0).seed, Some(1));
+    let events = lab.store.events(started.run, 0, 99).await.unwrap();
+    let recorded = events.iter().find_map(|recorded| match &recorded.event.fact {
+        Fact::StepFinished { params, .. } => params.clone(),
+        _ => None,
+    });
+    assert_eq!(recorded.and_then(|params| params.seed), Some(1), "what was laid over is on record");
 }

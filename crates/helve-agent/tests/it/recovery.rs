@@ -55,6 +55,7 @@ fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
             model: None,
             fingerprint: None,
             echo: None,
+            params: None,
         },
     ]
 }

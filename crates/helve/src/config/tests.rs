@@ -363,7 +363,8 @@ fn the_example_of_the_documentation_is_understood() {
     }
     assert_eq!(config.agents.len(), 2);
     // What is only shown there would be understood too.
-    let is_shown = |line: &str| line.contains(" = ") && !line.starts_with("profiles");
+    let is_shown =
+        |line: &str| (line.contains(" = ") || line.starts_with('[')) && !line.starts_with("profiles");
     let line = |line| str::strip_prefix(line, "# ").filter(|shown| is_shown(shown)).unwrap_or(line);
     let all = text.lines().map(line).collect::<Vec<_>>().join("\n");
     let config = parse(&all, &Environment::of([("WEATHER_KEY", "k-weather")])).unwrap();

@@ -134,6 +134,10 @@ export type EventBody = (
        * The model that answered, where it is not the one that the run was started with.
        */
       model?: string | null;
+      /**
+       * What hooks laid over the parameters of the question, where they did.
+       */
+      params?: ModelParams | null;
       reason: StopReason;
       step: number;
       type: 'step.finished';
@@ -456,6 +460,22 @@ export interface Question {
   expires_at: Timestamp;
   kind: ApprovalKind;
   tool: string;
+}
+/**
+ * Sampling and length; what is not set is left to the vendor.
+ */
+export interface ModelParams {
+  /**
+   * Sent to the vendor as it stands.
+   */
+  extra?: {
+    [k: string]: unknown;
+  };
+  max_tokens?: number | null;
+  seed?: number | null;
+  stop?: string[];
+  temperature?: number | null;
+  top_p?: number | null;
 }
 export interface Usage {
   /**

@@ -10,7 +10,7 @@ use crate::drive::{DriveError, Driver};
 #[derive(Debug, Default)]
 pub(super) struct Hooked {
     pub(super) system: Option<String>,
-    params: Option<ModelParams>,
+    pub(super) params: Option<ModelParams>,
 }
 
 impl Hooked {
