@@ -158,7 +158,8 @@ mod tests {
             .unwrap();
         connection.execute_batch(executions).unwrap();
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let rows: Vec<(String, Option<String>, Option<String>, Option<i64>)> = connection
+        type Row = (String, Option<String>, Option<String>, Option<i64>);
+        let rows: Vec<Row> = connection
             .prepare("SELECT user, failure, problem, output_bytes FROM tool_calls ORDER BY id")
             .unwrap()
             .query_map([], row)

@@ -13,9 +13,6 @@ use super::runs::{limits, only_user, read_call};
 
 const SELECT: &str = "SELECT tool_calls.*, json_extract(runs.setup, '$.agent') AS agent";
 
-/// The words of the partial index over bad ends, as the migration says them.
-const BAD_ENDS: &str = "tool_calls.state IN ('failed', 'denied', 'expired', 'unknown')";
-
 pub(super) fn executions(
     connection: &Connection,
     scope: &Scope,
@@ -72,11 +69,9 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
         clauses.add(&format!("{}tool = ?", hide(hidden)), [Value::Text(tool.clone())]);
     }
     if let Some(state) = state {
-        if by_bad_end && !by_user {
-            clauses.add(BAD_ENDS, []);
-        }
-        let hidden = by_run || by_user;
-        clauses.add(&format!("{}tool_calls.state = ?", hide(hidden)), [Value::Text(state.as_str().into())]);
+        // Succeeded calls are nearly all: their state is looked at, not looked up.
+        let clause = if by_bad_end { "tool_calls.bad_end = ?" } else { "tool_calls.state = ?" };
+        clauses.add(&format!("{}{clause}", hide(by_user)), [Value::Text(state.as_str().into())]);
     }
     if is_open {
         clauses.add("runs.ended_at IS NULL", []);

@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
-use helve_store::{Append, CallChange, NewRun, Place, Recorded, Scope, StoreError, call_change};
-use helve_types::{CallId, ConversationId, Fact, Message, RunId, RunState, Spent, Timestamp};
+use helve_store::{Append, CallChange, CallState, NewRun, Place, Recorded, Scope, StoreError, call_change};
+use helve_types::{
+    CallId, ConversationId, Fact, Failure, FailureKind, Message, RunId, RunState, Spent, Timestamp,
+};
 use rusqlite::{Connection, params};
 
 use super::rows::{column, execute, first, id_column, to_json};
@@ -302,32 +304,52 @@ fn change_call(
             "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str()],
         ),
-        CallChange::Lose { because } => execute(
-            connection,
-            "UPDATE tool_calls SET state = 'unknown', problem = ?3, ended_at = ?4 WHERE run = ?1 AND id = ?2",
-            params![run, call, because, at.0],
-        ),
-        CallChange::Settle { state, trail, result } => {
-            let failure = result.failure();
+        CallChange::Lose { because } => {
             execute(
                 connection,
-                "UPDATE tool_calls SET state = ?3, trail = ?4, failure = ?5, problem = ?6, output_bytes = ?7,
-                     ended_at = ?8
+                "UPDATE tool_calls SET state = 'unknown', ended_at = ?3 WHERE run = ?1 AND id = ?2",
+                params![run, call, at.0],
+            )?;
+            end_badly(connection, run, call, CallState::Unknown, None, because)
+        }
+        CallChange::Settle { state, trail, result } => {
+            execute(
+                connection,
+                "UPDATE tool_calls SET state = ?3, trail = ?4, output_bytes = ?5, ended_at = ?6
                  WHERE run = ?1 AND id = ?2",
-                params![
-                    run,
-                    call,
-                    state.as_str(),
-                    to_json(trail)?,
-                    failure.map(|failure| failure.kind.as_str()),
-                    failure.map(|failure| &failure.message),
-                    result.output_bytes(),
-                    at.0
-                ],
-            )
+                params![run, call, state.as_str(), to_json(trail)?, result.output_bytes(), at.0],
+            )?;
+            match result.failure() {
+                Some(Failure { kind, message, .. }) => {
+                    end_badly(connection, run, call, *state, Some(*kind), message)
+                }
+                // A call that nobody knew about may turn out well.
+                None => execute(
+                    connection,
+                    "UPDATE tool_calls SET bad_end = NULL, failure = NULL, problem = NULL
+                     WHERE run = ?1 AND id = ?2 AND bad_end IS NOT NULL",
+                    params![run, call],
+                ),
+            }
         }
     }?;
     Ok(())
+}
+
+/// Notes why a call gave no output, in columns that calls which succeed do not touch.
+fn end_badly(
+    connection: &Connection,
+    run: &[u8; 16],
+    call: &str,
+    state: CallState,
+    failure: Option<FailureKind>,
+    problem: &str,
+) -> Result<usize, StoreError> {
+    execute(
+        connection,
+        "UPDATE tool_calls SET bad_end = ?3, failure = ?4, problem = ?5 WHERE run = ?1 AND id = ?2",
+        params![run, call, state.as_str(), failure.map(FailureKind::as_str), problem],
+    )
 }
 
 fn enter_state(
