@@ -9,6 +9,7 @@ mod create_plan;
 mod get_plan;
 mod list_plans;
 mod plans;
+mod query_database;
 mod read_output;
 mod save_note;
 mod search_web;
@@ -26,6 +27,8 @@ use std::time::Duration;
 use helve_tool::{Action, Guards, Rule, Tool};
 use secrecy::SecretString;
 
+pub use query_database::Database;
+
 const CONNECT: Duration = Duration::from_secs(3);
 /// The longest silence, before the first byte and between any two.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -41,6 +44,8 @@ pub struct Settings {
     pub notes_dir: PathBuf,
     /// The IANA name of the zone that is local; the system's if there is none or it is not known.
     pub zone: Option<String>,
+    /// Those that models may read; without any there is no tool for it.
+    pub databases: Vec<Database>,
 }
 
 impl Settings {
@@ -52,13 +57,14 @@ impl Settings {
             tavily_url: "https://api.tavily.com".into(),
             notes_dir: notes_dir.into(),
             zone: None,
+            databases: vec![],
         }
     }
 }
 
 /// Every tool, with the guards that it has unless the operator says otherwise.
 pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
-    vec![
+    let mut tools = vec![
         calculator::tool(),
         time::tool(settings),
         search_web::tool(settings),
@@ -68,7 +74,9 @@ pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         update_plan::tool(),
         get_plan::tool(),
         list_plans::tool(),
-    ]
+    ];
+    tools.extend(query_database::tool(&settings.databases));
+    tools
 }
 
 /// What holds unless the operator has a rule about it: users' own plans are theirs, like what they say in a chat, and
