@@ -7,6 +7,7 @@
 mod calculator;
 mod create_plan;
 mod get_plan;
+mod image_gen;
 mod list_plans;
 mod plans;
 mod query_database;
@@ -22,23 +23,19 @@ mod update_plan;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use helve_egress::Egress;
 use helve_tool::{Action, Guards, Rule, Tool};
-use secrecy::SecretString;
 
+pub use image_gen::{IMAGES_SECRET, Images};
 pub use query_database::Database;
-
-const CONNECT: Duration = Duration::from_secs(3);
-/// The longest silence, before the first byte and between any two.
-const SILENCE: Duration = Duration::from_secs(15);
+pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 
 /// What the operator decides about them.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// See [`http_client`].
-    pub http: reqwest::Client,
-    pub tavily_key: Option<SecretString>,
+    /// The way out; its secret [`TAVILY_SECRET`] is the key for searching.
+    pub egress: Egress,
     pub tavily_url: String,
     /// Where the notes of each user are kept.
     pub notes_dir: PathBuf,
@@ -46,18 +43,20 @@ pub struct Settings {
     pub zone: Option<String>,
     /// Those that models may read; without any there is no tool for it.
     pub databases: Vec<Database>,
+    /// Who draws pictures; without it there is no tool for it.
+    pub images: Option<Images>,
 }
 
 impl Settings {
-    /// As on a first start, without a key for searching.
-    pub fn new(http: reqwest::Client, notes_dir: impl Into<PathBuf>) -> Self {
+    /// As on a first start.
+    pub fn new(egress: Egress, notes_dir: impl Into<PathBuf>) -> Self {
         Self {
-            http,
-            tavily_key: None,
-            tavily_url: "https://api.tavily.com".into(),
+            egress,
+            tavily_url: TAVILY_URL.into(),
             notes_dir: notes_dir.into(),
             zone: None,
             databases: vec![],
+            images: None,
         }
     }
 }
@@ -76,6 +75,7 @@ pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         list_plans::tool(),
     ];
     tools.extend(query_database::tool(&settings.databases));
+    tools.extend(image_gen::tool(settings));
     tools
 }
 
@@ -92,19 +92,4 @@ pub fn rules() -> Vec<Rule> {
         because: "it is the user's own plan".into(),
     };
     vec![allowed("create_plan"), allowed("update_plan")]
-}
-
-/// The client for all tools of a process: no redirects, no proxy from the environment, no retries.
-///
-/// The process must have installed a rustls provider before; reqwest panics otherwise.
-pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .referer(false)
-        .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")))
-        .build()
 }

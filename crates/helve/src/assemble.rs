@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_egress::Egress;
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
 use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
-use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
+use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, World};
 
 use crate::config::{Config, Source};
@@ -51,6 +52,8 @@ pub struct Assembly {
     pub store: Arc<dyn Store>,
     pub runtime: Runtime,
     pub models: Vec<Arc<HttpModel>>,
+    /// The way out for everything that a model, a tool or a foreign server causes.
+    pub egress: Egress,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
     pub(crate) nearby: Nearby,
@@ -78,7 +81,8 @@ pub fn assemble(
     if let Some(around) = extras.around_store {
         store = around(store);
     }
-    let registry = Arc::new(tools(config, world, extras.tools)?);
+    let egress = Egress::new(config.egress.clone())?;
+    let registry = Arc::new(tools(config, &egress, world, extras.tools)?);
     let warnings = config.warnings.iter().cloned().chain(idle_rules(config, &registry)).collect();
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
@@ -90,16 +94,17 @@ pub fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
-    Ok(Assembly { store, runtime, models: over_http, warnings, nearby: Nearby::default() })
+    Ok(Assembly { store, runtime, models: over_http, egress, warnings, nearby: Nearby::default() })
 }
 
-fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
+fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
     let registry = Registry::new();
     let settings = BuiltinSettings {
-        tavily_key: config.tavily_key.clone(),
         zone: config.zone.clone(),
-        tavily_url: config.tavily_url.clone().unwrap_or_else(|| "https://api.tavily.com".into()),
-        ..BuiltinSettings::new(helve_tool_builtin::http_client()?, config.data.join("notes"))
+        databases: config.databases.clone(),
+        images: config.images.clone(),
+        tavily_url: config.tavily_url.clone().unwrap_or_else(|| TAVILY_URL.into()),
+        ..BuiltinSettings::new(egress.clone(), config.data.join("notes"))
     };
     for (tool, guards) in builtin(&settings).into_iter().chain(extra) {
         let name = tool.spec().name.clone();

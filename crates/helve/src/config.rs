@@ -3,8 +3,11 @@
 //! With no file at all everything has a default. A wrong file names its line and the key; a wrong variable names
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
+mod databases;
+mod egress;
 mod environment;
 mod file;
+mod images;
 mod layers;
 mod models;
 mod places;
@@ -17,7 +20,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use helve_agent::AgentSettings;
+use helve_egress::EgressSettings;
 use helve_tool::Rule;
+use helve_tool_builtin::{Database, Images};
 use secrecy::SecretString;
 
 pub use self::environment::Environment;
@@ -48,9 +53,13 @@ pub struct Config {
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
     pub prompts: Prompts,
-    pub tavily_key: Option<SecretString>,
+    /// What may leave because of a model or a tool, with the secrets.
+    pub egress: EgressSettings,
     pub tavily_url: Option<String>,
     pub zone: Option<String>,
+    /// What `query_database` may read.
+    pub databases: Vec<Database>,
+    pub images: Option<Images>,
     /// Where all of this was said.
     pub places: Places,
     /// What is odd, but no reason to refuse.
@@ -99,6 +108,9 @@ impl Config {
             let what = format!("there is no model `{default_model}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
+        let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
+        let images = images::images(file.images, &mut egress, environment, &places)?;
+        let (databases, missing) = databases::databases(file.databases, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
         let of_server = |key: &'static str| {
             let places = &places;
@@ -121,10 +133,12 @@ impl Config {
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
             prompts,
-            tavily_key: environment.secret("TAVILY_API_KEY"),
+            egress,
             tavily_url: environment.text("TAVILY_API_URL"),
             zone: file.server.zone,
-            warnings: environment.unread().map(unread).collect(),
+            databases,
+            images,
+            warnings: environment.unread().map(unread).chain(odd).chain(missing).collect(),
             places,
             file: path,
         })

@@ -13,7 +13,10 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::databases::DatabaseTable;
+use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
+use super::images::ImagesTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -29,6 +32,10 @@ pub struct File {
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
+    pub(super) databases: BTreeMap<String, DatabaseTable>,
+    pub(super) images: ImagesTable,
+    pub(super) egress: EgressTable,
+    pub(super) secrets: BTreeMap<String, SecretTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]

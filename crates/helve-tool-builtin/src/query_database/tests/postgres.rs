@@ -20,7 +20,9 @@ impl Lab {
     /// None where there is no server to be had, which is said.
     async fn new(name: &str, change: impl FnOnce(Database) -> Database) -> Option<Self> {
         let Ok(server) = std::env::var("HELVE_TEST_POSTGRES") else {
-            eprintln!("left out: there is no PostgreSQL; `cargo run -p xtask -- with-postgres cargo test` starts one");
+            eprintln!(
+                "left out: there is no PostgreSQL; `cargo run -p xtask -- with-postgres cargo test` starts one"
+            );
             return None;
         };
         let root = connect(&server).await;
