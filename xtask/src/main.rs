@@ -1,4 +1,4 @@
-//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | page`.
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | page | with-postgres`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -7,6 +7,7 @@ mod arrows;
 mod bench;
 mod licences;
 mod page;
+mod postgres;
 mod real_models;
 mod run;
 mod step;
@@ -37,6 +38,8 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "fault" => test::fault(rest),
         "real-models" => real_models::real_models(rest),
         "page" => page::build(),
-        _ => bail!("use one of: run, test, bench, fault, real-models, page"),
+        // What `test` does around the tests, for those who repeat some of them.
+        "with-postgres" => test::with_postgres(&rest.iter().map(String::as_str).collect::<Vec<_>>()),
+        _ => bail!("use one of: run, test, bench, fault, real-models, page, with-postgres"),
     }
 }

@@ -14,12 +14,23 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs a program in a folder below the root and fails if it does.
 pub(crate) fn step(what: &str, folder: &str, line: &[&str]) -> anyhow::Result<()> {
+    step_with(what, folder, line, None)
+}
+
+/// The same, with a variable of its environment.
+pub(crate) fn step_with(
+    what: &str,
+    folder: &str,
+    line: &[&str],
+    variable: Option<(&str, String)>,
+) -> anyhow::Result<()> {
     let shown = line.join(" ");
     println!("\n── {what}: {shown}");
     let began = Instant::now();
     let [program, arguments @ ..] = line else { bail!("a step needs a program") };
     let status = Command::new(program)
         .args(arguments)
+        .envs(variable)
         .current_dir(root().join(folder))
         .status()
         .with_context(|| format!("`{program}` cannot be started; is it installed?"))?;

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 
-use crate::step::{exists, output, step};
+use crate::postgres::Postgres;
+use crate::step::{exists, output, step, step_with};
 use crate::{licences, page};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -17,12 +18,18 @@ pub(crate) fn test() -> anyhow::Result<()> {
     step("page: lint, types, unit tests, generated files", "web", &["npm", "run", "--silent", "check"])?;
     step("lints", "", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     // Tables, transcripts, contracts, wire tests, tidy, arrows, and the kill test.
-    step("tests", "", &["cargo", "test", "--workspace", "--quiet"])?;
+    with_postgres(&["cargo", "test", "--workspace", "--quiet"])?;
     std::fs::create_dir_all(crate::step::root().join("target"))?;
     step("documentation", "", &["cargo", "doc", "--workspace", "--no-deps", "--quiet"])?;
     browser()?;
     println!("\n── everything passed in {:.0} s", began.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Runs tests beside a PostgreSQL of their own, if there is one to be had.
+pub(crate) fn with_postgres(line: &[&str]) -> anyhow::Result<()> {
+    let postgres = Postgres::start()?;
+    step_with("tests", "", line, postgres.as_ref().map(Postgres::variable))
 }
 
 /// The journeys in a real browser, against the real binary.

@@ -7,8 +7,10 @@
 mod calculator;
 mod create_plan;
 mod get_plan;
+mod image_gen;
 mod list_plans;
 mod plans;
+mod query_database;
 mod read_output;
 mod save_note;
 mod search_web;
@@ -25,6 +27,8 @@ use std::sync::Arc;
 use helve_egress::Egress;
 use helve_tool::{Action, Guards, Rule, Tool};
 
+pub use image_gen::{IMAGES_SECRET, Images};
+pub use query_database::Database;
 pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 
 /// What the operator decides about them.
@@ -37,18 +41,29 @@ pub struct Settings {
     pub notes_dir: PathBuf,
     /// The IANA name of the zone that is local; the system's if there is none or it is not known.
     pub zone: Option<String>,
+    /// Those that models may read; without any there is no tool for it.
+    pub databases: Vec<Database>,
+    /// Who draws pictures; without it there is no tool for it.
+    pub images: Option<Images>,
 }
 
 impl Settings {
     /// As on a first start.
     pub fn new(egress: Egress, notes_dir: impl Into<PathBuf>) -> Self {
-        Self { egress, tavily_url: TAVILY_URL.into(), notes_dir: notes_dir.into(), zone: None }
+        Self {
+            egress,
+            tavily_url: TAVILY_URL.into(),
+            notes_dir: notes_dir.into(),
+            zone: None,
+            databases: vec![],
+            images: None,
+        }
     }
 }
 
 /// Every tool, with the guards that it has unless the operator says otherwise.
 pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
-    vec![
+    let mut tools = vec![
         calculator::tool(),
         time::tool(settings),
         search_web::tool(settings),
@@ -58,7 +73,10 @@ pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         update_plan::tool(),
         get_plan::tool(),
         list_plans::tool(),
-    ]
+    ];
+    tools.extend(query_database::tool(&settings.databases));
+    tools.extend(image_gen::tool(settings));
+    tools
 }
 
 /// What holds unless the operator has a rule about it: users' own plans are theirs, like what they say in a chat, and

@@ -68,9 +68,23 @@ fn the_tools_are_these() {
     assert_eq!(names, expected);
 }
 
+/// With everything that an operator can configure.
+fn full() -> Settings {
+    let database = Database::new("shop", &"sqlite:shop.db".to_owned().into()).unwrap();
+    let images = Images {
+        base_url: helve_egress::Url::parse("https://images.example.com/v1").unwrap(),
+        model: "painter".into(),
+        has_key: false,
+        response_format: None,
+    };
+    Settings { databases: vec![database], images: Some(images), ..Settings::for_tests() }
+}
+
 #[test]
 fn every_tool_is_told_in_full() {
-    for (tool, _) in builtin(&Settings::for_tests()) {
+    let tools = builtin(&full());
+    assert_eq!(tools.len(), builtin(&Settings::for_tests()).len() + 2);
+    for (tool, _) in tools {
         let spec = tool.spec();
         assert!((2..=3).contains(&spec.examples.len()), "{}", spec.name);
         assert!(spec.examples.iter().any(|example| !example.question.is_ascii()), "{} in Chinese", spec.name);

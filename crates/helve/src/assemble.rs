@@ -120,6 +120,8 @@ fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>)
     }
     let settings = BuiltinSettings {
         zone: config.zone.clone(),
+        databases: config.databases.clone(),
+        images: config.images.clone(),
         tavily_url: config.tavily_url.clone().unwrap_or_else(|| TAVILY_URL.into()),
         ..BuiltinSettings::new(egress.clone(), config.data.join("notes"))
     };

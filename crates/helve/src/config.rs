@@ -4,10 +4,12 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod databases;
 mod egress;
 mod environment;
 mod file;
 mod hooks;
+mod images;
 mod layers;
 mod models;
 mod places;
@@ -22,6 +24,7 @@ use anyhow::Context;
 use helve_agent::AgentSettings;
 use helve_egress::EgressSettings;
 use helve_tool::Rule;
+use helve_tool_builtin::{Database, Images};
 use secrecy::SecretString;
 
 use crate::alarms::AlarmSettings;
@@ -62,6 +65,9 @@ pub struct Config {
     pub egress: EgressSettings,
     pub tavily_url: Option<String>,
     pub zone: Option<String>,
+    /// What `query_database` may read.
+    pub databases: Vec<Database>,
+    pub images: Option<Images>,
     /// Where all of this was said.
     pub places: Places,
     /// What is odd, but no reason to refuse.
@@ -110,7 +116,9 @@ impl Config {
             let what = format!("there is no model `{default_model}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
-        let (egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
+        let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
+        let images = images::images(file.images, &mut egress, environment, &places)?;
+        let (databases, missing) = databases::databases(file.databases, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
         file::check_rules(&file.permissions, &agents, &places)?;
         let of_server = |key: &'static str| {
@@ -140,7 +148,9 @@ impl Config {
             egress,
             tavily_url: environment.text("TAVILY_API_URL"),
             zone: file.server.zone,
-            warnings: environment.unread().map(unread).chain(odd).collect(),
+            databases,
+            images,
+            warnings: environment.unread().map(unread).chain(odd).chain(missing).collect(),
             places,
             file: path,
         })

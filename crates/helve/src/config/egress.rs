@@ -130,7 +130,8 @@ fn tavily(url: &str, environment: &Environment) -> Option<Secret> {
     Some(Secret { name: TAVILY_SECRET.into(), value, hosts: place_of(url).into_iter().collect() })
 }
 
-fn place_of(url: &str) -> Option<String> {
+/// The host and port of an address.
+pub(super) fn place_of(url: &str) -> Option<String> {
     let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }

@@ -14,9 +14,11 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
+use super::databases::DatabaseTable;
 use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
 use super::hooks::HookTable;
+use super::images::ImagesTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -33,6 +35,8 @@ pub struct File {
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
     pub(super) alarms: AlarmsTable,
+    pub(super) databases: BTreeMap<String, DatabaseTable>,
+    pub(super) images: ImagesTable,
     pub(super) egress: EgressTable,
     pub(super) secrets: BTreeMap<String, SecretTable>,
     pub(super) hooks: Vec<HookTable>,

@@ -27,6 +27,9 @@ export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
         </Pane>
       )}
       {output !== null && <JsonPane title={t.tools.result} text={output.text} />}
+      {output?.metadata !== undefined && output?.metadata !== null && (
+        <JsonPane title={t.tools.metadata} text={JSON.stringify(output.metadata)} />
+      )}
       {output?.whole_bytes && run !== null && call.call !== null && (
         <WholeOutput
           run={run}

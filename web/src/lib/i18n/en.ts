@@ -167,6 +167,7 @@ export const en = {
     trail: 'What each stage decided',
     cut: (kept: string, whole: string) => `Cut for the model: ${kept} of ${whole}`,
     unknownHint: 'It was cut off in flight: it may or may not have happened.',
+    metadata: 'Details',
     attachments: 'Attachments',
     saveFile: (name: string) => `Save ${name}`,
     fileMissing: 'The file could not be read.',

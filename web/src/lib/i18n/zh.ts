@@ -166,6 +166,7 @@ export const zh: Strings = {
     trail: '各环节的决定',
     cut: (kept, whole) => `给模型的内容已截短：${whole} 中的 ${kept}`,
     unknownHint: '调用中途被切断：可能已生效，也可能没有。',
+    metadata: '详情',
     attachments: '附件',
     saveFile: (name) => `保存 ${name}`,
     fileMissing: '文件无法读取。',

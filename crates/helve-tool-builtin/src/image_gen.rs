@@ -1,0 +1,289 @@
+//! `image_gen`: a picture from words, by a service that speaks OpenAI's images endpoint.
+//!
+//! One POST to `{base}/images/generations`; the answer holds the picture, or the address of one, which is fetched the same
+//! way out and without the key. The picture leaves here as a file of the call; what it is, its own first bytes say.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use helve_egress::header::{CONTENT_TYPE, HeaderValue};
+use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url};
+use helve_tool::{
+    BreakerSettings, CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture,
+    schema_of,
+};
+use helve_types::{Effect, Example, OnUnknown, OutputFile, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Settings;
+
+/// The name that the key goes by.
+pub const IMAGES_SECRET: &str = "images";
+
+const REASON_CHARS_MAX: usize = 300;
+/// A picture of the largest size that is kept, as base64 in JSON.
+const ANSWER: Bounds =
+    Bounds { bytes_max: 15 << 20, silence: Duration::from_secs(110), total: Duration::from_secs(115) };
+const PICTURE: Bounds =
+    Bounds { bytes_max: 10 << 20, silence: Duration::from_secs(20), total: Duration::from_secs(60) };
+
+/// Where pictures are made.
+#[derive(Debug, Clone)]
+pub struct Images {
+    /// The address before `/images/generations`, as in `https://api.openai.com/v1`.
+    pub base_url: Url,
+    pub model: String,
+    /// Whether the service wants a key; it is the secret `images`.
+    pub has_key: bool,
+    /// Asked for only if it is set: newer models refuse it and send the picture itself.
+    pub response_format: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// What is to be seen, in a few sentences.
+    #[schemars(length(min = 1, max = 4000))]
+    prompt: String,
+    /// Width and height in pixels, such as `1024x1024` or `1024x1536`; the service's own if left out.
+    #[schemars(length(max = 20))]
+    size: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Order<'a> {
+    model: &'a str,
+    prompt: &'a str,
+    n: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<&'a str>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Drawn {
+    data: Vec<Picture>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Picture {
+    #[serde(default)]
+    b64_json: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    revised_prompt: Option<String>,
+}
+
+struct ImageGen {
+    spec: ToolSpec,
+    egress: Egress,
+    images: Images,
+}
+
+/// None where nobody is configured to draw.
+pub(crate) fn tool(settings: &Settings) -> Option<(Arc<dyn Tool>, Guards)> {
+    let images = settings.images.clone()?;
+    Some((Arc::new(ImageGen { spec: spec(), egress: settings.egress.clone(), images }), guards()))
+}
+
+impl Tool for ImageGen {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let Arguments { prompt, size } = request.parse()?;
+            let (prompt, size) = (prompt.trim(), size.as_deref().map(str::trim));
+            if prompt.is_empty() {
+                return Err(declined("`prompt` is empty; say what is to be seen"));
+            }
+            if size.is_some_and(|size| !is_size(size)) {
+                return Err(declined("`size` must be width and height in pixels, such as `1024x1024`"));
+            }
+            let drawn = self.order(prompt, size).await?;
+            let picture = drawn.data.into_iter().next();
+            let picture = picture.ok_or_else(|| declined("the service answered without a picture"))?;
+            let bytes = self.bytes_of(&picture).await?;
+            show(bytes, prompt, picture.revised_prompt)
+        })
+    }
+}
+
+impl ImageGen {
+    async fn order(&self, prompt: &str, size: Option<&str>) -> Result<Drawn, ToolError> {
+        let Images { base_url, model, has_key, response_format } = &self.images;
+        let order = Order { model, prompt, n: 1, size, response_format: response_format.as_deref() };
+        let address = format!("{}/images/generations", base_url.as_str().trim_end_matches('/'));
+        let url = Url::parse(&address).map_err(|_| declined("the address of the image service is wrong"))?;
+        let body = serde_json::to_vec(&order).map_err(|_| declined("the order cannot be written as JSON"))?;
+        let mut request = Outgoing::new(Method::POST, url);
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.body = Some(body.into());
+        request.credential = has_key.then(|| Credential::Bearer { secret: IMAGES_SECRET.into() });
+        request.bounds = ANSWER;
+        let answer = self.egress.send(request).await.map_err(failed)?;
+        let status = answer.status();
+        let body = answer.bytes().await;
+        if !status.is_success() {
+            return Err(refused(status, &body.unwrap_or_default()));
+        }
+        let body = body.map_err(failed)?;
+        serde_json::from_slice(&body).map_err(|_| declined("the image service's answer could not be read"))
+    }
+
+    /// The picture itself, fetched if only its address came.
+    async fn bytes_of(&self, picture: &Picture) -> Result<Vec<u8>, ToolError> {
+        if let Some(text) = &picture.b64_json {
+            return STANDARD.decode(text.trim()).map_err(|_| declined("the picture that came is broken"));
+        }
+        let lost = |why: &str| {
+            declined(&format!(
+                "the picture was drawn, but it could not be fetched: {why}; say so, do not repeat it"
+            ))
+        };
+        let url = picture.url.as_deref().and_then(|url| Url::parse(url).ok());
+        let url = url.ok_or_else(|| lost("there is no address"))?;
+        let request = Outgoing { redirects: 3, bounds: PICTURE, ..Outgoing::new(Method::GET, url) };
+        let answer = self.egress.send(request).await.map_err(|error| lost(&error.to_string()))?;
+        if !answer.status().is_success() {
+            return Err(lost(&format!("status {}", answer.status().as_u16())));
+        }
+        answer.bytes().await.map_err(|error| lost(&error.to_string()))
+    }
+}
+
+fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOutput, ToolError> {
+    let Some((media_type, ending)) = kind_of(&bytes) else {
+        return Err(declined("the service sent something that is no picture"));
+    };
+    let mut text =
+        "The picture is drawn and the user sees it. Do not describe how to find it, and make no link."
+            .to_owned();
+    if let Some(revised) = &revised {
+        text.push_str(&format!("\nThe service drew it from these words: {revised}"));
+    }
+    let title: String = prompt.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect();
+    let data = json!({"media_type": media_type, "bytes": bytes.len(), "revised_prompt": revised});
+    let file = OutputFile { name: format!("picture.{ending}"), media_type: media_type.into(), bytes };
+    Ok(ToolOutput { files: vec![file], ..ToolOutput::text(text).titled(title).with_data(data) })
+}
+
+/// What the bytes are, whatever was said of them.
+fn kind_of(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some(("image/png", "png")),
+        [0xff, 0xd8, 0xff, ..] => Some(("image/jpeg", "jpg")),
+        [b'G', b'I', b'F', b'8', ..] => Some(("image/gif", "gif")),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(("image/webp", "webp")),
+        _ => None,
+    }
+}
+
+fn is_size(size: &str) -> bool {
+    let is_number = |text: &str| (2..=4).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    size == "auto"
+        || size.split_once('x').is_some_and(|(width, height)| is_number(width) && is_number(height))
+}
+
+fn declined(message: &str) -> ToolError {
+    ToolError::Declined(message.into())
+}
+
+fn failed(error: EgressError) -> ToolError {
+    match error {
+        EgressError::Refused(why) => ToolError::Declined(why),
+        EgressError::NotSent(_) => ToolError::NotSent("the image service cannot be reached".into()),
+        EgressError::Lost(why) => ToolError::Lost(format!("the image service gave no answer: {why}")),
+        EgressError::TooLarge(why) => {
+            ToolError::Declined(format!("the picture was drawn, but it is too large to be kept: {why}"))
+        }
+    }
+}
+
+fn refused(status: StatusCode, body: &[u8]) -> ToolError {
+    let code = status.as_u16();
+    let said = serde_json::from_slice::<Value>(body).ok();
+    let said = said.as_ref().and_then(|body| body.pointer("/error/message")?.as_str());
+    let said: String = said.unwrap_or_default().chars().take(REASON_CHARS_MAX).collect();
+    let said = if said.is_empty() { said } else { format!(": {said}") };
+    match code {
+        401 | 403 => ToolError::Declined(format!(
+            "the image service does not accept this server's key ({code}); operator: check `api_key_env` in [images]"
+        )),
+        429 => ToolError::Busy {
+            message: format!("the image service is too busy ({code}){said}"),
+            retry_after: None,
+        },
+        400..=499 => ToolError::Declined(format!("the image service refused the order ({code}){said}")),
+        _ => ToolError::Ailing(format!("the image service failed ({code}){said}")),
+    }
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        title: Some("Draw a picture".into()),
+        tags: vec!["images".into()],
+        examples: examples(),
+        on_unknown: OnUnknown::TellModel,
+        ..ToolSpec::new(
+            "image_gen",
+            include_str!("image_gen.md").trim(),
+            schema_of::<Arguments>(),
+            // Each picture costs money, and none is like another.
+            Effect::NonIdempotent,
+        )
+    }
+}
+
+fn examples() -> Vec<Example> {
+    let result =
+        "The picture is drawn and the user sees it. Do not describe how to find it, and make no link.";
+    vec![
+        Example {
+            question: "Draw me a lighthouse in a storm, like an old woodcut.".into(),
+            arguments: json!({
+                "prompt": "A lighthouse on a cliff in a storm at night, high waves, its beam through rain; old woodcut, \
+                           black ink on cream paper",
+                "size": "1024x1024"
+            }),
+            result: result.into(),
+            answer: "Here is your lighthouse, as a woodcut.".into(),
+        },
+        Example {
+            question: "画一只在窗台上晒太阳的橘猫，水彩风格。".into(),
+            arguments: json!({"prompt": "一只橘猫趴在窗台上晒太阳，午后的光，水彩画，柔和的颜色"}),
+            result: result.into(),
+            answer: "画好了：窗台上晒太阳的橘猫，水彩风格。".into(),
+        },
+    ]
+}
+
+/// What a slow and paid service needs. Never sent twice by itself.
+fn guards() -> Guards {
+    Guards {
+        timeout: Duration::from_secs(180),
+        attempts: 1,
+        limits: Limits {
+            tool: Some(LimitSettings {
+                concurrent: Some(4),
+                per_window: Some(20),
+                window: Duration::from_secs(60),
+                wait: Duration::from_secs(30),
+                ..LimitSettings::default()
+            }),
+            user: Some(LimitSettings { per_window: Some(5), ..LimitSettings::default() }),
+        },
+        breaker: Some(BreakerSettings::default()),
+        ..Guards::default()
+    }
+}

@@ -1,0 +1,222 @@
+//! `query_database`: reads a database that the operator has configured.
+//!
+//! Read only for real, in each kind's own way: `sqlite` opens the file read-only and lets only reading statements be
+//! prepared; `postgres` runs in a read-only transaction that is always rolled back. Both take one statement, stop at the
+//! time limit and read no more rows than they may. `table` makes text and values of what they found.
+//!
+//! The addresses are the operator's configuration and no model can change them, so connections do not pass the guard of
+//! outgoing requests (`helve-egress`), which is there for addresses that models and rows give.
+
+mod database;
+mod postgres;
+mod sqlite;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_tool::{
+    CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
+};
+use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub use self::database::Database;
+use self::database::Kind;
+
+const SQL_BYTES_MAX: usize = 20_000;
+/// What is left over for connecting and for telling the database to stop.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Which database; may be left out if there is only one.
+    database: Option<String>,
+    /// True gives the tables and their columns instead of asking anything.
+    describe: Option<bool>,
+    /// One SELECT.
+    #[schemars(length(min = 1, max = 20000))]
+    sql: Option<String>,
+    /// Values for the placeholders, in order: `?1`, `?2` in SQLite and `$1`, `$2` in PostgreSQL.
+    #[schemars(schema_with = "values")]
+    parameters: Option<Vec<Value>>,
+}
+
+fn values(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "items": {"type": ["string", "number", "boolean", "null"]},
+        "maxItems": 100
+    })
+}
+
+/// What is asked of a database.
+#[derive(Debug, Clone, PartialEq)]
+enum Question {
+    Describe,
+    Select { sql: String, parameters: Vec<Value> },
+}
+
+struct QueryDatabase {
+    spec: ToolSpec,
+    databases: Vec<Database>,
+}
+
+/// None where no database is configured.
+pub(crate) fn tool(databases: &[Database]) -> Option<(Arc<dyn Tool>, Guards)> {
+    if databases.is_empty() {
+        return None;
+    }
+    let longest = databases.iter().map(|database| database.timeout).max().unwrap_or_default();
+    let tool = QueryDatabase { spec: spec(databases), databases: databases.to_vec() };
+    Some((Arc::new(tool), guards(longest)))
+}
+
+impl Tool for QueryDatabase {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let arguments: Arguments = request.parse()?;
+            let database = self.named(arguments.database.as_deref()).map_err(ToolError::Declined)?;
+            match question(arguments).map_err(ToolError::Declined)? {
+                Question::Describe => {
+                    let tables = match &database.kind {
+                        Kind::Sqlite(path) => sqlite::describe(database, path).await?,
+                        Kind::Postgres(config) => postgres::describe(database, config).await?,
+                    };
+                    Ok(described(database, &tables))
+                }
+                Question::Select { sql, parameters } => {
+                    let table = match &database.kind {
+                        Kind::Sqlite(path) => sqlite::select(database, path, sql, parameters).await?,
+                        Kind::Postgres(config) => {
+                            postgres::select(database, config, &sql, &parameters).await?
+                        }
+                    };
+                    Ok(table.show(&database.name))
+                }
+            }
+        })
+    }
+}
+
+impl QueryDatabase {
+    fn named(&self, name: Option<&str>) -> Result<&Database, String> {
+        let known = || self.databases.iter().map(|held| held.name.as_str()).collect::<Vec<_>>().join(", ");
+        match (name.map(str::trim), &self.databases[..]) {
+            (None | Some(""), [only]) => Ok(only),
+            (None | Some(""), _) => Err(format!("say which `database`: {}", known())),
+            (Some(name), all) => {
+                let found = all.iter().find(|held| held.name == name);
+                found.ok_or_else(|| format!("there is no database `{name}`; there is: {}", known()))
+            }
+        }
+    }
+}
+
+fn question(arguments: Arguments) -> Result<Question, String> {
+    let Arguments { describe, sql, parameters, .. } = arguments;
+    if describe == Some(true) {
+        return Ok(Question::Describe);
+    }
+    let sql = sql.unwrap_or_default();
+    // One at the end means nothing; one inside would begin a second statement.
+    let sql = sql.trim().trim_end_matches(';').trim_end();
+    if sql.is_empty() {
+        return Err("`sql` is missing; write one SELECT, or `describe: true` to see the tables".into());
+    }
+    if sql.len() > SQL_BYTES_MAX {
+        return Err(format!("`sql` has more than {SQL_BYTES_MAX} bytes; put values into `parameters`"));
+    }
+    Ok(Question::Select { sql: sql.to_owned(), parameters: parameters.unwrap_or_default() })
+}
+
+/// The tables of a database, a line each.
+fn described(database: &Database, tables: &[String]) -> ToolOutput {
+    let mut lines = vec![format!("{} is {}.", database.name, database.kind.hint())];
+    lines.extend(tables.iter().cloned());
+    if tables.is_empty() {
+        lines.push("It has no tables that may be read.".into());
+    }
+    let count = tables.len();
+    let title = format!("{}: {count} table{}", database.name, if count == 1 { "" } else { "s" });
+    ToolOutput::text(lines.join("\n")).titled(title).with_data(json!({"tables": tables}))
+}
+
+fn spec(databases: &[Database]) -> ToolSpec {
+    let mut description = include_str!("query_database.md").trim().to_owned();
+    description.push_str(" The databases:");
+    for database in databases {
+        let about = if database.description.is_empty() { "" } else { ": " };
+        description.push_str(&format!(
+            "\n- {} ({}){about}{}",
+            database.name,
+            database.kind.name(),
+            database.description
+        ));
+    }
+    let mut parameters = schema_of::<Arguments>();
+    let names: Vec<&str> = databases.iter().map(|database| database.name.as_str()).collect();
+    parameters["properties"]["database"]["enum"] = json!(names);
+    ToolSpec {
+        title: Some("Database".into()),
+        tags: vec!["database".into()],
+        examples: examples(&databases[0].name),
+        on_unknown: OnUnknown::TellModel,
+        ..ToolSpec::new("query_database", description, parameters, Effect::Read)
+    }
+}
+
+fn examples(name: &str) -> Vec<Example> {
+    vec![
+        Example {
+            question: "What do we have in the database?".into(),
+            arguments: json!({"database": name, "describe": true}),
+            result: "orders(id INTEGER primary key, customer TEXT, total REAL, day TEXT)".into(),
+            answer: "There is one table, **orders**, with customer, total and day of each order.".into(),
+        },
+        Example {
+            question: "三月份一共有多少订单？".into(),
+            arguments: json!({
+                "database": name,
+                "sql": "SELECT count(*) AS n FROM orders WHERE day LIKE '2026-03-%'"
+            }),
+            result: "n\n---\n128\n(1 row)".into(),
+            answer: "三月份一共有 **128** 个订单。".into(),
+        },
+    ]
+}
+
+/// A few at a time: what a model asks for can be heavy. Never cached: rows change without anybody telling us.
+fn guards(longest: Duration) -> Guards {
+    Guards {
+        timeout: longest + GRACE,
+        attempts: 2,
+        limits: Limits {
+            tool: Some(LimitSettings {
+                concurrent: Some(8),
+                wait: Duration::from_secs(10),
+                ..LimitSettings::default()
+            }),
+            user: None,
+        },
+        ..Guards::default()
+    }
+}
+
+/// What a model reads when its question took too long.
+fn too_slow(database: &Database) -> ToolError {
+    ToolError::Declined(format!(
+        "the query was stopped after {} ms; ask for less: a narrower WHERE, fewer joins, no endless recursion",
+        database.timeout.as_millis()
+    ))
+}

@@ -1,0 +1,118 @@
+//! A database as the operator describes it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+
+const ROWS_DEFAULT: usize = 100;
+const ROWS_MAX: usize = 10_000;
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+
+/// A database that models may read.
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) kind: Kind,
+    pub(super) rows_max: usize,
+    pub(super) timeout: Duration,
+    /// The only tables that may be read; all if there is no list.
+    pub(super) tables: Option<Vec<String>>,
+}
+
+#[derive(Clone)]
+pub(super) enum Kind {
+    Sqlite(PathBuf),
+    Postgres(Box<tokio_postgres::Config>),
+}
+
+impl Kind {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite",
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// What whoever writes SQL for it has to know.
+    pub(super) fn hint(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "a SQLite database; placeholders are ?1, ?2",
+            Self::Postgres(_) => "a PostgreSQL database; placeholders are $1, $2",
+        }
+    }
+}
+
+/// The address may hold a password, so it is never shown.
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Database {
+    /// `sqlite:path/to/file` or `postgres://user:password@host/name`; the error says what is wrong with it.
+    pub fn new(name: &str, url: &SecretString) -> Result<Self, String> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(format!("`{name}` is no name; use letters, digits, `_` and `-`"));
+        }
+        let url = url.expose_secret().trim();
+        let kind = if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() || path == ":memory:" {
+                return Err("the address names no file; use `sqlite:path/to/file`".into());
+            }
+            Kind::Sqlite(PathBuf::from(path))
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            // The parser's error may repeat the address, and with it the password.
+            let config = url.parse::<tokio_postgres::Config>().map_err(|_| {
+                "the address cannot be read; use `postgres://user:password@host:5432/name`, with `?sslmode=require` for \
+                 TLS"
+                    .to_owned()
+            })?;
+            Kind::Postgres(Box::new(config))
+        } else {
+            return Err("the address must begin with `sqlite:` or `postgres://`".into());
+        };
+        Ok(Self {
+            name: name.into(),
+            description: String::new(),
+            kind,
+            rows_max: ROWS_DEFAULT,
+            timeout: TIMEOUT_DEFAULT,
+            tables: None,
+        })
+    }
+
+    #[must_use]
+    pub fn described(mut self, description: &str) -> Self {
+        self.description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        self
+    }
+
+    #[must_use]
+    pub fn with_rows_max(mut self, rows_max: usize) -> Self {
+        self.rows_max = rows_max.clamp(1, ROWS_MAX);
+        self
+    }
+
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// SQLite only: PostgreSQL has rights for this, which hold wherever the connection comes from.
+    pub fn with_tables(mut self, tables: Vec<String>) -> Result<Self, String> {
+        if matches!(self.kind, Kind::Postgres(_)) {
+            return Err(
+                "`tables` is for SQLite; for PostgreSQL, use a role that may read only the tables that are meant".into(),
+            );
+        }
+        self.tables = Some(tables);
+        Ok(self)
+    }
+}

@@ -1,0 +1,81 @@
+//! Real databases: a SQLite file for each test, and the PostgreSQL that `make test` starts.
+
+mod postgres;
+mod sqlite;
+
+use expect_test::Expect;
+use helve_types::ToolOutput;
+use secrecy::SecretString;
+
+use super::*;
+use crate::testing::{call, context};
+
+/// A tool for one database called `shop`.
+struct Shop {
+    tool: Arc<dyn Tool>,
+}
+
+impl Shop {
+    fn new(database: Database) -> Self {
+        let (tool, _) = tool(&[database]).unwrap();
+        Self { tool }
+    }
+
+    async fn ask(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
+        call(&*self.tool, arguments, &context("mei")).await
+    }
+
+    /// What the model reads.
+    async fn says(&self, sql: &str, parameters: Value) -> String {
+        match self.ask(json!({"sql": sql, "parameters": parameters})).await {
+            Ok(output) => output.text,
+            Err(ToolError::Declined(message)) => format!("no: {message}"),
+            Err(other) => panic!("{sql}: {other:?}"),
+        }
+    }
+
+    async fn check(&self, sql: &str, parameters: Value, expect: Expect) {
+        expect.assert_eq(&self.says(sql, parameters).await);
+    }
+
+    /// Nothing but a refusal comes of any of these.
+    async fn refuses(&self, statements: &[&str]) {
+        for sql in statements {
+            let said = self.says(sql, json!([])).await;
+            assert!(said.starts_with("no: "), "{sql}: {said}");
+        }
+    }
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_without_being_repeated() {
+    for (name, url) in [
+        ("shop", "mysql://root:hunter2@host/db"),
+        ("shop", "sqlite:"),
+        ("shop", "sqlite::memory:"),
+        ("shop", "postgres://u:hunter2@host:port/db"),
+        ("a shop", "sqlite:x"),
+        ("", "sqlite:x"),
+    ] {
+        let error = Database::new(name, &SecretString::from(url)).unwrap_err();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let secret = SecretString::from("postgres://u:hunter2@host/db");
+    let database = Database::new("shop", &secret).unwrap();
+    assert!(!format!("{database:?}").contains("hunter2"));
+    assert!(database.with_tables(vec!["a".into()]).is_err());
+}
+
+#[test]
+fn models_are_told_which_databases_there_are() {
+    assert!(tool(&[]).is_none());
+    let one =
+        Database::new("shop", &SecretString::from("sqlite:a.db")).unwrap().described("orders\nof the shop");
+    let two = Database::new("crm", &SecretString::from("postgres://h/db")).unwrap();
+    let (tool, _) = tool(&[one, two]).unwrap();
+    let spec = tool.spec();
+    assert!(
+        spec.description.ends_with("The databases:\n- shop (SQLite): orders of the shop\n- crm (PostgreSQL)")
+    );
+    assert_eq!(spec.parameters["properties"]["database"]["enum"], json!(["shop", "crm"]));
+}

@@ -1,0 +1,84 @@
+//! Who draws pictures.
+
+use helve_egress::{EgressSettings, Secret, Secrets, Url};
+use helve_tool_builtin::{IMAGES_SECRET, Images};
+use serde::Deserialize;
+
+use super::Environment;
+use super::egress::place_of;
+use super::places::Places;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
+pub(super) struct ImagesTable {
+    base_url: Option<String>,
+    model: Option<String>,
+    api_key_env: Option<String>,
+    response_format: Option<String>,
+}
+
+/// The service, if one is configured; its key and its place are added to what may leave.
+pub(super) fn images(
+    table: ImagesTable,
+    egress: &mut EgressSettings,
+    environment: &Environment,
+    places: &Places,
+) -> anyhow::Result<Option<Images>> {
+    let wrong = |key: &'static str, what: &str| places.wrong(&["images", key], what.to_owned());
+    let (base_url, model) = match (table.base_url, table.model) {
+        (None, None) => return Ok(None),
+        (Some(base_url), Some(model)) => (base_url, model),
+        _ => return Err(wrong("", "`base_url` and `model` are both needed to draw pictures")),
+    };
+    let place = place_of(&base_url);
+    let (Ok(url), Some(place)) = (Url::parse(&base_url), place) else {
+        return Err(wrong("base_url", "this is no address; write it as `https://api.openai.com/v1`"));
+    };
+    let key = table.api_key_env.as_deref().and_then(|variable| environment.secret(variable));
+    if table.api_key_env.is_some() && key.is_none() {
+        // As with models: what is not set up is not there.
+        return Ok(None);
+    }
+    // Who names the service means it to be reached, wherever it is.
+    egress.allow.push(place.clone());
+    let has_key = key.is_some();
+    if let Some(value) = key {
+        let own = Secret { name: IMAGES_SECRET.into(), value, hosts: vec![place] };
+        let others = egress.secrets.names().filter(|name| *name != IMAGES_SECRET);
+        let others: Vec<Secret> = others.filter_map(|name| egress.secrets.get(name).cloned()).collect();
+        egress.secrets = Secrets::new(others.into_iter().chain([own]).collect());
+    }
+    Ok(Some(Images { base_url: url, model, has_key, response_format: table.response_format }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Overrides};
+
+    fn parse(text: &str) -> anyhow::Result<Config> {
+        let environment = Environment::of([("PAINTER_KEY", "sk-hush-hush"), ("TAVILY_API_KEY", "tvly-1")]);
+        Config::parse(Some("helve.toml".into()), text, &Overrides::default(), &environment)
+    }
+
+    #[test]
+    fn the_key_is_for_the_service_alone() {
+        let text = "[images]\nbase_url = \"http://gpu.lan:9000/v1\"\nmodel = \"flux\"\napi_key_env = \"PAINTER_KEY\"";
+        let config = parse(text).unwrap();
+        assert!(config.images.as_ref().unwrap().has_key);
+        assert_eq!(config.egress.secrets.get(IMAGES_SECRET).unwrap().hosts, ["gpu.lan:9000"]);
+        assert_eq!(config.egress.allow, ["gpu.lan:9000"]);
+        assert!(config.egress.secrets.get("tavily").is_some());
+        assert!(!format!("{config:?}").contains("hush"));
+    }
+
+    #[test]
+    fn without_a_key_that_it_names_there_is_no_service() {
+        let text = "[images]\nbase_url = \"https://a.example/v1\"\nmodel = \"m\"\napi_key_env = \"NOT_SET\"";
+        assert!(parse(text).unwrap().images.is_none());
+        assert!(parse("").unwrap().images.is_none());
+        for text in ["[images]\nmodel = \"m\"", "[images]\nbase_url = \"x\"\nmodel = \"m\""] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}
