@@ -3,6 +3,8 @@
 //! A definition is read once, when it is made: its template, its transform, its guards. A call then fills the
 //! template, leaves through the egress, and turns the answer into an output. Knows no store and no model.
 
+pub mod openapi;
+
 use helve_egress::Egress;
 use helve_tool::{DefinitionError, Made};
 use helve_types::ToolDefinition;

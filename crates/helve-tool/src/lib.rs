@@ -24,6 +24,7 @@ pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
 pub use catalogue::{DefinitionError, Made, Maker};
+pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};
 pub use metrics::ToolMetrics;
