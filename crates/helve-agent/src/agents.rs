@@ -77,7 +77,8 @@ impl Agent {
         Self { settings, pipeline: Arc::new(Pipeline::new(rules)), kit: Mutex::default() }
     }
 
-    /// All tools the agent may use for this user. What can never be allowed is not even shown to the model.
+    /// All tools the agent may use for this user. What is switched off or can never be allowed is not even shown to
+    /// the model.
     pub(crate) fn kit(&self, registry: &Registry, user: &UserId) -> Arc<Kit> {
         let generation = registry.generation();
         let mut cached = self.kit.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +88,8 @@ impl Agent {
             return kit.clone();
         }
         let all = registry.all();
-        let kit = Arc::new(Kit::new(all.into_iter().filter(|tool| self.may_use(tool.spec(), user))));
+        let usable = |tool: &Arc<Registered>| tool.is_enabled() && self.may_use(tool.spec(), user);
+        let kit = Arc::new(Kit::new(all.into_iter().filter(usable)));
         // Rules about single users make kits of single users.
         if !self.pipeline.rules().mention_users() {
             *cached = Some((generation, kit.clone()));

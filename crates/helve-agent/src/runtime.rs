@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
-use helve_tool::{Outcome, Registry, Rule};
+use helve_tool::{Catalogue, Outcome, Registry, Rule};
 use helve_types::{Answer, ApprovalId, CallId, RunId, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     pub(crate) world: World,
     pub(crate) models: Models,
     pub(crate) agents: Vec<Agent>,
-    pub(crate) registry: Arc<Registry>,
+    pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) settings: RuntimeSettings,
     feeds: Feeds,
     seats: Arc<Seats>,
@@ -83,6 +83,7 @@ pub(crate) struct Shared {
 }
 
 impl Runtime {
+    /// A runtime whose tools are those that are registered, and no others.
     pub fn new(
         store: Arc<dyn Store>,
         world: World,
@@ -90,14 +91,19 @@ impl Runtime {
         registry: Arc<Registry>,
         settings: RuntimeSettings,
     ) -> Self {
+        Self::over(Arc::new(Catalogue::fixed(registry, store, world)), models, settings)
+    }
+
+    /// A runtime over a catalogue of tools, with its store and in its world.
+    pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
         let agents = settings.agents.iter().map(|agent| Agent::new(agent.clone(), &settings.rules)).collect();
         let shared = Shared {
-            store,
+            store: catalogue.store().clone(),
             owner: format!("process {}", std::process::id()),
-            world,
+            world: catalogue.world().clone(),
             models,
             agents,
-            registry,
+            catalogue,
             settings,
             feeds: Feeds::default(),
             seats: Arc::default(),
@@ -120,8 +126,12 @@ impl Runtime {
         &self.shared.models
     }
 
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.shared.catalogue
+    }
+
     pub fn registry(&self) -> &Arc<Registry> {
-        &self.shared.registry
+        self.shared.catalogue.registry()
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &AgentSettings> {

@@ -11,15 +11,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::tool_choice;
 use crate::input::Json;
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
 use crate::sse::{DONE, OUT_OF_STEPS, Render, WITHOUT_CALL, data_of};
 use crate::start::{self, Names, parse_conversation};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(
+        Operation::post("/api/agent", Right::Chat, "Ask an agent; pieces of its answer, or the whole")
+            .header("X-Agent-ID", "The agent; the default one if there is none.")
+            .starts_run()
+            .body::<AgentBody>()
+            .gives::<Whole>()
+            .gives_events(),
+        agent,
+    )
+}
 
 const AGENT_HEADER: &str = "x-agent-id";
 

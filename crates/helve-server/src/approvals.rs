@@ -7,10 +7,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Asked, Id, Json, page};
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/approvals", Right::Chat, "List questions to people")
+                .query::<ApprovalQuery>()
+                .gives::<ApprovalList>(),
+            list_approvals,
+        )
+        .add(
+            Operation::get("/api/approvals/{approval}", Right::Chat, "Look at a question")
+                .gives::<ApprovalView>(),
+            get_approval,
+        )
+        .add(
+            Operation::post(
+                "/api/approvals/{approval}",
+                Right::Chat,
+                "Answer a question; the first answer wins",
+            )
+            .body::<Answer>()
+            .gives::<ApprovalView>(),
+            answer_approval,
+        )
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ApprovalView {

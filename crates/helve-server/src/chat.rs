@@ -12,13 +12,24 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::render::ChatRender;
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
 use crate::input::Json;
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
 use crate::start::{self, parse_conversation};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(
+        Operation::post("/api/chat", Right::Chat, "Say something and get the answer as it grows")
+            .starts_run()
+            .body::<ChatBody>()
+            .gives_events(),
+        chat,
+    )
+}
 
 /// What `POST /api/chat` takes: `message`, or `messages` where the client keeps the history.
 #[derive(Debug, Deserialize, JsonSchema)]

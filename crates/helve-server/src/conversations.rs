@@ -7,10 +7,46 @@ use helve_types::{ConversationId, Message, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::{Asked, Id, Json, ListQuery};
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/conversations", Right::Chat, "List conversations, latest first")
+                .query::<ListQuery>()
+                .gives::<ConversationList>(),
+            list_conversations,
+        )
+        .add(
+            Operation::get("/api/conversations/{conversation}", Right::Chat, "Look at a conversation")
+                .gives::<ConversationView>(),
+            get_conversation,
+        )
+        .add(
+            Operation::patch("/api/conversations/{conversation}", Right::Chat, "Rename a conversation")
+                .body::<RenameBody>()
+                .status(204),
+            rename_conversation,
+        )
+        .add(
+            Operation::delete(
+                "/api/conversations/{conversation}",
+                Right::Chat,
+                "Forget a conversation and its runs",
+            )
+            .status(204),
+            delete_conversation,
+        )
+        .add(
+            Operation::get("/api/conversations/{conversation}/messages", Right::Chat, "Read a conversation")
+                .gives::<MessageList>(),
+            conversation_messages,
+        )
+}
 
 const TITLE_CHARS_MAX: usize = 200;
 

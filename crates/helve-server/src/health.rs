@@ -12,7 +12,15 @@ use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::access::Right;
 use crate::app::App;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(Operation::get("/healthz", Right::Public, "Whether the process lives"), healthz)
+        .add(Operation::get("/readyz", Right::Public, "Whether runs are taken").gives::<Readiness>(), readyz)
+}
 
 /// So long an answer of the store is good enough.
 const CHECK_KEPT: Duration = Duration::from_secs(1);

@@ -6,7 +6,13 @@ use helve_types::{Mode, ModelProfile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::access::Right;
 use crate::app::{App, ModelProblems};
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(Operation::get("/api/models", Right::Chat, "List models").gives::<ModelList>(), list_models)
+}
 
 /// All models, with what costs are counted in.
 #[derive(Debug, Serialize, JsonSchema)]

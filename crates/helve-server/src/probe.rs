@@ -6,9 +6,22 @@ use helve_agent::ProbeError;
 use helve_store::AuditEntry;
 use helve_types::ModelProfile;
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(
+        Operation::post(
+            "/api/models/{name}/probe",
+            Right::Admin,
+            "Ask a model what it can do, and keep the answer",
+        )
+        .gives::<ModelProfile>(),
+        probe_model,
+    )
+}
 
 /// The questions go on if whoever asked for them leaves: what they find out is kept all the same.
 pub(crate) async fn probe_model(

@@ -83,6 +83,12 @@ impl From<StoreError> for Problem {
             StoreError::AlreadyAnswered => {
                 Self::new(StatusCode::CONFLICT, "already_answered", "somebody has answered this before")
             }
+            StoreError::Changed(version) => Self::new(
+                StatusCode::CONFLICT,
+                "changed",
+                "somebody has changed it meanwhile; read it again and decide anew",
+            )
+            .with("version", version),
             StoreError::Fenced(_) => Self::new(
                 StatusCode::CONFLICT,
                 "run_elsewhere",

@@ -46,7 +46,27 @@ pub(crate) struct Operation {
 type Header = (&'static str, &'static str);
 
 impl Operation {
-    pub(crate) fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
+    pub(crate) fn get(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::GET, path, right, summary)
+    }
+
+    pub(crate) fn post(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::POST, path, right, summary)
+    }
+
+    pub(crate) fn put(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::PUT, path, right, summary)
+    }
+
+    pub(crate) fn patch(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::PATCH, path, right, summary)
+    }
+
+    pub(crate) fn delete(path: &'static str, right: Right, summary: &'static str) -> Self {
+        Self::new(Method::DELETE, path, right, summary)
+    }
+
+    fn new(method: Method, path: &'static str, right: Right, summary: &'static str) -> Self {
         Self {
             method,
             path,
@@ -89,6 +109,12 @@ impl Operation {
 
     pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.headers.push((name, meaning));
+        self
+    }
+
+    /// A header of its answer.
+    pub(crate) fn answer_header(mut self, name: &'static str, meaning: &'static str) -> Self {
+        self.answer_headers.push((name, meaning));
         self
     }
 

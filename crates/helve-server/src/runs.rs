@@ -11,14 +11,53 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::{Declared, client_tools, tool_choice};
 use crate::input::{Asked, Id, Json, ListQuery};
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
 use crate::sse::{self, Render, data, data_of};
 use crate::start::{self, Names, parse_conversation};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::post("/api/runs", Right::Chat, "Start a run")
+                .starts_run()
+                .body::<RunBody>()
+                .gives::<RunStartedView>()
+                .status(201),
+            start_run,
+        )
+        .add(
+            Operation::get("/api/runs", Right::Chat, "List runs, latest first")
+                .query::<ListQuery>()
+                .gives::<RunList>(),
+            list_runs,
+        )
+        .add(Operation::get("/api/runs/{run}", Right::Chat, "Look at a run").gives::<RunView>(), get_run)
+        .add(
+            Operation::get("/api/runs/{run}/events", Right::Chat, "Follow a run from any event on")
+                .query::<EventsQuery>()
+                .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
+                .gives_events()
+                .or_status(204, "The run is over and the reader has all of it."),
+            run_events,
+        )
+        .add(Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run").status(202), cancel_run)
+        .add(
+            Operation::post(
+                "/api/runs/{run}/calls/{call}/result",
+                Right::Chat,
+                "Bring the result of a client's tool",
+            )
+            .body::<ResultBody>()
+            .status(202),
+            call_result,
+        )
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunView {

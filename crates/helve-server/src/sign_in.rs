@@ -9,11 +9,32 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{COOKIE, Nobody, Principal};
+use crate::access::{COOKIE, Nobody, Principal, Right};
 use crate::app::App;
 use crate::input::Json;
 use crate::listen::Peer;
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get(
+                "/api/session",
+                Right::Public,
+                "Whether a token is needed, and whether one was shown",
+            )
+            .gives::<SessionView>(),
+            get_session,
+        )
+        .add(
+            Operation::post("/api/session", Right::Public, "Sign in with a token")
+                .body::<SignInBody>()
+                .status(204),
+            sign_in,
+        )
+        .add(Operation::delete("/api/session", Right::Public, "Sign out").status(204), sign_out)
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionView {

@@ -9,10 +9,31 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::access::Principal;
+use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::input::Json;
 use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/tool-system/status", Right::Chat, "Every tool's guards and counts")
+                .gives::<SystemView>(),
+            status,
+        )
+        .add(
+            Operation::get("/api/tool-system/metrics/{tool}", Right::Chat, "The counts of one tool")
+                .gives::<MetricsView>(),
+            metrics,
+        )
+        .add(
+            Operation::post("/api/tool-system/reset", Right::Admin, "Set caches, counts and breakers back")
+                .body::<ResetBody>()
+                .status(204),
+            reset,
+        )
+}
 
 pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
     let tools: Map<String, Value> = app

@@ -18,6 +18,7 @@ const SQLITE: &[Migration] = &[
         name: "model_profiles",
         sql: include_str!("../migrations/sqlite/0003_model_profiles.sql"),
     },
+    Migration { number: 4, name: "tools", sql: include_str!("../migrations/sqlite/0004_tools.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,8 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod tools;
+
 use std::sync::{Arc, Mutex};
 
 use helve_types::{
@@ -15,6 +17,8 @@ use crate::{
     Append, ApprovalFilter, ApprovalState, AuditEntry, CallState, IdempotencyKey, NewRun, Opened, Page,
     Place, Recorded, Scope, Store, StoreError, Token, TokenRights, Urgency, Whole,
 };
+
+pub use self::tools::*;
 
 /// Makes one test for each scenario. `$make` is an expression that gives `Arc<dyn Store>`, awaited.
 #[macro_export]
@@ -48,6 +52,9 @@ macro_rules! store_contract {
             the_whole_of_a_large_output_is_kept,
             a_revoked_token_stays_listed_as_revoked,
             a_models_newest_profile_is_the_one_that_is_kept,
+            a_tool_is_kept_with_its_next_number_over_the_version_that_was_seen,
+            a_deleted_tool_is_gone_but_its_versions_are_not,
+            switches_and_changes_of_tools_are_counted,
             a_healthy_store_says_so,
         );
     };

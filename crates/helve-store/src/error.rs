@@ -24,6 +24,10 @@ pub enum StoreError {
     #[error("the question was already answered")]
     AlreadyAnswered,
 
+    /// It is not what it was when the change was made: look again.
+    #[error("it was changed meanwhile and is at version {0} now")]
+    Changed(u32),
+
     /// The medium failed; nothing of the request was kept.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),

@@ -13,6 +13,7 @@ mod memory;
 mod port;
 mod projection;
 mod records;
+mod tools;
 
 pub use error::StoreError;
 pub use journal::{Entry, Publish, RunJournal};
@@ -24,3 +25,4 @@ pub use records::{
     Conversation, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunRecord, Scope, Token,
     TokenRights, Urgency, Whole,
 };
+pub use tools::ToolRow;

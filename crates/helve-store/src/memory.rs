@@ -9,10 +9,11 @@ use helve_types::{
     ToolCall, Trail, UserId,
 };
 
+use crate::tools::ToolShelf;
 use crate::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallChange, CallRecord, CallState, Claimed,
     Conversation, NewRun, Opened, Page, Place, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture,
-    Token, Urgency, call_change,
+    Token, ToolRow, Urgency, call_change,
 };
 
 #[derive(Default)]
@@ -32,6 +33,7 @@ struct Shelves {
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
     profiles: BTreeMap<String, ModelProfile>,
+    tools: ToolShelf,
 }
 
 struct RunShelf {
@@ -505,6 +507,50 @@ impl Store for MemoryStore {
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
         self.with(|all| Ok(all.profiles.clone().into_iter().collect()))
+    }
+
+    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.with(|all| Ok(all.tools.rows()))
+    }
+
+    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
+        self.with(|all| all.tools.row(&name).cloned().ok_or(StoreError::NotFound("tool")))
+    }
+
+    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.with(|all| {
+            let kept = all.tools.keep(row, expected)?;
+            all.audit.push(audit);
+            Ok(kept)
+        })
+    }
+
+    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.tools.delete(&name, expected)?;
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.with(|all| Ok(all.tools.versions(&name).to_vec()))
+    }
+
+    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.tools.switch(name, enabled);
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.with(|all| Ok(all.tools.switches()))
+    }
+
+    fn tool_changes(&self) -> StoreFuture<'_, u64> {
+        self.with(|all| Ok(all.tools.changes()))
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

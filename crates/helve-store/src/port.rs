@@ -7,7 +7,7 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 
 use crate::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, StoreError, Token, Urgency,
+    Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
 };
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -93,6 +93,32 @@ pub trait Store: Send + Sync + 'static {
 
     /// What is known of the models, by their names.
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>>;
+
+    // Tools that are rows
+
+    /// All tools as they are now, by their names.
+    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>>;
+
+    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow>;
+
+    /// Keeps a tool in place of its version `expected`, which is 0 for a new one, and returns it with its number: one
+    /// more than any that its name ever had. With it goes the line of the audit.
+    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
+
+    /// Forgets a tool, if it is at the version `expected` or none is given. Its versions stay.
+    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Everything that tools of this name ever were, oldest first: runs go on with what they were started with.
+    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>>;
+
+    /// Switches a tool that is no row on or off.
+    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Which of the tools that are no rows were switched, by their names.
+    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>>;
+
+    /// Grows with every change of a tool or a switch, whoever makes it.
+    fn tool_changes(&self) -> StoreFuture<'_, u64>;
 
     // The medium itself
 

@@ -1,10 +1,29 @@
 //! The tools that are rows: made when they are written, kept in the store, registered with the others.
+//!
+//! A change is checked, made, kept and registered, in this order: nothing is registered that is not kept, and nothing
+//! is kept that cannot be made. Rows that were kept by another process are found by looking (`refresh`); one that can
+//! no longer be made is listed with its problem and keeps nobody from starting. What a definition means is the
+//! maker's business; what a row looks like on disk is the store's.
 
-use std::sync::Arc;
+mod check;
+mod inside;
+mod listed;
+mod pinned;
+mod rows;
 
-use helve_types::ToolDefinition;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, RwLock};
 
-use crate::{Guards, Tool};
+use helve_store::{AuditEntry, Store, StoreError, ToolRow};
+use helve_types::{ToolDefinition, World};
+use serde_json::Value;
+
+pub use self::check::read_definition;
+use self::check::{check, patched};
+pub use self::listed::Listed;
+use self::pinned::Pinned;
+use self::rows::Held;
+use crate::{Guards, Registered, Registry, Tool};
 
 /// A tool with its guards.
 pub type Made = (Arc<dyn Tool>, Guards);
@@ -27,3 +46,277 @@ impl DefinitionError {
         Self { field: field.into(), problem: problem.into() }
     }
 }
+
+/// Why a tool is not made, changed or deleted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogueError {
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+
+    #[error("there is a tool named `{0}` already; change that one, or choose another name")]
+    Exists(String),
+
+    #[error("there is no tool named `{0}`")]
+    Missing(String),
+
+    #[error("`{0}` comes with Helve: it can be switched off and on, but not changed or deleted")]
+    BuiltIn(String),
+
+    #[error("`{0}` is switched off in the configuration, and can be switched on only there")]
+    HeldOff(String),
+
+    #[error("the tool has changed meanwhile and is at version {0} now; read it again and decide anew")]
+    Changed(u32),
+
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How a definition becomes another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// This is the whole of it.
+    Whole(Box<ToolDefinition>),
+    /// Only what the patch names changes; `null` takes a field back to its default.
+    Patch(Value),
+}
+
+/// All tools of this server, with those that are rows.
+pub struct Catalogue {
+    registry: Arc<Registry>,
+    store: Arc<dyn Store>,
+    world: World,
+    maker: Maker,
+    /// Switched off by the configuration.
+    held_off: BTreeSet<String>,
+    rows: RwLock<BTreeMap<String, Held>>,
+    pinned: Pinned,
+    /// One change at a time; holds the count of changes that the rows are from.
+    seen: tokio::sync::Mutex<Option<u64>>,
+}
+
+impl Catalogue {
+    pub fn new(registry: Arc<Registry>, store: Arc<dyn Store>, world: World, maker: Maker) -> Self {
+        Self {
+            registry,
+            store,
+            world,
+            maker,
+            held_off: BTreeSet::new(),
+            rows: RwLock::default(),
+            pinned: Pinned::default(),
+            seen: tokio::sync::Mutex::new(None),
+        }
+    }
+
+    /// A catalogue of the registered tools alone: no row can be made here.
+    pub fn fixed(registry: Arc<Registry>, store: Arc<dyn Store>, world: World) -> Self {
+        let nothing = |_: &ToolDefinition| {
+            Err(DefinitionError::new("endpoint", "this server makes no tools of definitions"))
+        };
+        Self::new(registry, store, world, Arc::new(nothing))
+    }
+
+    /// Tools that the configuration switches off, whatever else is said about them.
+    pub fn holding_off(self, names: impl IntoIterator<Item = String>) -> Self {
+        Self { held_off: names.into_iter().collect(), ..self }
+    }
+
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Brings the tools up to what is kept, if somebody has changed that since they were last read. Returns whether
+    /// anybody had.
+    pub async fn refresh(&self) -> Result<bool, StoreError> {
+        let mut seen = self.seen.lock().await;
+        let changes = self.store.tool_changes().await?;
+        if *seen == Some(changes) {
+            return Ok(false);
+        }
+        let (rows, switches) = (self.store.tools().await?, self.store.tool_switches().await?);
+        self.take_all(rows);
+        let switched =
+            |name: &str| switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
+        for tool in self.registry.all() {
+            let name = &tool.spec().name;
+            if !self.owns(name) {
+                self.set_switch(&tool, switched(name));
+            }
+        }
+        *seen = Some(changes);
+        Ok(true)
+    }
+
+    /// Whether a definition could be kept under its name, and what is odd about it.
+    pub fn check(&self, definition: &ToolDefinition) -> Result<Vec<String>, CatalogueError> {
+        self.make(definition)?;
+        Ok(self.warnings(definition))
+    }
+
+    /// Makes a new tool.
+    pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<Listed, CatalogueError> {
+        let _alone = self.seen.lock().await;
+        let name = definition.name.clone();
+        if self.is_taken(&name) {
+            return Err(CatalogueError::Exists(name));
+        }
+        let made = Arc::new(self.make(&definition)?);
+        let row = ToolRow::new(self.world.tool_id(), definition, self.world.now());
+        let line = self.line("tool.created", &format!("{name} {}", row.hash), by);
+        let kept = self.store.keep_tool(row, 0, line).await;
+        let row = kept.map_err(|error| match error {
+            StoreError::Changed(_) => CatalogueError::Exists(name),
+            other => other.into(),
+        })?;
+        Ok(self.hold(row, Ok(made)))
+    }
+
+    /// Changes a tool, if it is at the version `expected` or none is given. Runs that use it go on with what they were
+    /// started with.
+    pub async fn update(
+        &self,
+        name: &str,
+        change: Change,
+        expected: Option<u32>,
+        by: &str,
+    ) -> Result<Listed, CatalogueError> {
+        let _alone = self.seen.lock().await;
+        let row = self.row(name, expected).await?;
+        let definition = match change {
+            Change::Whole(definition) => *definition,
+            Change::Patch(patch) => patched(&row.definition, &patch)?,
+        };
+        if definition.name != name {
+            let problem = format!("a tool keeps its name, which is `{name}`; make another tool instead");
+            return Err(DefinitionError::new("name", problem).into());
+        }
+        if definition.enabled && !row.definition.enabled && self.held_off.contains(name) {
+            return Err(CatalogueError::HeldOff(name.into()));
+        }
+        if definition == row.definition {
+            return Ok(self.take(row));
+        }
+        // What only switches it on or off is no reason to make it again.
+        let same = (definition.hash() == row.hash).then(|| self.made(name, &row.hash)).flatten();
+        let made = match same {
+            Some(made) => made,
+            None => Ok(Arc::new(self.make(&definition)?)),
+        };
+        let changed = row.with(definition, self.world.now());
+        let action = match (changed.hash == row.hash, changed.definition.enabled) {
+            (false, _) => "tool.changed",
+            (true, true) => "tool.enabled",
+            (true, false) => "tool.disabled",
+        };
+        let line = self.line(action, &format!("{name} {}", changed.hash), by);
+        let kept = self.store.keep_tool(changed, row.version, line).await.map_err(conflict)?;
+        Ok(self.hold(kept, made))
+    }
+
+    /// Deletes a tool; runs that use it keep it until they end.
+    pub async fn remove(&self, name: &str, expected: Option<u32>, by: &str) -> Result<(), CatalogueError> {
+        let _alone = self.seen.lock().await;
+        let row = self.row(name, expected).await?;
+        let line = self.line("tool.deleted", name, by);
+        self.store.delete_tool(name.into(), Some(row.version), line).await.map_err(conflict)?;
+        self.forget(name);
+        Ok(())
+    }
+
+    /// Switches any tool on or off, for good.
+    pub async fn set_enabled(&self, name: &str, enabled: bool, by: &str) -> Result<Listed, CatalogueError> {
+        match self.registry.get(name).filter(|_| !self.owns(name)) {
+            None => {
+                let patch = serde_json::json!({"enabled": enabled});
+                self.update(name, Change::Patch(patch), None, by).await
+            }
+            Some(_) if enabled && self.held_off.contains(name) => Err(CatalogueError::HeldOff(name.into())),
+            Some(tool) => {
+                let _alone = self.seen.lock().await;
+                let action = if enabled { "tool.enabled" } else { "tool.disabled" };
+                self.store.switch_tool(name.into(), enabled, self.line(action, name, by)).await?;
+                self.set_switch(&tool, enabled);
+                Ok(Listed::built_in(tool))
+            }
+        }
+    }
+
+    /// Everything that tools of this name ever were, oldest first.
+    pub async fn versions(&self, name: &str) -> Result<Vec<ToolRow>, CatalogueError> {
+        let versions = self.store.tool_versions(name.into()).await?;
+        match versions.is_empty() {
+            false => Ok(versions),
+            true if self.registry.get(name).is_some() => Err(CatalogueError::BuiltIn(name.into())),
+            true => Err(CatalogueError::Missing(name.into())),
+        }
+    }
+
+    /// The row as it is kept now, which another process may have written.
+    async fn row(&self, name: &str, expected: Option<u32>) -> Result<ToolRow, CatalogueError> {
+        let row = self.store.tool(name.into()).await.map_err(|error| match error {
+            StoreError::NotFound(_) if self.registry.get(name).is_some() && !self.owns(name) => {
+                CatalogueError::BuiltIn(name.into())
+            }
+            StoreError::NotFound(_) => CatalogueError::Missing(name.into()),
+            other => other.into(),
+        })?;
+        match expected {
+            Some(expected) if expected != row.version => Err(CatalogueError::Changed(row.version)),
+            _ => Ok(row),
+        }
+    }
+
+    fn make(&self, definition: &ToolDefinition) -> Result<Registered, DefinitionError> {
+        check(definition)?;
+        let before = self.registry.get(&definition.name);
+        if before.is_some() && !self.owns(&definition.name) {
+            let problem = "a tool that comes with Helve has this name; choose another";
+            return Err(DefinitionError::new("name", problem));
+        }
+        let (tool, guards) = match inside::target(definition) {
+            Some(target) => self.within(definition, target)?,
+            None => (self.maker)(definition)?,
+        };
+        let registered = Registered::of_row(tool, definition.hash(), guards, &self.world);
+        let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
+        Ok(match before {
+            Some(before) => registered.switched_with(&before),
+            None => registered,
+        })
+    }
+
+    /// A tool that leads to one that comes with Helve.
+    fn within(&self, definition: &ToolDefinition, target: &str) -> Result<Made, DefinitionError> {
+        let found = self.registry.get(target).filter(|_| !self.owns(target));
+        found.and_then(|found| inside::make(definition, &found)).ok_or_else(|| {
+            let tools = self.registry.all();
+            let names = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !self.owns(name));
+            let known: Vec<_> = names.map(|name| format!("`internal://{name}`")).collect();
+            let problem = format!("nothing in Helve is called `{target}`; there are: {}", known.join(", "));
+            DefinitionError::new("endpoint.url_template", problem)
+        })
+    }
+
+    fn line(&self, action: &str, detail: &str, by: &str) -> AuditEntry {
+        AuditEntry { at: self.world.now(), by: by.into(), action: action.into(), detail: detail.into() }
+    }
+}
+
+fn conflict(error: StoreError) -> CatalogueError {
+    match error {
+        StoreError::Changed(version) => CatalogueError::Changed(version),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,9 @@ mod toolbox;
 pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
-pub use catalogue::{DefinitionError, Made, Maker};
+pub use catalogue::{
+    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, read_definition,
+};
 pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress};
 pub use guards::{CachePolicy, CacheScope, Guards, Limits};

@@ -35,12 +35,14 @@ pub struct Registered {
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
     pub(crate) counters: Counters,
-    enabled: AtomicBool,
+    /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
+    enabled: Arc<AtomicBool>,
 }
 
 impl Registered {
     fn new(
         spec: ToolSpec,
+        version: String,
         tool: Option<Arc<dyn Tool>>,
         guards: Guards,
         chance: u64,
@@ -52,19 +54,50 @@ impl Registered {
         }
         let validator = compile(&spec.parameters).map_err(wrong)?;
         Ok(Self {
-            version: spec.version(),
+            version,
             validator,
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Counters::default(),
-            enabled: AtomicBool::new(true),
+            enabled: Arc::new(AtomicBool::new(true)),
             spec: Arc::new(spec),
         })
     }
 
     /// A tool that a client declares for one run and runs itself.
     pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
-        Self::new(ToolSpec { client: true, ..spec }, None, Guards::default(), 0)
+        let spec = ToolSpec { client: true, ..spec };
+        Self::new(spec.clone(), spec.version(), None, Guards::default(), 0)
+    }
+
+    /// A tool of the server's; its definition is its version.
+    pub(crate) fn of_server(
+        tool: Arc<dyn Tool>,
+        guards: Guards,
+        world: &World,
+    ) -> Result<Self, RegistryError> {
+        let version = tool.spec().version();
+        Self::of_row(tool, version, guards, world)
+    }
+
+    /// A tool that is a row: where its calls go is part of its version, so that an approval is bound to it.
+    pub(crate) fn of_row(
+        tool: Arc<dyn Tool>,
+        version: String,
+        guards: Guards,
+        world: &World,
+    ) -> Result<Self, RegistryError> {
+        let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
+        Self::new(tool.spec().clone(), version, Some(tool), guards, chance)
+    }
+
+    /// The same tool under the switch of another version of it.
+    pub(crate) fn switched_with(self, other: &Self) -> Self {
+        Self { enabled: other.enabled.clone(), ..self }
+    }
+
+    pub(crate) fn switch(&self, enabled: bool) {
+        self.enabled.store(enabled, Ordering::Relaxed);
     }
 
     pub fn spec(&self) -> &Arc<ToolSpec> {
@@ -182,10 +215,8 @@ impl Registry {
     }
 
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
-        let chance = u64::from_be_bytes(world.secret()[..8].try_into().unwrap_or_default());
-        let spec = tool.spec().clone();
-        let name = spec.name.clone();
-        let registered = Arc::new(Registered::new(spec, Some(tool), guards, chance)?);
+        let registered = Arc::new(Registered::of_server(tool, guards, world)?);
+        let name = registered.spec.name.clone();
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(RegistryError::Exists(name));
@@ -193,6 +224,15 @@ impl Registry {
         tools.insert(name, registered);
         self.changed();
         Ok(())
+    }
+
+    /// Puts a tool in the place of the one that has its name, if there is one; runs that use that keep it until they
+    /// end.
+    pub(crate) fn replace(&self, tool: Arc<Registered>) -> Option<Arc<Registered>> {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let before = tools.insert(tool.spec.name.clone(), tool);
+        self.changed();
+        before
     }
 
     /// Runs that use the tool keep it until they end.
@@ -205,7 +245,7 @@ impl Registry {
 
     pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), RegistryError> {
         let tool = self.get(name).ok_or_else(|| RegistryError::Missing(name.into()))?;
-        tool.enabled.store(enabled, Ordering::Relaxed);
+        tool.switch(enabled);
         self.changed();
         Ok(())
     }
@@ -236,7 +276,7 @@ impl Registry {
 }
 
 /// What every vendor accepts as a function's name.
-fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
         return Err("`name` must have 1 to 64 letters, digits, `_` or `-`".into());

@@ -73,6 +73,11 @@ uuid_id!(
     ApprovalId,
     "approval"
 );
+uuid_id!(
+    /// A tool that is a row; it keeps its id however often its definition changes.
+    ToolId,
+    "tool"
+);
 
 /// A person or program that uses Helve.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

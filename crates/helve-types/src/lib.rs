@@ -28,7 +28,7 @@ pub use definition::{
 pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
-pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, UserId};
+pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
 pub use live::{Live, PartKind};
 pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
 pub use profile::{Answered, Finding, ModelProfile};

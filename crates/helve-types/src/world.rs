@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
-use crate::{ApprovalId, ConversationId, MessageId, RunId};
+use crate::{ApprovalId, ConversationId, MessageId, RunId, ToolId};
 
 /// Milliseconds since 1970.
 #[derive(
@@ -158,6 +158,10 @@ impl World {
 
     pub fn message_id(&self) -> MessageId {
         MessageId(self.ids.time_ordered(self.now()))
+    }
+
+    pub fn tool_id(&self) -> ToolId {
+        ToolId(self.ids.time_ordered(self.now()))
     }
 
     pub fn approval_id(&self) -> ApprovalId {

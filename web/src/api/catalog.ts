@@ -51,7 +51,7 @@ export interface Agent {
 
 export interface Tool {
   name: string;
-  title?: string | null;
+  display_name?: string | null;
 }
 
 export function listModels(): Promise<{ models: Model[]; default?: string | null; currency?: string | null }> {

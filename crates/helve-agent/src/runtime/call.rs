@@ -86,7 +86,7 @@ impl Runtime {
             agent: "command line".into(),
             attempts_before: 0,
             grant: None,
-            toolbox: Arc::new(Toolbox::new(shared.registry.all())),
+            toolbox: Arc::new(Toolbox::new(shared.catalogue.registry().all())),
             journal: journal.clone(),
             cancel: CancellationToken::new(),
             progress,

@@ -144,8 +144,15 @@ impl Shared {
             tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");
             return None;
         }
+        let kit = match self.pinned_kit(&record.setup).await {
+            Ok(kit) => Arc::new(kit),
+            Err(error) => {
+                tracing::error!(run = %record.run, %error, "the run cannot be taken up: its tools cannot be read");
+                return None;
+            }
+        };
         let parts = Parts {
-            kit: Arc::new(self.pinned_kit(&record.setup)),
+            kit,
             pipeline: agent?.pipeline.clone(),
             run: machine,
             user: record.user,
@@ -167,11 +174,15 @@ impl Shared {
         ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
     }
 
-    /// The tools that the run was started with, as far as they still exist.
-    fn pinned_kit(&self, setup: &helve_types::RunSetup) -> Kit {
-        let servers = setup.tools.iter().filter_map(|pinned| self.registry.get(&pinned.name));
+    /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
+    async fn pinned_kit(&self, setup: &helve_types::RunSetup) -> Result<Kit, StoreError> {
+        let mut tools = vec![];
+        for pinned in &setup.tools {
+            tools.extend(self.catalogue.pinned(&pinned.name, &pinned.version).await?);
+        }
         let clients = setup.client_tools.iter().filter_map(|spec| Registered::of_client(spec.clone()).ok());
-        Kit::new(servers.chain(clients.map(Arc::new)))
+        tools.extend(clients.map(Arc::new));
+        Ok(Kit::new(tools))
     }
 }
 

@@ -256,7 +256,7 @@ impl Runtime {
     }
 
     fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
-        let plain = agent.kit(&self.shared.registry, &request.user);
+        let plain = agent.kit(self.registry(), &request.user);
         if request.client_tools.is_empty() {
             return Ok(plain);
         }

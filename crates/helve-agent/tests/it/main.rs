@@ -9,5 +9,6 @@ mod people;
 mod probing;
 mod recovery;
 mod resilience;
+mod rows;
 mod spending;
 mod transcripts;

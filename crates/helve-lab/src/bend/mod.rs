@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use helve_store::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreFuture, Token, Urgency,
+    Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 
@@ -145,6 +145,38 @@ impl<B: Bend> Store for Bent<B> {
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
         self.inner.model_profiles()
+    }
+
+    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.inner.tools()
+    }
+
+    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
+        self.inner.tool(name)
+    }
+
+    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.inner.keep_tool(row, expected, audit)
+    }
+
+    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.delete_tool(name, expected, audit)
+    }
+
+    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.inner.tool_versions(name)
+    }
+
+    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.switch_tool(name, enabled, audit)
+    }
+
+    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.inner.tool_switches()
+    }
+
+    fn tool_changes(&self) -> StoreFuture<'_, u64> {
+        self.inner.tool_changes()
     }
 
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()> {

@@ -9,10 +9,10 @@ use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMo
 use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
 use helve_tool::{
-    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Registry, Request,
-    Tool, ToolFuture,
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
+    Limits, Maker, Registry, Request, Tool, ToolFuture,
 };
-use helve_types::{Effect, ModelParams, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{Auth, Effect, ModelParams, ToolDefinition, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -39,6 +39,21 @@ fn spec(name: &str, effect: Effect) -> ToolSpec {
         json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
         effect,
     )
+}
+
+/// Makes everything but what needs the secret `gone`.
+fn maker() -> Maker {
+    Arc::new(|definition: &ToolDefinition| {
+        if matches!(&definition.endpoint.auth, Auth::Bearer { secret } if secret == "gone") {
+            return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
+        }
+        let ToolDefinition { name, description, parameters, .. } = definition.clone();
+        let spec = ToolSpec {
+            tags: definition.tags.clone(),
+            ..ToolSpec::new(name, description, parameters, definition.effect())
+        };
+        Ok((Arc::new(Echo(spec)) as Arc<dyn Tool>, guards()))
+    })
 }
 
 /// One of each, so that all of them have something to tell.
@@ -143,7 +158,8 @@ impl House {
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let settings = RuntimeSettings { agents: vec![agent, clerk], ..RuntimeSettings::default() };
-        let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
+        let catalogue = Catalogue::new(registry, store.clone(), world.clone(), maker());
+        let runtime = Runtime::over(Arc::new(catalogue), models, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),
             hosts: vec![],

@@ -10,3 +10,4 @@ mod models;
 mod people;
 mod probe;
 mod runs;
+mod tools;

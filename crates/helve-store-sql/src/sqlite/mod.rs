@@ -9,6 +9,7 @@ mod rows;
 mod runs;
 mod spent;
 mod tokens;
+mod tools;
 mod writer;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ use std::thread::JoinHandle;
 
 use helve_store::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, Urgency,
+    Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 use rusqlite::config::DbConfig;
@@ -344,6 +345,38 @@ impl Store for SqliteStore {
 
     fn model_profiles(&self) -> StoreFuture<'_, Vec<(String, ModelProfile)>> {
         self.read(profiles::all_profiles)
+    }
+
+    fn tools(&self) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.read(tools::all_tools)
+    }
+
+    fn tool(&self, name: String) -> StoreFuture<'_, ToolRow> {
+        self.read(move |connection| tools::tool(connection, &name))
+    }
+
+    fn keep_tool(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| tools::keep(connection, &row, expected, &audit))
+    }
+
+    fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tools::delete(connection, &name, expected, &audit))
+    }
+
+    fn tool_versions(&self, name: String) -> StoreFuture<'_, Vec<ToolRow>> {
+        self.read(move |connection| tools::versions(connection, &name))
+    }
+
+    fn switch_tool(&self, name: String, enabled: bool, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tools::switch(connection, &name, enabled, &audit))
+    }
+
+    fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
+        self.read(tools::switches)
+    }
+
+    fn tool_changes(&self) -> StoreFuture<'_, u64> {
+        self.read(tools::changes)
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

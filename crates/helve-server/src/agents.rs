@@ -1,0 +1,39 @@
+//! The agents there are to choose from.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::access::Right;
+use crate::app::App;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.add(Operation::get("/api/agents", Right::Chat, "List agents").gives::<AgentList>(), list_agents)
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentList {
+    agents: Vec<AgentView>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AgentView {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    max_steps: u32,
+    /// The tools it may use; all if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<String>>,
+}
+
+pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList> {
+    let view = |agent: &helve_agent::AgentSettings| AgentView {
+        name: agent.name.clone(),
+        model: agent.model.clone(),
+        max_steps: agent.max_steps,
+        tools: agent.tools.clone(),
+    };
+    axum::Json(AgentList { agents: app.runtime.agents().map(view).collect() })
+}

@@ -1,0 +1,260 @@
+//! Tools: what there is, and making, changing, switching and deleting those that are rows.
+//!
+//! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites
+//! somebody else's.
+
+mod view;
+
+use axum::Json as Answer;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use helve_tool::{CatalogueError, Change, Listed, read_definition};
+use helve_types::ToolDefinition;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::view::{CheckedView, ToolList, ToolView, VersionList, VersionView};
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::{Asked, Json};
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+const VERSION: &str = "The version of the tool, for `If-Match`.";
+const IF_MATCH: &str =
+    "The version that is changed; if the tool is at another one by now, nothing happens (412).";
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::get("/api/tools", Right::Chat, "List tools").query::<ToolQuery>().gives::<ToolList>(),
+            list_tools,
+        )
+        .add(
+            Operation::post("/api/tools", Right::Admin, "Make a tool of a definition")
+                .query::<MakeQuery>()
+                .body::<ToolDefinition>()
+                .gives::<ToolView>()
+                .status(201)
+                .answer_header("Location", "Where the tool is.")
+                .answer_header("ETag", VERSION)
+                .or_status(
+                    200,
+                    "With `dry_run`: it could be made, and `warnings` says what is odd about it.",
+                ),
+            make_tool,
+        )
+        .add(
+            Operation::get("/api/tools/{tool}", Right::Chat, "Look at a tool")
+                .gives::<ToolView>()
+                .answer_header("ETag", VERSION),
+            get_tool,
+        )
+        .add(
+            Operation::put("/api/tools/{tool}", Right::Admin, "Give a tool another definition")
+                .header("If-Match", IF_MATCH)
+                .body::<ToolDefinition>()
+                .gives::<ToolView>()
+                .answer_header("ETag", VERSION),
+            replace_tool,
+        )
+        .add(
+            Operation::patch(
+                "/api/tools/{tool}",
+                Right::Admin,
+                "Change some of a tool's definition (a JSON merge patch), or switch any tool on or off",
+            )
+            .header("If-Match", IF_MATCH)
+            .body::<Value>()
+            .gives::<ToolView>()
+            .answer_header("ETag", VERSION),
+            change_tool,
+        )
+        .add(
+            Operation::delete("/api/tools/{tool}", Right::Admin, "Delete a tool; its versions stay readable")
+                .header("If-Match", IF_MATCH)
+                .status(204),
+            delete_tool,
+        )
+        .add(
+            Operation::get("/api/tools/{tool}/versions", Right::Admin, "Everything that a tool ever was")
+                .gives::<VersionList>(),
+            tool_versions,
+        )
+}
+
+/// Which tools to list.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ToolQuery {
+    /// Only those with this tag.
+    #[serde(default)]
+    tag: Option<String>,
+    /// Only those of this category.
+    #[serde(default)]
+    category: Option<String>,
+    /// Only those that are switched on, or off.
+    #[serde(default)]
+    enabled: Option<bool>,
+}
+
+impl ToolQuery {
+    fn wants(&self, tool: &ToolView) -> bool {
+        self.tag.as_ref().is_none_or(|tag| tool.tags.contains(tag))
+            && self.category.as_ref().is_none_or(|category| tool.category.as_ref() == Some(category))
+            && self.enabled.is_none_or(|enabled| tool.enabled == enabled)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct MakeQuery {
+    /// `true` only checks the definition, and keeps nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+async fn list_tools(State(app): State<App>, Asked(query): Asked<ToolQuery>) -> Answer<ToolList> {
+    let views = app.runtime.catalogue().all();
+    let views = views.iter().map(ToolView::of).filter(|view| query.wants(view));
+    Answer(ToolList { tools: views.collect() })
+}
+
+async fn get_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let tool = app.runtime.catalogue().get(&name).ok_or_else(|| Problem::not_found("tool"))?;
+    // How a tool is made is for those who make them.
+    Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::of(&tool)) })
+}
+
+async fn make_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Asked(query): Asked<MakeQuery>,
+    body: Json<Value>,
+) -> Result<Response, Problem> {
+    let catalogue = app.runtime.catalogue();
+    let definition = read_definition(body.value).map_err(CatalogueError::from)?;
+    if query.dry_run {
+        if catalogue.is_taken(&definition.name) {
+            return Err(CatalogueError::Exists(definition.name).into());
+        }
+        let warnings = catalogue.check(&definition)?;
+        return Ok(Answer(CheckedView { hash: definition.hash(), warnings }).into_response());
+    }
+    let tool = catalogue.create(definition, &principal.user.0).await?;
+    let mut response = (StatusCode::CREATED, shown(&tool)).into_response();
+    if let Ok(location) = HeaderValue::try_from(format!("/api/tools/{}", tool.name())) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+async fn replace_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Json<Value>,
+) -> Result<Response, Problem> {
+    let definition = read_definition(body.value).map_err(CatalogueError::from)?;
+    let change = Change::Whole(Box::new(definition));
+    let expected = expected(&headers)?;
+    let tool = app.runtime.catalogue().update(&name, change, expected, &principal.user.0).await?;
+    Ok(shown(&tool))
+}
+
+async fn change_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Json<Value>,
+) -> Result<Response, Problem> {
+    let (catalogue, by) = (app.runtime.catalogue(), &principal.user.0);
+    if !body.value.is_object() {
+        return Err(Problem::bad_request(
+            "bad_body",
+            "the body must be a JSON object: what is to be changed",
+        ));
+    }
+    let is_row = catalogue.get(&name).is_none_or(|tool| tool.row.is_some());
+    let tool = match only_switch(&body.value) {
+        Some(enabled) if !is_row => catalogue.set_enabled(&name, enabled, by).await?,
+        _ => catalogue.update(&name, Change::Patch(body.value), expected(&headers)?, by).await?,
+    };
+    Ok(shown(&tool))
+}
+
+async fn delete_tool(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    app.runtime.catalogue().remove(&name, expected(&headers)?, &principal.user.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn tool_versions(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Answer<VersionList>, Problem> {
+    let versions = app.runtime.catalogue().versions(&name).await?;
+    Ok(Answer(VersionList { versions: versions.into_iter().map(VersionView::from).collect() }))
+}
+
+/// What a patch says that does nothing but switch a tool on or off.
+fn only_switch(patch: &Value) -> Option<bool> {
+    let members = patch.as_object().filter(|members| members.len() == 1)?;
+    members.get("enabled")?.as_bool()
+}
+
+fn shown(tool: &Listed) -> Response {
+    tagged(tool, ToolView::whole(tool))
+}
+
+fn tagged(tool: &Listed, view: ToolView) -> Response {
+    let mut response = Answer(view).into_response();
+    if let Some(row) = &tool.row
+        && let Ok(tag) = HeaderValue::try_from(format!("\"{}\"", row.version))
+    {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// The version that a request wants to change; any if it does not say.
+fn expected(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+    let Some(given) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let text = given.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    number.parse().map(Some).map_err(|_| {
+        Problem::bad_request("bad_if_match", "If-Match must be one ETag of the tool, such as \"3\", or *")
+    })
+}
+
+impl From<CatalogueError> for Problem {
+    fn from(error: CatalogueError) -> Self {
+        let detail = error.to_string();
+        match error {
+            CatalogueError::Definition(wrong) => {
+                Self::bad_request("bad_definition", detail).with("field", wrong.field)
+            }
+            CatalogueError::Exists(_) => Self::new(StatusCode::CONFLICT, "tool_exists", detail),
+            CatalogueError::Missing(_) => Self::not_found("tool"),
+            CatalogueError::BuiltIn(_) => Self::new(StatusCode::CONFLICT, "built_in_tool", detail),
+            CatalogueError::HeldOff(_) => Self::new(StatusCode::CONFLICT, "switched_off", detail),
+            CatalogueError::Changed(version) => {
+                Self::new(StatusCode::PRECONDITION_FAILED, "tool_changed", detail).with("version", version)
+            }
+            CatalogueError::Store(error) => error.into(),
+        }
+    }
+}

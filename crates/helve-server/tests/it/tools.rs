@@ -1,0 +1,226 @@
+//! Tools over HTTP: listed, made, changed, switched, deleted.
+
+use helve_store::{Store, TokenRights};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::house::{House, reply};
+
+fn weather() -> Value {
+    json!({
+        "name": "weather",
+        "display_name": "Weather",
+        "description": "The weather in a city.",
+        "category": "sky",
+        "tags": ["outside"],
+        "endpoint": {
+            "url_template": "https://api.example.com/{q}?key=careless",
+            "headers": {"X-Team": "blue"},
+            "auth": {"type": "bearer", "secret": "weather_key"}
+        },
+        "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    })
+}
+
+/// The same with one field changed.
+fn with(pointer: &str, value: Value) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let mut given = weather();
+    given.pointer_mut(parent).unwrap()[name] = value;
+    given
+}
+
+async fn send(house: &House, method: Method, path: &str, body: Value, version: Option<&str>) -> Response {
+    let mut request = house.request(method, path).json(&body);
+    if let Some(version) = version {
+        request = request.header("if-match", version);
+    }
+    request.send().await.unwrap()
+}
+
+async fn problem(response: Response, status: u16) -> Value {
+    assert_eq!(response.status().as_u16(), status);
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    response.json().await.unwrap()
+}
+
+async fn names(house: &House, query: &str) -> Vec<String> {
+    let list = house.get_json(&format!("/api/tools{query}")).await;
+    list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_tool_is_made_with_one_request_and_called_in_the_next() {
+    let house = House::new([reply(r#"call weather {"q": "Oslo"}"#), reply("say Mild.")]).await;
+    let made = house.post("/api/tools", weather()).await;
+    assert_eq!(made.status(), StatusCode::CREATED);
+    assert_eq!(
+        (&made.headers()["location"], &made.headers()["etag"]),
+        (&"/api/tools/weather".parse().unwrap(), &"\"1\"".parse().unwrap())
+    );
+    let made: Value = made.json().await.unwrap();
+    assert_eq!(
+        (&made["source"], &made["version"], &made["type"]),
+        (&json!("row"), &json!(1), &json!("invokable"))
+    );
+    assert_eq!(made["definition"]["endpoint"]["auth"]["secret"], "weather_key");
+
+    let (run, _) = house.start("how is it in Oslo?").await;
+    assert_eq!(house.settled(&run).await, "completed");
+    let log = house.get(&format!("/api/runs/{run}/events")).await.text().await.unwrap();
+    assert!(log.contains("weather Oslo"), "{log}");
+}
+
+#[tokio::test]
+async fn tools_are_listed_with_where_they_come_from_and_without_what_is_not_for_everybody() {
+    let house = House::new([]).await;
+    house.post("/api/tools", weather()).await;
+    assert_eq!(names(&house, "").await, ["look", "send", "weather"]);
+    assert_eq!(names(&house, "?tag=outside").await, ["weather"]);
+    assert_eq!(names(&house, "?category=sky").await, ["weather"]);
+    assert_eq!(names(&house, "?category=sea").await, [""; 0]);
+    send(&house, Method::PATCH, "/api/tools/send", json!({"enabled": false}), None).await;
+    assert_eq!(names(&house, "?enabled=false").await, ["send"]);
+    assert_eq!(names(&house, "?enabled=true").await, ["look", "weather"]);
+
+    let list = house.get_json("/api/tools").await;
+    let (look, row) = (&list["tools"][0], &list["tools"][2]);
+    assert_eq!((&look["source"], look.get("version")), (&json!("builtin"), None));
+    assert_eq!(row["display_name"], "Weather");
+    assert_eq!(
+        row["endpoint"],
+        json!({"method": "GET", "url": "https://api.example.com/{q}", "auth": "bearer"})
+    );
+    assert!(row.get("definition").is_none());
+    let document = house.get_json("/openapi.json").await;
+    let view = &document["components"]["schemas"]["ToolView"]["properties"];
+    for name in row.as_object().unwrap().keys() {
+        assert!(!view[name].is_null(), "the document says nothing of `{name}`");
+    }
+
+    // Who may only chat sees that there is a tool, and not how it is made.
+    let chat = house.token("mei", TokenRights::Chat).await;
+    let one = house.request(Method::GET, "/api/tools/weather").bearer_auth(&chat).send().await.unwrap();
+    let text = one.text().await.unwrap();
+    for secret in ["careless", "weather_key", "X-Team", "definition"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_names_the_version_it_is_for_or_takes_its_chance() {
+    let house = House::new([]).await;
+    house.post("/api/tools", weather()).await;
+    let path = "/api/tools/weather";
+    let changed =
+        send(&house, Method::PUT, path, with("/description", json!("Another.")), Some("\"1\"")).await;
+    assert_eq!(changed.status(), StatusCode::OK);
+    assert_eq!(changed.headers()["etag"], "\"2\"");
+    for method in [Method::PUT, Method::PATCH, Method::DELETE] {
+        let late = send(&house, method, path, weather(), Some("\"1\"")).await;
+        let problem = problem(late, 412).await;
+        assert_eq!((&problem["code"], &problem["version"]), (&json!("tool_changed"), &json!(2)));
+    }
+    let bad = send(&house, Method::PUT, path, weather(), Some("yesterday")).await;
+    assert_eq!(problem(bad, 400).await["code"], "bad_if_match");
+    let patched = send(&house, Method::PATCH, path, json!({"category": null}), Some("*")).await;
+    let patched: Value = patched.json().await.unwrap();
+    assert_eq!((&patched["version"], patched.get("category")), (&json!(3), None));
+    assert_eq!(patched["description"], "Another.");
+
+    let versions = house.get_json("/api/tools/weather/versions").await;
+    let versions = versions["versions"].as_array().unwrap();
+    let said: Vec<_> = versions.iter().map(|version| version["definition"]["description"].clone()).collect();
+    assert_eq!(said, ["The weather in a city.", "Another.", "Another."]);
+
+    let gone = send(&house, Method::DELETE, path, json!({}), Some("\"3\"")).await;
+    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
+    assert_eq!(house.get(path).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(house.get("/api/tools/weather/versions").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
+    let house = House::new([]).await;
+    let mut endless = weather();
+    endless.as_object_mut().unwrap().remove("endpoint");
+    let table = [
+        (with("/name", json!("two words")), "name"),
+        (with("/name", json!("import-openapi")), "name"),
+        (with("/description", json!("")), "description"),
+        (with("/endpoint/method", json!("FETCH")), "endpoint.method"),
+        (with("/endpoint/timeout_ms", json!(0)), "endpoint.timeout_ms"),
+        (with("/endpoint/auth", json!({"type": "bearer", "secret": "gone"})), "endpoint.auth.secret"),
+        (with("/colour", json!("red")), "colour"),
+        (with("/parameters", json!({"type": "object", "properties": 7})), "parameters"),
+        (endless, "endpoint"),
+        (json!("weather"), "definition"),
+    ];
+    for (definition, field) in table {
+        for path in ["/api/tools", "/api/tools?dry_run=true"] {
+            let problem = problem(house.post(path, definition.clone()).await, 400).await;
+            assert_eq!(
+                (&problem["code"], &problem["field"]),
+                (&json!("bad_definition"), &json!(field)),
+                "{problem}"
+            );
+            assert!(problem["detail"].as_str().unwrap().starts_with(&format!("`{field}`: ")), "{problem}");
+        }
+    }
+    assert_eq!(house.store.tools().await, Ok(vec![]));
+    assert_eq!(house.store.tool_changes().await, Ok(0));
+}
+
+#[tokio::test]
+async fn a_dry_run_says_what_is_odd_and_keeps_nothing() {
+    let house = House::new([]).await;
+    let odd = with("/description", json!("Says\u{200b} more than is seen."));
+    let checked = house.post("/api/tools?dry_run=true", odd.clone()).await;
+    assert_eq!(checked.status(), StatusCode::OK);
+    let checked: Value = checked.json().await.unwrap();
+    assert!(checked["warnings"][0].as_str().unwrap().contains("U+200B"), "{checked}");
+    assert_eq!(house.store.tools().await, Ok(vec![]));
+
+    let made: Value = house.post("/api/tools", odd).await.json().await.unwrap();
+    assert_eq!((&made["warnings"], &made["hash"]), (&checked["warnings"], &checked["hash"]));
+    let taken = problem(house.post("/api/tools?dry_run=true", weather()).await, 409).await;
+    assert_eq!(taken["code"], "tool_exists");
+}
+
+#[tokio::test]
+async fn names_that_are_taken_and_tools_that_come_with_helve_are_safe() {
+    let house = House::new([]).await;
+    house.post("/api/tools", weather()).await;
+    for name in ["weather", "look"] {
+        let taken = problem(house.post("/api/tools", with("/name", json!(name))).await, 409).await;
+        assert_eq!(taken["code"], "tool_exists");
+    }
+    for (method, body) in [
+        (Method::PUT, with("/name", json!("look"))),
+        (Method::PATCH, json!({"description": "Mine."})),
+        (Method::DELETE, json!({})),
+    ] {
+        let refused = problem(send(&house, method, "/api/tools/look", body, None).await, 409).await;
+        assert_eq!(refused["code"], "built_in_tool");
+    }
+    for method in [Method::PUT, Method::PATCH, Method::DELETE] {
+        let missing = send(&house, method, "/api/tools/nothing", with("/name", json!("nothing")), None).await;
+        assert_eq!(problem(missing, 404).await["code"], "not_found");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_switched_off_is_not_offered_to_models_and_keeps_its_hash() {
+    let house = House::new([reply("say Nothing to see."), reply("say Nothing.")]).await;
+    let made: Value = house.post("/api/tools", weather()).await.json().await.unwrap();
+    for (path, version) in [("/api/tools/weather", json!(2)), ("/api/tools/look", Value::Null)] {
+        let off = send(&house, Method::PATCH, path, json!({"enabled": false}), None).await;
+        let off: Value = off.json().await.unwrap();
+        assert_eq!((&off["enabled"], &off["version"]), (&json!(false), &version));
+    }
+    assert_eq!(house.get_json("/api/tools/weather").await["hash"], made["hash"]);
+    let required = json!({"message": "look", "tool_choice": {"name": "look"}});
+    let refused = problem(house.post("/api/runs", required).await, 400).await;
+    assert_eq!(refused["code"], "unknown_tool");
+    assert!(refused["detail"].as_str().unwrap().ends_with("the tools are: `send`"), "{refused}");
+}

@@ -1,0 +1,184 @@
+//! Whether a definition can be kept at all, and what is odd about it: pure, whatever kind of tool it describes.
+
+use helve_types::{Effect, ToolDefinition};
+use serde_json::{Value, json};
+
+use super::DefinitionError;
+use crate::check::compile;
+use crate::registry::check_name;
+
+/// Addresses under `/api/tools/` that are no tools.
+const RESERVED: [&str; 2] = ["export", "import-openapi"];
+const DESCRIPTION_CHARS_MAX: usize = 16_000;
+/// Longer ones cost every request and hide what models should not be told.
+const DESCRIPTION_CHARS_ODD: usize = 2_000;
+const LABEL_CHARS_MAX: usize = 100;
+
+/// A definition as a person wrote it; an error names the field.
+pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
+    serde_path_to_error::deserialize(given).map_err(|error| {
+        let (at, problem) = (error.path().to_string(), error.into_inner().to_string());
+        let at = if at == "." { String::new() } else { at.replace('[', ".").replace(']', "") };
+        let missing = problem.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        let steps = [at.as_str(), missing.unwrap_or_default()];
+        let steps: Vec<_> = steps.into_iter().filter(|step| !step.is_empty()).collect();
+        let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
+        match missing {
+            Some(_) => DefinitionError::new(field, "it is missing"),
+            None => DefinitionError::new(field, problem),
+        }
+    })
+}
+
+/// The definition with what a merge patch says (RFC 7396).
+pub(super) fn patched(definition: &ToolDefinition, patch: &Value) -> Result<ToolDefinition, DefinitionError> {
+    let mut laid = json!(definition);
+    lay(&mut laid, patch);
+    read_definition(laid)
+}
+
+fn lay(at: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *at = patch.clone();
+        return;
+    };
+    if !at.is_object() {
+        *at = json!({});
+    }
+    let Value::Object(members) = at else { return };
+    for (name, value) in patch {
+        if value.is_null() {
+            members.remove(name);
+        } else {
+            lay(members.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
+pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    let ToolDefinition { name, description, parameters, .. } = definition;
+    check_name(name).map_err(|problem| DefinitionError::new("name", problem))?;
+    if RESERVED.contains(&name.as_str()) {
+        let problem =
+            format!("`{name}` is an address of the API and cannot be a tool's name; choose another");
+        return Err(DefinitionError::new("name", problem));
+    }
+    if description.trim().is_empty() {
+        let problem = "it is empty; say what the tool does and when to use it";
+        return Err(DefinitionError::new("description", problem));
+    }
+    if description.chars().count() > DESCRIPTION_CHARS_MAX {
+        let problem =
+            format!("it has more than {DESCRIPTION_CHARS_MAX} characters; models read it with every request");
+        return Err(DefinitionError::new("description", problem));
+    }
+    compile(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
+    let labels = definition.tags.iter().enumerate().map(|(n, tag)| (format!("tags.{n}"), tag));
+    let labels = labels.chain(definition.category.iter().map(|label| ("category".to_owned(), label)));
+    let labels = labels.chain(definition.display_name.iter().map(|label| ("display_name".to_owned(), label)));
+    for (field, label) in labels {
+        let fits = |c: char| !c.is_control();
+        if label.trim().is_empty() || label.chars().count() > LABEL_CHARS_MAX || !label.chars().all(fits) {
+            let problem = format!("use 1 to {LABEL_CHARS_MAX} characters on one line");
+            return Err(DefinitionError::new(field, problem));
+        }
+    }
+    Ok(())
+}
+
+/// What is odd, but may be meant. `effect_of` knows the tools there are.
+pub(super) fn warnings(
+    definition: &ToolDefinition,
+    effect_of: impl Fn(&str) -> Option<Effect>,
+) -> Vec<String> {
+    let mut found = vec![];
+    let length = definition.description.chars().count();
+    if length > DESCRIPTION_CHARS_ODD {
+        found.push(format!(
+            "`description` has {length} characters; models read all of them with every request"
+        ));
+    }
+    let told = json!({
+        "description": definition.description,
+        "display_name": definition.display_name,
+        "parameters": definition.parameters,
+        "examples": definition.examples,
+    });
+    hidden_in(&told, &mut String::new(), &mut found);
+    let fallback = definition.fallback.as_ref().and_then(|fallback| fallback.tool.as_deref());
+    if let Some(name) = fallback
+        && (effect_of(name).is_none() || name == definition.name)
+    {
+        found.push(format!("`fallback.tool`: there is no other tool `{name}` now, so nothing stands in"));
+    }
+    match definition.check_tool.as_deref().map(|name| (name, effect_of(name))) {
+        None | Some((_, Some(Effect::Read))) => {}
+        Some((name, None)) => {
+            found.push(format!("`check_tool`: there is no tool `{name}` now, so nothing is checked"));
+        }
+        Some((name, Some(_))) => {
+            found.push(format!("`check_tool`: `{name}` does more than read, so it is not used to check"));
+        }
+    }
+    found.extend(examples_that_do_not_fit(definition));
+    found
+}
+
+fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
+    let Ok(validator) = compile(&definition.parameters) else { return vec![] };
+    let examples = definition.examples.iter().enumerate();
+    let wrong = examples.filter(|(_, example)| !validator.is_valid(&example.arguments));
+    wrong
+        .map(|(n, _)| {
+            format!("`examples.{n}.arguments` do not fit `parameters`; models will follow the example")
+        })
+        .collect()
+}
+
+/// Characters that people do not see and models do.
+fn hidden_in(value: &Value, path: &mut String, found: &mut Vec<String>) {
+    let mut look = |text: &str, path: &str| {
+        let mut hidden: Vec<_> = text.chars().filter(|c| is_hidden(*c)).collect();
+        hidden.dedup();
+        if let [first, ..] = hidden[..] {
+            let code = u32::from(first);
+            found.push(format!(
+                "`{path}` has characters that people do not see, such as U+{code:04X}; models read them"
+            ));
+        }
+    };
+    let at = path.len();
+    match value {
+        Value::String(text) => look(text, path),
+        Value::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                path.push_str(&format!(".{n}"));
+                hidden_in(item, path, found);
+                path.truncate(at);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                if at > 0 {
+                    path.push('.');
+                }
+                path.push_str(&name.escape_default().to_string());
+                if name.chars().any(is_hidden) {
+                    found.push(format!("`{path}` has characters in its name that people do not see"));
+                }
+                hidden_in(member, path, found);
+                path.truncate(at);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    ) || (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+}

@@ -1,0 +1,84 @@
+//! A tool as the catalogue lists it, whatever it is and whether or not it works.
+
+use std::sync::Arc;
+
+use helve_store::ToolRow;
+use helve_types::ToolDefinition;
+
+use super::check::warnings;
+use super::rows::Held;
+use super::{Catalogue, DefinitionError};
+use crate::Registered;
+
+#[derive(Clone)]
+pub struct Listed {
+    /// None for a tool that comes with Helve.
+    pub row: Option<Arc<ToolRow>>,
+    /// What runs; none where it cannot be made.
+    pub registered: Option<Arc<Registered>>,
+    /// Why it cannot be made.
+    pub problem: Option<DefinitionError>,
+    /// What is odd, but no reason to refuse.
+    pub warnings: Vec<String>,
+}
+
+impl Listed {
+    pub(super) fn built_in(tool: Arc<Registered>) -> Self {
+        Self { row: None, registered: Some(tool), problem: None, warnings: vec![] }
+    }
+
+    pub fn name(&self) -> &str {
+        match (&self.row, &self.registered) {
+            (Some(row), _) => row.name(),
+            (None, Some(tool)) => &tool.spec().name,
+            (None, None) => unreachable!("what is listed is a row or registered"),
+        }
+    }
+
+    pub fn is_enabled(&self) -> bool {
+        match (&self.registered, &self.row) {
+            (Some(tool), _) => tool.is_enabled(),
+            (None, Some(row)) => row.definition.enabled,
+            (None, None) => false,
+        }
+    }
+}
+
+impl Catalogue {
+    /// All tools, those that cannot be made among them, in the order of their names.
+    pub fn all(&self) -> Vec<Listed> {
+        let rows = self.rows();
+        let mut all: Vec<_> = rows.values().map(|held| self.listed(held)).collect();
+        let built_in = self.registry.all();
+        let built_in = built_in
+            .into_iter()
+            .filter(|tool| rows.get(&tool.spec().name).is_none_or(|held| held.made.is_err()));
+        all.extend(built_in.map(Listed::built_in));
+        all.sort_by(|one, other| one.name().cmp(other.name()));
+        all
+    }
+
+    /// The tool of this name; a row that lost its name to a tool of ours is found by its problem only.
+    pub fn get(&self, name: &str) -> Option<Listed> {
+        let rows = self.rows();
+        match (rows.get(name), self.registry.get(name)) {
+            (Some(held), registered) if held.made.is_ok() || registered.is_none() => Some(self.listed(held)),
+            (_, Some(tool)) => Some(Listed::built_in(tool)),
+            (Some(held), None) => Some(self.listed(held)),
+            (None, None) => None,
+        }
+    }
+
+    pub(super) fn listed(&self, held: &Held) -> Listed {
+        Listed {
+            row: Some(held.row.clone()),
+            registered: held.made.clone().ok(),
+            problem: held.made.as_ref().err().cloned(),
+            warnings: self.warnings(&held.row.definition),
+        }
+    }
+
+    pub(super) fn warnings(&self, definition: &ToolDefinition) -> Vec<String> {
+        warnings(definition, |name| self.registry.get(name).map(|tool| tool.spec().effect))
+    }
+}
