@@ -8,6 +8,7 @@ use helve_agent::Runtime;
 
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
+use crate::import::Importer;
 
 /// A handle on the running application; clones share it.
 #[derive(Clone)]
@@ -19,6 +20,7 @@ pub struct Inner {
     pub(crate) store_check: StoreCheck,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
+    importer: OnceLock<Box<Importer>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
@@ -35,6 +37,7 @@ impl App {
             store_check: StoreCheck::default(),
             ready: AtomicBool::new(false),
             problems,
+            importer: OnceLock::new(),
             document: OnceLock::new(),
         }))
     }
@@ -50,6 +53,15 @@ impl App {
 
     pub(crate) fn model_problems(&self) -> &ModelProblems {
         &*self.problems
+    }
+
+    /// Documents are imported by this; the first one counts.
+    pub fn set_importer(&self, importer: Box<Importer>) {
+        _ = self.importer.set(importer);
+    }
+
+    pub(crate) fn importer(&self) -> Option<&Importer> {
+        self.importer.get().map(|importer| &**importer)
     }
 
     /// Reads the tokens again.

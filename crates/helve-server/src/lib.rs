@@ -16,6 +16,7 @@ mod conversations;
 mod declared;
 mod health;
 mod hex;
+mod import;
 mod input;
 mod listen;
 mod models;
@@ -40,6 +41,10 @@ use serde_json::Value;
 
 pub use access::{AccessSettings, new_token};
 pub use app::{App, ModelProblems};
+pub use import::{
+    ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
+    ImportSelect, ImportedTool, Importer, SkippedOperation,
+};
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};
 
@@ -63,13 +68,14 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 12] = [
+    const AREAS: [fn(Routes) -> Routes; 13] = [
         chat::routes,
         agent::routes,
         runs::routes,
         conversations::routes,
         approvals::routes,
         tools::routes,
+        import::routes,
         agents::routes,
         models::routes,
         probe::routes,

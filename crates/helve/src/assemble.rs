@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_egress::{Egress, EgressSettings};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
@@ -16,6 +17,7 @@ use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
 use crate::config::{Config, Source};
+use crate::import::importer;
 use crate::nearby::Nearby;
 
 /// Whether the data directory is for this process alone.
@@ -203,7 +205,10 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
-    Ok(App::new(assembly.runtime.clone(), access, problems(assembly)))
+    let app = App::new(assembly.runtime.clone(), access, problems(assembly));
+    let egress = Egress::new(EgressSettings::default())?;
+    app.set_importer(importer(egress, assembly.runtime.catalogue().clone()));
+    Ok(app)
 }
 
 /// What is wrong with a model, and what to do about it.

@@ -7,4 +7,5 @@
 pub mod assemble;
 pub mod commands;
 pub mod config;
+pub mod import;
 mod nearby;

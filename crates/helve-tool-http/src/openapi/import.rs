@@ -69,13 +69,6 @@ pub struct Skipped {
     pub reason: String,
 }
 
-impl Import {
-    /// Whether so many tools are to be made without anybody having said so.
-    pub fn is_too_much(&self) -> bool {
-        self.tools.len() > TOOLS_MAX
-    }
-}
-
 /// Turns a document into tools. Pure: the same document and options make the same tools.
 pub fn import(document: &Document, options: &Options) -> Result<Import, ImportError> {
     options.selection.check()?;

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use helve_egress::{Egress, EgressSettings};
 use helve_tool::{Outcome, Progress};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
+use super::import_openapi::{self, ImportArgs};
 use super::{Common, block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble};
 
@@ -46,6 +48,11 @@ enum Action {
         #[arg(long, default_value = "local")]
         user: String,
     },
+    /// Make one tool of each operation of an OpenAPI document, or show what it would make (`--dry-run`)
+    ///
+    /// Imported again, a document changes the tools that it made: what it says of them is brought up to date, what you added
+    /// to them stays.
+    ImportOpenapi(Box<ImportArgs>),
 }
 
 pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
@@ -59,6 +66,10 @@ pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
         Action::Call { name, arguments, json, user } => {
             let user = UserId::parse(&user)?;
             block_on(call(&assembly, user, &name, &arguments, json))
+        }
+        Action::ImportOpenapi(args) => {
+            let egress = Egress::new(EgressSettings::default())?;
+            block_on(import_openapi::run(*args, &egress, assembly.runtime.catalogue()))
         }
     }
 }
