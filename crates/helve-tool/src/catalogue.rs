@@ -31,6 +31,9 @@ pub type Made = (Arc<dyn Tool>, Guards);
 /// Turns a definition into a tool.
 pub type Maker = Arc<dyn Fn(&ToolDefinition) -> Result<Made, DefinitionError> + Send + Sync>;
 
+/// What the operator says about a tool's guards, over what its definition says.
+pub type Over = Arc<dyn Fn(&str, Guards) -> Guards + Send + Sync>;
+
 /// What is wrong with a definition, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}`: {problem}")]
@@ -87,6 +90,7 @@ pub struct Catalogue {
     store: Arc<dyn Store>,
     world: World,
     maker: Maker,
+    over: Over,
     /// Switched off by the configuration.
     held_off: BTreeSet<String>,
     rows: RwLock<BTreeMap<String, Held>>,
@@ -102,6 +106,7 @@ impl Catalogue {
             store,
             world,
             maker,
+            over: Arc::new(|_, guards| guards),
             held_off: BTreeSet::new(),
             rows: RwLock::default(),
             pinned: Pinned::default(),
@@ -115,6 +120,11 @@ impl Catalogue {
             Err(DefinitionError::new("endpoint", "this server makes no tools of definitions"))
         };
         Self::new(registry, store, world, Arc::new(nothing))
+    }
+
+    /// With the operator's word on guards.
+    pub fn guarding(self, over: Over) -> Self {
+        Self { over, ..self }
     }
 
     /// Tools that the configuration switches off, whatever else is said about them.
@@ -191,15 +201,16 @@ impl Catalogue {
     ) -> Result<Listed, CatalogueError> {
         let _alone = self.seen.lock().await;
         let row = self.row(name, expected).await?;
-        let definition = match change {
-            Change::Whole(definition) => *definition,
-            Change::Patch(patch) => patched(&row.definition, &patch)?,
+        let (definition, asked_on) = match change {
+            Change::Whole(definition) => (*definition, false),
+            Change::Patch(patch) => (patched(&row.definition, &patch)?, patch["enabled"] == true),
         };
         if definition.name != name {
             let problem = format!("a tool keeps its name, which is `{name}`; make another tool instead");
             return Err(DefinitionError::new("name", problem).into());
         }
-        if definition.enabled && !row.definition.enabled && self.held_off.contains(name) {
+        let turns_on = definition.enabled && !row.definition.enabled;
+        if (turns_on || asked_on) && self.held_off.contains(name) {
             return Err(CatalogueError::HeldOff(name.into()));
         }
         if definition == row.definition {
@@ -286,6 +297,7 @@ impl Catalogue {
             Some(target) => self.within(definition, target)?,
             None => (self.maker)(definition)?,
         };
+        let guards = (self.over)(&definition.name, guards);
         let registered = Registered::of_row(tool, definition.hash(), guards, &self.world);
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
         Ok(match before {

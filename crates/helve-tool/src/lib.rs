@@ -24,7 +24,7 @@ pub use helve_guard::{BreakerSettings, LimitSettings};
 pub use helve_policy::{Access, Action, Rule, Rules};
 
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, read_definition,
+    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
 };
 pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress};

@@ -1,5 +1,7 @@
 //! Makes the parts and joins them: the only place that knows which adapter is behind which port.
 
+mod rows;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
 use helve_types::{Effect, World};
 
+pub use self::rows::check_names;
 use crate::config::{Config, Source};
 use crate::import::importer;
 use crate::nearby::Nearby;
@@ -53,6 +56,7 @@ pub struct Assembly {
     pub store: Arc<dyn Store>,
     pub runtime: Runtime,
     pub models: Vec<Arc<HttpModel>>,
+    pub egress: Egress,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
     pub(crate) nearby: Nearby,
@@ -64,7 +68,7 @@ pub fn install_tls() {
     _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-pub fn assemble(
+pub async fn assemble(
     config: &Config,
     world: &World,
     hold: Hold,
@@ -80,8 +84,15 @@ pub fn assemble(
     if let Some(around) = extras.around_store {
         store = around(store);
     }
+    let egress = Egress::new(EgressSettings::default())?;
     let registry = Arc::new(tools(config, world, extras.tools)?);
-    let warnings = config.warnings.iter().cloned().chain(idle_rules(config, &registry)).collect();
+    let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
+    catalogue.refresh().await.context("the tools cannot be read")?;
+    let mut warnings = config.warnings.clone();
+    if hold == Hold::Alone {
+        warnings.extend(check_names(config, &catalogue).await?);
+    }
+    warnings.extend(idle_rules(config, catalogue.registry()));
     let (models, over_http) = models(config)?;
     let settings = RuntimeSettings {
         agents: config.agents.clone(),
@@ -90,8 +101,8 @@ pub fn assemble(
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()
     };
-    let runtime = Runtime::new(store.clone(), world.clone(), models, registry, settings);
-    Ok(Assembly { store, runtime, models: over_http, warnings, nearby: Nearby::default() })
+    let runtime = Runtime::over(catalogue, models, settings);
+    Ok(Assembly { store, runtime, models: over_http, egress, warnings, nearby: Nearby::default() })
 }
 
 fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
@@ -107,34 +118,8 @@ fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Resul
         let table = config.tools.iter().find(|(named, _)| *named == name).map(|(_, table)| table);
         let guards = table.map_or(guards.clone(), |table| table.over(guards));
         registry.register(tool, guards, world)?;
-        if table.and_then(|table| table.enabled) == Some(false) {
-            registry.set_enabled(&name, false)?;
-        }
     }
-    check_names(config, &registry)?;
     Ok(registry)
-}
-
-/// A name that no tool has is a slip worth telling.
-fn check_names(config: &Config, registry: &Registry) -> anyhow::Result<()> {
-    let unknown = |name: &str| {
-        let tools = registry.all();
-        let known: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        format!("there is no tool `{name}`; the tools are: {}", known.join(", "))
-    };
-    for (name, _) in &config.tools {
-        if registry.get(name).is_none() {
-            return Err(config.places.wrong(&["tools", name], unknown(name)));
-        }
-    }
-    for agent in &config.agents {
-        for name in agent.tools.iter().flatten() {
-            if registry.get(name).is_none() {
-                return Err(config.places.wrong(&["agents", &agent.name, "tools"], unknown(name)));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Rules about tools that are not there, which may be right: tools can come later, and from a client.
@@ -206,8 +191,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         session_key: session_key(&config.data, world)?,
     };
     let app = App::new(assembly.runtime.clone(), access, problems(assembly));
-    let egress = Egress::new(EgressSettings::default())?;
-    app.set_importer(importer(egress, assembly.runtime.catalogue().clone()));
+    app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
 }
 

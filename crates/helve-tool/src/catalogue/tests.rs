@@ -230,8 +230,10 @@ async fn what_the_configuration_switches_off_is_not_switched_on_elsewhere() {
     for name in ["time", "weather"] {
         assert!(!catalogue.get(name).unwrap().is_enabled(), "{name}");
     }
-    let refused = catalogue.set_enabled("time", true, "mei").await.err();
-    assert_eq!(refused, Some(CatalogueError::HeldOff("time".into())));
+    for name in ["time", "weather"] {
+        let refused = catalogue.set_enabled(name, true, "mei").await.err();
+        assert_eq!(refused, Some(CatalogueError::HeldOff(name.into())));
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use helve_types::World;
 use reqwest::Client;
 
 use super::{Common, block_on, log_quietly};
-use crate::assemble::{Assembly, Hold, assemble};
+use crate::assemble::{Assembly, Hold, assemble, check_names};
 use crate::config::{Config, Environment};
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -46,10 +46,12 @@ pub(super) fn run(common: &Common) -> anyhow::Result<ExitCode> {
     match common.load(None) {
         Ok(config) => {
             findings.push(configuration(&config));
-            match assemble(&config, &World::real(), Hold::Shared, vec![]) {
-                Ok(assembly) => findings.extend(block_on(look(&config, &assembly))?),
-                Err(error) => findings.push(Finding::Bad(format!("{error:#}"))),
-            }
+            findings.extend(block_on(async {
+                match assemble(&config, &World::real(), Hold::Shared, vec![]).await {
+                    Ok(assembly) => look(&config, &assembly).await,
+                    Err(error) => Ok(vec![Finding::Bad(format!("{error:#}"))]),
+                }
+            })?);
         }
         Err(error) => findings.push(Finding::Bad(format!("configuration: {error:#}"))),
     }
@@ -79,6 +81,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
         access(config, assembly).await,
         address(config, &client).await,
     ];
+    findings.extend(tools(config, assembly).await);
     findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
     findings.extend(models::all(config, &assembly.models).await);
     findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
@@ -115,6 +118,25 @@ async fn access(config: &Config, assembly: &Assembly) -> Finding {
         )),
         (valid, _) => Finding::Good(format!("access: {valid} token(s)")),
     }
+}
+
+/// Names in the configuration that no tool has, and tools that cannot be made.
+async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
+    let catalogue = assembly.runtime.catalogue();
+    let mut findings = match check_names(config, catalogue).await {
+        Ok(warnings) => warnings.into_iter().map(Finding::Note).collect(),
+        Err(error) => vec![Finding::Bad(format!("{error:#}"))],
+    };
+    for tool in catalogue.all() {
+        if let Some(problem) = &tool.problem {
+            let name = tool.name();
+            findings.push(Finding::Note(format!("tool `{name}` cannot be used: {problem}")));
+        }
+        findings.extend(
+            tool.warnings.iter().map(|warning| Finding::Note(format!("tool `{}`: {warning}", tool.name()))),
+        );
+    }
+    findings
 }
 
 async fn address(config: &Config, client: &Client) -> Finding {

@@ -52,7 +52,7 @@ pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
     let mut config = args.common.load(None)?;
     block_on(async {
         choose_ollama_model(&mut config).await;
-        let assembly = assemble(&config, &World::real(), Hold::Shared, vec![])?;
+        let assembly = assemble(&config, &World::real(), Hold::Shared, vec![]).await?;
         match args.action {
             Action::List { json } => print_all(&all(&assembly).await?, json)?,
             Action::Show { name, json } => print_one(&all(&assembly).await?, &name, json)?,

@@ -21,6 +21,9 @@ const TOKENS: std::time::Duration = std::time::Duration::from_secs(5);
 /// How often a model that another process has probed meanwhile is noticed.
 const PROFILES: std::time::Duration = std::time::Duration::from_secs(30);
 
+/// How often tools that another process has made or changed are noticed.
+const TOOLS: std::time::Duration = std::time::Duration::from_secs(1);
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -50,7 +53,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     config.check_token()?;
-    let assembly = assemble(config, world, Hold::Alone, extras)?;
+    let assembly = assemble(config, world, Hold::Alone, extras).await?;
     for warning in &assembly.warnings {
         tracing::warn!("{warning}");
     }
@@ -131,8 +134,17 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 }
             }
         };
+        let tools = async {
+            loop {
+                tokio::time::sleep(TOOLS).await;
+                if let Err(error) = runtime.catalogue().refresh().await {
+                    tracing::warn!(%error, "the tools cannot be read; those known before hold");
+                }
+            }
+        };
         tokio::select! {
             () = runtime.keep_watch() => {}
+            () = tools => {}
             () = tokens => {}
             () = nearby.keep_looking(&models) => {}
             () = profiles => {}

@@ -1,12 +1,14 @@
-//! `helve tools`: what there is, and one call of it.
+//! `helve tools`: what there is, one call of it, and the tools that are rows.
+
+mod file;
+mod rows;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use helve_egress::{Egress, EgressSettings};
-use helve_tool::{Outcome, Progress};
+use helve_tool::{Catalogue, Listed, Outcome, Progress};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
@@ -30,8 +32,27 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Show one tool: what models are told about it
+    /// Show one tool: what models are told about it, or the definition of one that is a row
     Show { name: String },
+    /// Make tools of the definitions in a file; a running server has them within a second
+    Add {
+        /// JSON or TOML: one definition, or a list of them under `tools`; `-` is standard input
+        file: String,
+        /// Change tools that are there already
+        #[arg(long)]
+        replace: bool,
+        /// Only say what is wrong or odd
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Switch a tool on, for everybody
+    Enable { name: String },
+    /// Switch a tool off, for everybody, also for runs under way
+    Disable { name: String },
+    /// Delete a tool that is a row; runs that use it keep it until they end
+    Remove { name: String },
+    /// List everything that a tool ever was
+    Versions { name: String },
     /// Call a tool through the guarded pipeline, on record like any other call
     ///
     /// The operator's permissions hold: what a rule denies is refused. Where a rule would ask, the call runs, since
@@ -59,46 +80,90 @@ pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     let config = args.common.load(None)?;
     let world = World::real();
-    let assembly = assemble(&config, &world, Hold::Shared, vec![])?;
-    match args.action {
-        Action::List { json } => list(&assembly, json),
-        Action::Show { name } => show(&assembly, &name),
+    block_on(async {
+        let assembly = assemble(&config, &world, Hold::Shared, vec![]).await?;
+        act(args.action, &assembly).await
+    })
+}
+
+async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
+    let catalogue = assembly.runtime.catalogue();
+    match action {
+        Action::List { json } => list(catalogue, json),
+        Action::Show { name } => show(catalogue, &name),
+        Action::Add { file, replace, dry_run } => {
+            let how = if replace { rows::How::Replace } else { rows::How::New };
+            rows::add(catalogue, file::definitions(&file)?, how, dry_run).await
+        }
+        Action::Enable { name } => rows::switch(catalogue, &name, true).await,
+        Action::Disable { name } => rows::switch(catalogue, &name, false).await,
+        Action::Remove { name } => rows::remove(catalogue, &name).await,
+        Action::Versions { name } => rows::versions(catalogue, &name).await,
         Action::Call { name, arguments, json, user } => {
             let user = UserId::parse(&user)?;
-            block_on(call(&assembly, user, &name, &arguments, json))
+            call(assembly, user, &name, &arguments, json).await
         }
-        Action::ImportOpenapi(args) => {
-            let egress = Egress::new(EgressSettings::default())?;
-            block_on(import_openapi::run(*args, &egress, assembly.runtime.catalogue()))
-        }
+        Action::ImportOpenapi(args) => import_openapi::run(*args, &assembly.egress, catalogue).await,
     }
 }
 
-fn list(assembly: &Assembly, as_json: bool) -> anyhow::Result<ExitCode> {
-    let tools = assembly.runtime.registry().all();
+fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
+    let tools = catalogue.all();
     if as_json {
-        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
-        println!("{}", serde_json::to_string_pretty(&specs)?);
+        let all: Vec<_> = tools.iter().map(described).collect();
+        println!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let width = tools.iter().map(|tool| tool.spec().name.len()).max().unwrap_or(0);
-    for tool in tools {
-        let spec = tool.spec();
-        let effect = json!(spec.effect);
-        let first = spec.description.split_inclusive(". ").next().unwrap_or_default().trim();
-        let off = if tool.is_enabled() { "" } else { " (off)" };
-        println!("{:width$}  {:14}  {first}{off}", spec.name, effect.as_str().unwrap_or_default());
+    let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or(0);
+    for tool in &tools {
+        let shown = described(tool);
+        let first = shown["description"].as_str().unwrap_or_default();
+        let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
+        let state = match (&tool.problem, tool.is_enabled()) {
+            (Some(problem), _) => format!(" (cannot be used: {problem})"),
+            (None, false) => " (off)".into(),
+            (None, true) => String::new(),
+        };
+        let effect = shown["effect"].as_str().unwrap_or_default();
+        println!("{:width$}  {effect:14}  {first}{state}", tool.name());
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(assembly: &Assembly, name: &str) -> anyhow::Result<ExitCode> {
-    let tool = assembly.runtime.registry().get(name);
+fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
+    let tool = catalogue.get(name);
     let tool = tool.with_context(|| format!("there is no tool `{name}`; `helve tools list` shows them"))?;
-    let mut shown = json!(&**tool.spec());
-    shown["version"] = Value::from(tool.version());
-    println!("{}", serde_json::to_string_pretty(&shown)?);
+    println!("{}", serde_json::to_string_pretty(&described(&tool))?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a tool is, and what is known of it besides.
+fn described(tool: &Listed) -> Value {
+    let mut shown = match (&tool.row, &tool.registered) {
+        (Some(row), _) => {
+            let mut shown = json!(row.definition);
+            shown["effect"] = json!(row.definition.effect());
+            shown["source"] = json!("row");
+            shown["version"] = json!(row.version);
+            shown["hash"] = json!(row.hash);
+            shown
+        }
+        (None, Some(registered)) => {
+            let mut shown = json!(&**registered.spec());
+            shown["source"] = json!("builtin");
+            shown["hash"] = json!(registered.version());
+            shown
+        }
+        (None, None) => json!({}),
+    };
+    shown["enabled"] = json!(tool.is_enabled());
+    if let Some(problem) = &tool.problem {
+        shown["problem"] = json!(problem.to_string());
+    }
+    if !tool.warnings.is_empty() {
+        shown["warnings"] = json!(tool.warnings);
+    }
+    shown
 }
 
 async fn call(

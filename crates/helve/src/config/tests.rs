@@ -212,6 +212,7 @@ fn names_of_tools_that_are_not_there_are_told_with_line_and_key() {
             Config::parse(Some("helve.toml".into()), text, &overrides, &Environment::default()).unwrap();
         let world = helve_types::World::real();
         let made = crate::assemble::assemble(&config, &world, crate::assemble::Hold::Alone, vec![]);
+        let made = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(made);
         made.map(|assembly| assembly.warnings.join("; ")).map_err(|error| format!("{error:#}"))
     };
     let table = assembled("[tools.time]\n[tools.nope]\ntimeout_ms = 5\n").unwrap_err();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod commands;
+mod rows;
 mod serving;
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::{err, helve, run, scratch};
 
-struct Served {
+pub(crate) struct Served {
     child: Child,
     address: String,
 }
@@ -21,7 +21,7 @@ impl Drop for Served {
 
 impl Served {
     /// Starts on a free port and waits for the one line that says so.
-    fn start(data: &Path, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(data: &Path, more: &[(&str, &str)]) -> Self {
         let mut child = helve()
             .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
             .envs(more.iter().copied())
@@ -36,7 +36,7 @@ impl Served {
     }
 
     /// One request on a connection of its own; the answer as text.
-    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
@@ -51,7 +51,7 @@ impl Served {
         answer
     }
 
-    fn stop(mut self) -> bool {
+    pub(crate) fn stop(mut self) -> bool {
         let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(done.success());
         self.child.wait().unwrap().success()

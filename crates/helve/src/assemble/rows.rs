@@ -1,0 +1,56 @@
+//! The tools that are rows, as the operator's configuration has them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use helve_egress::Egress;
+use helve_store::Store;
+use helve_tool::{Catalogue, Registry};
+use helve_tool_http::HttpTools;
+use helve_types::World;
+
+use crate::config::Config;
+
+/// Rows become tools over HTTP, under the same `[tools]` tables as those that come with Helve.
+pub(super) fn catalogue(
+    config: &Config,
+    egress: &Egress,
+    registry: Arc<Registry>,
+    store: Arc<dyn Store>,
+    world: &World,
+) -> Catalogue {
+    let http = HttpTools::new(egress.clone());
+    let tables: BTreeMap<_, _> = config.tools.iter().cloned().collect();
+    let off = tables.iter().filter(|(_, table)| table.enabled == Some(false));
+    let off: Vec<_> = off.map(|(name, _)| name.clone()).collect();
+    Catalogue::new(registry, store, world.clone(), Arc::new(move |definition| http.make(definition)))
+        .guarding(Arc::new(move |name, guards| match tables.get(name) {
+            Some(table) => table.over(guards),
+            None => guards,
+        }))
+        .holding_off(off)
+}
+
+/// A name that no tool has is a slip worth refusing; one that a tool had before it was deleted is only worth telling.
+pub async fn check_names(config: &Config, catalogue: &Catalogue) -> anyhow::Result<Vec<String>> {
+    let tables = config.tools.iter().map(|(name, _)| (vec!["tools", name.as_str()], name));
+    let agents = config.agents.iter().flat_map(|agent| {
+        let names = agent.tools.iter().flatten();
+        names.map(move |name| (vec!["agents", agent.name.as_str(), "tools"], name))
+    });
+    let mut warnings = vec![];
+    for (path, name) in tables.chain(agents) {
+        if catalogue.is_taken(name) {
+            continue;
+        }
+        if catalogue.versions(name).await.is_ok() {
+            warnings.push(format!("{}: the tool `{name}` was deleted", config.places.of(&path)));
+            continue;
+        }
+        let tools = catalogue.all();
+        let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+        let unknown = format!("there is no tool `{name}`; the tools are: {}", known.join(", "));
+        return Err(config.places.wrong(&path, unknown));
+    }
+    Ok(warnings)
+}

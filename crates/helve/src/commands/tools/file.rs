@@ -1,0 +1,117 @@
+//! Definitions of tools in a file, as people write them.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use helve_tool::read_definition;
+use helve_types::ToolDefinition;
+use serde_json::Value;
+
+/// The definitions in a file, or on standard input where the file is `-`.
+pub(super) fn definitions(file: &str) -> anyhow::Result<Vec<ToolDefinition>> {
+    let text = match file {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
+            text
+        }
+        path => std::fs::read_to_string(path).with_context(|| format!("`{path}` cannot be read"))?,
+    };
+    let name = if file == "-" { "standard input" } else { file };
+    let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
+    let given = match extension {
+        Some("toml") => from_toml(&text)?,
+        Some("json") => from_json(&text)?,
+        _ => either(&text)?,
+    };
+    parse(given).with_context(|| name.to_owned())
+}
+
+fn from_json(text: &str) -> anyhow::Result<Value> {
+    serde_json::from_str(text).context("it is not JSON")
+}
+
+fn from_toml(text: &str) -> anyhow::Result<Value> {
+    toml::from_str(text).context("it is not TOML")
+}
+
+/// Nobody says which it is, so whatever it can be read as.
+fn either(text: &str) -> anyhow::Result<Value> {
+    let json = from_json(text);
+    json.or_else(|not_json| match from_toml(text) {
+        Ok(given) => Ok(given),
+        Err(not_toml) => {
+            bail!("it is neither JSON ({:#}) nor TOML ({:#})", Inner(&not_json), Inner(&not_toml))
+        }
+    })
+}
+
+/// An error without the outermost word on it.
+struct Inner<'a>(&'a anyhow::Error);
+
+impl std::fmt::Display for Inner<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cause = self.0.root_cause().to_string();
+        f.write_str(cause.lines().next().unwrap_or_default())
+    }
+}
+
+fn parse(given: Value) -> anyhow::Result<Vec<ToolDefinition>> {
+    let items = match given {
+        Value::Array(items) => items,
+        Value::Object(mut members) if !members.contains_key("name") && members.contains_key("tools") => {
+            match (members.remove("tools"), members.keys().next()) {
+                (Some(Value::Array(items)), None) => items,
+                (_, Some(other)) => bail!("`{other}`: beside `tools` nothing else may stand"),
+                _ => bail!("`tools` must be a list of definitions"),
+            }
+        }
+        one => return Ok(vec![read_definition(one)?]),
+    };
+    let mut definitions: Vec<ToolDefinition> = vec![];
+    for (number, item) in items.into_iter().enumerate() {
+        let definition = read_definition(item).with_context(|| format!("tool {}", number + 1))?;
+        if definitions.iter().any(|known| known.name == definition.name) {
+            bail!("tool {}: there are two named `{}`", number + 1, definition.name);
+        }
+        definitions.push(definition);
+    }
+    Ok(definitions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &str = r#"{"name": "a", "description": "A.", "endpoint": {"url": "https://a.example"}}"#;
+    const TOML: &str = "name = \"a\"\ndescription = \"A.\"\n[endpoint]\nurl = \"https://a.example\"\n";
+
+    fn names(text: &str) -> Vec<String> {
+        parse(either(text).unwrap()).unwrap().into_iter().map(|definition| definition.name).collect()
+    }
+
+    #[test]
+    fn one_or_many_in_json_or_toml_are_the_same() {
+        let both = format!("[{JSON}, {}]", JSON.replace("\"a\"", "\"b\""));
+        assert_eq!(names(JSON), ["a"]);
+        assert_eq!(names(TOML), ["a"]);
+        assert_eq!(names(&both), ["a", "b"]);
+        assert_eq!(names(&format!(r#"{{"tools": {both}}}"#)), ["a", "b"]);
+        assert_eq!(
+            names(&TOML.replace("[endpoint]", "[tools.endpoint]").replacen("name", "[[tools]]\nname", 1)),
+            ["a"]
+        );
+        assert_eq!(parse(from_json(JSON).unwrap()).unwrap(), parse(from_toml(TOML).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_the_tool_and_the_field() {
+        let told = |text: &str| format!("{:#}", either(text).and_then(parse).unwrap_err());
+        assert!(told("{{").starts_with("it is neither JSON (key must be"), "{}", told("{{"));
+        assert_eq!(told(&format!("[{JSON}, {JSON}]")), "tool 2: there are two named `a`");
+        assert_eq!(told(&format!("[{JSON}, {{\"name\": \"b\"}}]")), "tool 2: `description`: it is missing");
+        assert_eq!(told(r#"{"tools": [], "name_": 1}"#), "`name_`: beside `tools` nothing else may stand");
+        assert_eq!(told("7"), "`definition`: invalid type: integer `7`, expected struct ToolDefinition");
+    }
+}
