@@ -1,24 +1,38 @@
 //! The client that everything leaves through.
+//!
+//! For each hop: check the address, build the request, put the credential in, send, and look who answered. What may be
+//! reached is `policy`'s business, what goes along on a redirect is `redirect`'s.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use bytes::Bytes;
-use reqwest::header::HeaderMap;
-use reqwest::{Response, StatusCode};
+use reqwest::header::{ACCEPT_ENCODING, HeaderValue, LOCATION};
+use reqwest::{Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::{Bounds, EgressError, Outgoing, Secrets};
+use crate::names::{Forbidden, Guarded, LookUp, TARGET, of_system};
+use crate::places::Places;
+use crate::policy::{Policy, Target};
+use crate::redirect::{Hop, REDIRECTS_MAX, is_redirect};
+use crate::{Bounds, EgressError, Incoming, Outgoing, Secrets, header_refused};
+
+/// Names, TCP and TLS together.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// What the operator decides about what leaves.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct EgressSettings {
     /// Hosts, `host:port`s, addresses and networks that may be reached although they are not public; plain HTTP is good enough
     /// for them.
     pub allow: Vec<String>,
     /// Plain HTTP is good enough for everybody.
     pub http: bool,
-    /// The proxy that everything goes through; none from the environment.
+    /// The proxy that everything goes through; none from the environment. It looks names up, so it must hold the policy for
+    /// what they lead to.
     pub proxy: Option<Url>,
     pub secrets: Secrets,
 }
@@ -32,99 +46,173 @@ pub struct Egress {
 #[derive(Debug)]
 struct Inner {
     client: reqwest::Client,
-    settings: EgressSettings,
+    policy: Arc<Policy>,
+    secrets: Secrets,
+    proxied: bool,
+    withheld: AtomicU64,
 }
 
 impl Egress {
     /// The process must have installed a rustls provider before.
     pub fn new(settings: EgressSettings) -> Result<Self, EgressError> {
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .referer(false)
-            .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| EgressError::Refused(format!("the HTTP client cannot be made: {error}")))?;
-        Ok(Self { inner: Arc::new(Inner { client, settings }) })
+        Self::with_names(settings, of_system())
+    }
+
+    /// With names looked up in another way than the system's.
+    pub fn with_names(settings: EgressSettings, look_up: LookUp) -> Result<Self, EgressError> {
+        let EgressSettings { allow, http, proxy, secrets } = settings;
+        let places = Places::parse(&allow).map_err(|error| EgressError::Refused(error.to_string()))?;
+        let policy = Arc::new(Policy { places, http });
+        let client = client(proxy.as_ref(), Guarded { policy: policy.clone(), look_up })?;
+        let proxied = proxy.is_some();
+        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxied, withheld: AtomicU64::new(0) }) })
     }
 
     pub fn secrets(&self) -> &Secrets {
-        &self.inner.settings.secrets
+        &self.inner.secrets
+    }
+
+    /// How often a request asked for a secret that it must not have.
+    pub fn withheld(&self) -> u64 {
+        self.inner.withheld.load(Ordering::Relaxed)
     }
 
     /// Whether a tool may be defined with this address: what can be said without asking a name server.
     pub fn check(&self, url: &Url) -> Result<(), EgressError> {
-        match url.scheme() {
-            "https" | "http" => Ok(()),
-            other => Err(EgressError::Refused(format!("`{other}` is no scheme that is sent to"))),
-        }
+        self.inner.policy.check(url).map(drop)
     }
 
     /// Sends a request and gives its answer's head; the body is read from it.
     pub async fn send(&self, request: Outgoing) -> Result<Incoming, EgressError> {
-        self.check(&request.url)?;
         let bounds = request.bounds;
-        let mut building = self
-            .inner
-            .client
-            .request(request.method, request.url)
-            .headers(request.headers)
-            .timeout(bounds.total);
-        if let Some(body) = request.body {
-            building = building.body(body);
+        let deadline = Instant::now() + bounds.total;
+        let redirects = request.redirects.min(REDIRECTS_MAX);
+        let mut hop = Hop::from(request);
+        for left in (0..=redirects).rev() {
+            let response = self.hop(&hop, bounds, deadline).await.map_err(|error| error.after(hop.acted))?;
+            let status = response.status();
+            let location = response.headers().get(LOCATION).filter(|_| is_redirect(status));
+            let Some(location) = location.filter(|_| redirects > 0) else {
+                return Ok(Incoming::new(response, bounds, deadline, &self.inner.secrets));
+            };
+            let acted = hop.acted_after(status);
+            let next = if left > 0 { self.follow(hop, status, location) } else { Err(endless(redirects)) };
+            hop = next.map_err(|error| error.after(acted))?;
         }
-        let response = building.send().await.map_err(|error| {
-            if error.is_connect() {
-                EgressError::NotSent("the other side cannot be reached".into())
-            } else {
-                EgressError::Lost("the connection broke off".into())
+        Err(endless(redirects))
+    }
+
+    async fn hop(&self, hop: &Hop, bounds: Bounds, deadline: Instant) -> Result<Response, EgressError> {
+        let target = self.inner.policy.check(&hop.url)?;
+        let request = self.request(hop, &target)?;
+        let sending = TARGET.scope(target.clone(), self.inner.client.execute(request));
+        let answer = tokio::time::timeout_at(deadline.min(Instant::now() + bounds.silence), sending).await;
+        let answer = answer.map_err(|_| EgressError::Lost("the other side did not answer in time".into()))?;
+        let response = answer.map_err(|error| failed(&error, &target))?;
+        self.check_peer(&response, &target)?;
+        Ok(response)
+    }
+
+    fn request(&self, hop: &Hop, target: &Target) -> Result<Request, EgressError> {
+        if hop.method == Method::CONNECT || hop.method == Method::TRACE {
+            return Err(EgressError::Refused(format!("{} is no method that is sent", hop.method)));
+        }
+        let mut request = Request::new(hop.method.clone(), hop.url.clone());
+        for name in hop.headers.keys() {
+            if let Some(why) = header_refused(name.as_str()) {
+                return Err(EgressError::Refused(format!(
+                    "the header `{name}` is not a tool's to set: {why}"
+                )));
             }
+        }
+        *request.headers_mut() = hop.headers.clone();
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        *request.body_mut() = hop.body.clone().map(Into::into);
+        let Some(credential) = &hop.credential else { return Ok(request) };
+        let attached = credential.attach(&mut request, target, &self.inner.secrets);
+        attached.inspect_err(|_| {
+            self.inner.withheld.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(target: "helve::egress", secret = credential.secret(), host = %target, "a secret was withheld");
         })?;
-        Ok(Incoming { response, bounds, began: Instant::now(), read: 0 })
+        Ok(request)
+    }
+
+    fn follow(&self, hop: Hop, status: StatusCode, location: &HeaderValue) -> Result<Hop, EgressError> {
+        let origin = hop.url.origin();
+        let next = hop.next(status, location).map_err(EgressError::Refused)?;
+        // A server that has a secret may write it into the address of somebody else.
+        if next.url.origin() != origin && self.inner.secrets.are_in(next.url.as_str()) {
+            return Err(EgressError::Refused(
+                "the answer is a redirect that would give a secret away".into(),
+            ));
+        }
+        Ok(next)
+    }
+
+    /// Who answered is somebody who was let through: the last line, should the client ever connect by other ways.
+    fn check_peer(&self, response: &Response, target: &Target) -> Result<(), EgressError> {
+        if self.inner.proxied {
+            return Ok(());
+        }
+        let peer = response.remote_addr();
+        let permitted = peer.is_some_and(|peer| self.inner.policy.judge(target, peer.ip()).is_ok());
+        debug_assert!(permitted, "{target} was answered by {peer:?}");
+        if !permitted {
+            tracing::error!(target: "helve::egress", host = %target, ?peer, "an answer came from a place that is not allowed");
+            return Err(EgressError::Lost("the answer came from a place that is not allowed".into()));
+        }
+        Ok(())
     }
 }
 
-/// An answer whose body is still to be read.
-#[derive(Debug)]
-pub struct Incoming {
-    response: Response,
-    bounds: Bounds,
-    began: Instant,
-    read: usize,
+fn client(proxy: Option<&Url>, names: Guarded) -> Result<reqwest::Client, EgressError> {
+    let wrong =
+        |error: reqwest::Error| EgressError::Refused(format!("the HTTP client cannot be made: {error}"));
+    let building = reqwest::Client::builder()
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")));
+    let building = match proxy {
+        // The only name that is looked up here is then the proxy's own.
+        Some(proxy) => building.proxy(reqwest::Proxy::all(proxy.clone()).map_err(wrong)?),
+        None => building.dns_resolver(Arc::new(names)),
+    };
+    building.build().map_err(wrong)
 }
 
-impl Incoming {
-    pub fn status(&self) -> StatusCode {
-        self.response.status()
-    }
+fn endless(redirects: u8) -> EgressError {
+    EgressError::Refused(format!("the answer is one redirect after another; {redirects} were followed"))
+}
 
-    pub fn headers(&self) -> &HeaderMap {
-        self.response.headers()
-    }
-
-    /// The next piece of the body; none at its end.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
-        let left = self.bounds.total.saturating_sub(self.began.elapsed()).min(self.bounds.silence);
-        let chunk = tokio::time::timeout(left, self.response.chunk()).await;
-        let chunk = chunk.map_err(|_| EgressError::Lost("the answer did not come in time".into()))?;
-        let chunk = chunk.map_err(|_| EgressError::Lost("the answer broke off".into()))?;
-        self.read += chunk.as_ref().map_or(0, Bytes::len);
-        if self.read > self.bounds.bytes_max {
-            return Err(EgressError::TooLarge(format!(
-                "the answer is larger than {} bytes",
-                self.bounds.bytes_max
-            )));
+/// The error's own text holds the address, which may hold a secret.
+fn failed(error: &reqwest::Error, target: &Target) -> EgressError {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if cause.is::<Forbidden>() {
+            return target.forbidden();
         }
-        Ok(chunk)
+        source = cause.source();
     }
+    if error.is_dns() {
+        EgressError::NotSent(format!("there is no host `{target}`, or it cannot be looked up now"))
+    } else if error.is_connect() {
+        EgressError::NotSent(format!("`{target}` cannot be reached"))
+    } else {
+        EgressError::Lost("the connection broke off before an answer".into())
+    }
+}
 
-    /// The whole body.
-    pub async fn bytes(mut self) -> Result<Vec<u8>, EgressError> {
-        let mut body = vec![];
-        while let Some(chunk) = self.chunk().await? {
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
+impl fmt::Debug for EgressSettings {
+    // A proxy's address may have a password in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EgressSettings")
+            .field("allow", &self.allow)
+            .field("http", &self.http)
+            .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
+            .field("secrets", &self.secrets)
+            .finish()
     }
 }

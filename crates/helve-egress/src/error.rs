@@ -3,7 +3,8 @@
 /// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// It must not leave: its scheme, its address, its credential. Nothing was sent.
+    /// It must not leave: its scheme, its address, its credential. Nothing was sent, or nothing but questions that were
+    /// answered with a redirect that must not be followed.
     #[error("{0}")]
     Refused(String),
 
@@ -18,4 +19,14 @@ pub enum EgressError {
     /// It was answered, with more than is read.
     #[error("{0}")]
     TooLarge(String),
+}
+
+impl EgressError {
+    /// The same, of a request of which a part may have had an effect already: nobody knows any more what was done.
+    pub(crate) fn after(self, acted: bool) -> Self {
+        match self {
+            Self::Refused(why) | Self::NotSent(why) if acted => Self::Lost(why),
+            error => error,
+        }
+    }
 }

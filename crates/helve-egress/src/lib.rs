@@ -4,14 +4,31 @@
 //! it, and sent; an [`Incoming`] is read in pieces within its bounds, and says no secret. Knows nothing of tools.
 //! Errors tell whether anything can have left, since that decides whether it may be sent again.
 
+mod address;
 mod client;
+mod credential;
 mod error;
+mod headers;
+mod incoming;
+mod names;
+mod places;
+mod policy;
+mod redact;
+mod redirect;
 mod request;
+mod retry_after;
 mod secrets;
 
-pub use client::{Egress, EgressSettings, Incoming};
+pub use address::forbidden;
+pub use client::{Egress, EgressSettings};
 pub use error::EgressError;
+pub use headers::header_refused;
+pub use incoming::Incoming;
+pub use names::{LookUp, LookingUp};
+pub use places::{Place, PlaceError};
+pub use redact::{Redactor, SECRET_BYTES_MIN};
 pub use request::{Bounds, Credential, Outgoing};
 pub use reqwest::{Method, StatusCode, header};
+pub use retry_after::retry_after;
 pub use secrets::{Secret, Secrets};
 pub use url::Url;

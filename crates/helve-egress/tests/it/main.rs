@@ -1,0 +1,9 @@
+//! The way out over real connections: what is sent, what is not, and what is read.
+
+mod bodies;
+mod namespace;
+mod redirects;
+mod secrets;
+mod sending;
+mod server;
+mod vectors;

@@ -1,0 +1,224 @@
+//! What a body means: a value, a text, a file, or nothing.
+
+mod kind;
+
+use std::fmt::Write;
+
+use helve_egress::Secrets;
+use helve_egress::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, LAST_MODIFIED, LOCATION,
+};
+use helve_types::{Effect, OutputFile, ToolOutput};
+use serde_json::{Map, Value};
+
+use crate::call::Head;
+use crate::json;
+
+pub(crate) use self::kind::Kind;
+
+/// How much of a reason is told.
+const REASON_BYTES_MAX: usize = 1 << 10;
+/// The headers that a HEAD is asked for.
+const HEADS: [helve_egress::header::HeaderName; 7] =
+    [CONTENT_TYPE, CONTENT_LENGTH, LAST_MODIFIED, ETAG, EXPIRES, CACHE_CONTROL, LOCATION];
+
+/// An answer that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answer {
+    Empty,
+    Value(Value),
+    /// Several values of one answer.
+    Values(Vec<Value>),
+    Text(String),
+    /// Words of ours.
+    Note(String),
+    File(OutputFile),
+}
+
+/// What the body is; or why it is not what was wanted.
+pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> Result<Answer, String> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Answer::Empty);
+    }
+    match &head.kind {
+        Kind::Json => json::parse(without_mark(&body)).map(Answer::Value),
+        Kind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
+        Kind::Html | Kind::Text(_) | Kind::Events | Kind::Unknown => {
+            // Many servers call their JSON text, or nothing at all.
+            let looks_like_json = matches!(without_mark(&body).trim_ascii_start().first(), Some(b'{' | b'['));
+            if (wants_json || looks_like_json)
+                && let Ok(value) = json::parse(without_mark(&body))
+            {
+                return Ok(Answer::Value(value));
+            }
+            match &head.kind {
+                Kind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
+                _ if wants_json => Err(format!("the answer is no JSON but {}", head.kind.media_type())),
+                Kind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
+                kind => Ok(Answer::Text(kind.decode(&body))),
+            }
+        }
+        Kind::File(_) if wants_json => {
+            Err(format!("the answer is a file ({}), not JSON", head.kind.media_type()))
+        }
+        Kind::File(_) => Ok(file(tool, head, body)),
+    }
+}
+
+fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
+}
+
+/// A value on each line, or just text.
+fn lines(text: &str) -> Answer {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let values: Result<Vec<Value>, String> = lines.map(|line| json::parse(line.as_bytes())).collect();
+    values.map_or_else(|_| Answer::Text(text.to_owned()), |values| Answer::Value(values.into()))
+}
+
+/// What a transform picked.
+pub(crate) fn picked(mut found: Vec<Value>) -> Answer {
+    match (found.len(), found.pop()) {
+        (1, Some(only)) => Answer::Value(only),
+        (_, None) => Answer::Note("The answer has nothing that this tool picks from it.".into()),
+        (_, Some(last)) => {
+            found.push(last);
+            Answer::Values(found)
+        }
+    }
+}
+
+/// What the answer to a HEAD says.
+pub(crate) fn heads(headers: &HeaderMap) -> Answer {
+    let known =
+        HEADS.iter().filter_map(|name| Some((name.to_string(), headers.get(name)?.to_str().ok()?.into())));
+    Answer::Value(Value::Object(known.collect::<Map<String, Value>>()))
+}
+
+fn file(tool: &str, head: &Head, bytes: Vec<u8>) -> Answer {
+    let media_type = head.kind.media_type().to_owned();
+    let last = head.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let named = last.contains('.') && !last.starts_with('.') && last.len() <= 100 && last.chars().all(plain);
+    let name = if named { last.to_owned() } else { format!("{tool}.{}", extension(&media_type)) };
+    Answer::File(OutputFile { name, media_type, bytes })
+}
+
+fn extension(media_type: &str) -> &str {
+    match media_type {
+        "image/jpeg" => "jpg",
+        "image/svg+xml" => "svg",
+        "audio/mpeg" => "mp3",
+        "application/octet-stream" => "bin",
+        other => {
+            let last = other.rsplit(['/', '.', '-', '+']).next().unwrap_or_default();
+            let fits = !last.is_empty() && last.len() <= 8 && last.chars().all(|c| c.is_ascii_alphanumeric());
+            if fits { last } else { "bin" }
+        }
+    }
+}
+
+/// A text as it is, anything else as JSON.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Answer {
+    pub(crate) fn output(self, effect: Effect, status: u16) -> ToolOutput {
+        match self {
+            Self::Empty if effect == Effect::Read => {
+                ToolOutput::text(format!("The answer is empty (status {status})."))
+            }
+            Self::Empty => ToolOutput::text(format!("Done (status {status}); there is no further answer.")),
+            Self::Value(value) => ToolOutput::text(shown(&value)).with_data(value),
+            Self::Values(values) => {
+                let lines: Vec<String> = values.iter().map(shown).collect();
+                ToolOutput::text(lines.join("\n")).with_data(values.into())
+            }
+            Self::Text(text) | Self::Note(text) => ToolOutput::text(text),
+            Self::File(file) => {
+                let (name, media_type, bytes) = (&file.name, &file.media_type, file.bytes.len());
+                let text = format!(
+                    "The answer is a file: `{name}` ({media_type}, {bytes} bytes). The user can open it."
+                );
+                ToolOutput { files: vec![file], ..ToolOutput::text(text) }
+            }
+        }
+    }
+}
+
+/// What an error's body says, in a kilobyte: the message of its JSON, or its text. A page for people says nothing.
+pub(crate) fn reason(kind: &Kind, body: &[u8]) -> String {
+    let text = match kind {
+        Kind::File(_) => return String::new(),
+        Kind::Html => title(&String::from_utf8_lossy(body)),
+        kind => match json::parse(without_mark(body)) {
+            Ok(value) => message(&value),
+            Err(_) => kind.decode(body),
+        },
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut reason = String::new();
+    for c in words.join(" ").chars().filter(|c| !c.is_control()) {
+        if reason.len() + c.len_utf8() > REASON_BYTES_MAX {
+            reason.push('…');
+            break;
+        }
+        reason.push(c);
+    }
+    reason.trim_end_matches('.').to_owned()
+}
+
+/// The sentence in an error of one of the usual shapes; all of it if it has none.
+fn message(value: &Value) -> String {
+    const NAMES: [&str; 8] =
+        ["message", "detail", "error_description", "error", "title", "reason", "description", "msg"];
+    let mut found = value;
+    // `{"error": {"message": "…"}}` and the like.
+    for _ in 0..3 {
+        if let Value::Array(items) = found
+            && let [only] = &items[..]
+        {
+            found = only;
+        }
+        let Some(next) = NAMES.iter().find_map(|name| found.get(name).filter(|next| !next.is_null())) else {
+            break;
+        };
+        found = next;
+    }
+    let mut text = shown(found);
+    if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && *errors != found) {
+        _ = write!(text, " {errors}");
+    }
+    text
+}
+
+/// The title of a page.
+fn title(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let inner = lower.find("<title").and_then(|at| Some(at + lower[at..].find('>')? + 1));
+    let title = inner.and_then(|begin| page.get(begin..begin + lower[begin..].find("</title")?));
+    title.unwrap_or("the body is a web page").to_owned()
+}
+
+/// Takes secrets out of every text in a value.
+pub(crate) fn clean(value: &mut Value, secrets: &Secrets) {
+    match value {
+        Value::String(text) => *text = secrets.redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::Object(members) => {
+            let cleaned = std::mem::take(members).into_iter().map(|(name, mut member)| {
+                clean(&mut member, secrets);
+                (secrets.redact(&name), member)
+            });
+            *members = cleaned.collect();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Kinds of body, by what the server calls them.
+
+use helve_egress::header::{CONTENT_TYPE, HeaderMap};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Json,
+    /// A JSON value on each line.
+    Lines,
+    /// Server-sent events.
+    Events,
+    Html,
+    Text(Charset),
+    File(String),
+    /// The server does not say.
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Charset {
+    Utf8,
+    Latin1,
+    Other(String),
+}
+
+impl Kind {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let Some(written) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+            return Self::Unknown;
+        };
+        let (media_type, rest) = written.split_once(';').unwrap_or((written, ""));
+        let media_type = media_type.trim().to_ascii_lowercase();
+        match media_type.as_str() {
+            "" => Self::Unknown,
+            "application/json" | "text/json" | "application/problem+json" => Self::Json,
+            "application/x-ndjson"
+            | "application/ndjson"
+            | "application/jsonl"
+            | "application/x-jsonlines"
+            | "application/jsonlines"
+            | "application/stream+json" => Self::Lines,
+            "text/event-stream" => Self::Events,
+            "text/html" | "application/xhtml+xml" => Self::Html,
+            other if other.ends_with("+json") => Self::Json,
+            other if is_text(other) => Self::Text(Charset::read(rest)),
+            _ => Self::File(media_type),
+        }
+    }
+
+    /// Whether it can be read as text, piece by piece.
+    pub(crate) fn is_text(&self) -> bool {
+        !matches!(self, Self::File(_))
+    }
+
+    /// Whether a streamable tool shows it piece by piece. A transform needs pieces that are whole values.
+    pub(crate) fn comes_in_pieces(&self, transformed: bool) -> bool {
+        match self {
+            Self::Events | Self::Lines => true,
+            Self::Text(_) | Self::Unknown => !transformed,
+            Self::Json | Self::Html | Self::File(_) => false,
+        }
+    }
+
+    pub(crate) fn media_type(&self) -> &str {
+        match self {
+            Self::Json => "application/json",
+            Self::Lines => "application/x-ndjson",
+            Self::Events => "text/event-stream",
+            Self::Html => "text/html",
+            Self::Text(_) => "text/plain",
+            Self::File(media_type) => media_type,
+            Self::Unknown => "application/octet-stream",
+        }
+    }
+
+    /// The text of the bytes. What cannot be read shows as `�`, and is said where it is to be expected.
+    pub(crate) fn decode(&self, bytes: &[u8]) -> String {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let lossy = String::from_utf8_lossy(bytes);
+        match self {
+            // The first 256 characters of Unicode are those of Latin-1.
+            Self::Text(Charset::Latin1) if lossy.contains(char::REPLACEMENT_CHARACTER) => {
+                bytes.iter().map(|byte| char::from(*byte)).collect()
+            }
+            Self::Text(Charset::Other(name)) if lossy.contains(char::REPLACEMENT_CHARACTER) => {
+                format!("[the answer is written in {name}; what could not be read shows as �]\n{lossy}")
+            }
+            _ => lossy.into_owned(),
+        }
+    }
+}
+
+fn is_text(media_type: &str) -> bool {
+    const OTHERS: [&str; 9] = [
+        "application/xml",
+        "application/javascript",
+        "application/ecmascript",
+        "application/yaml",
+        "application/x-yaml",
+        "application/toml",
+        "application/csv",
+        "application/graphql",
+        "application/x-www-form-urlencoded",
+    ];
+    media_type.starts_with("text/")
+        || OTHERS.contains(&media_type)
+        || (media_type.ends_with("+xml") && !media_type.starts_with("image/"))
+        || media_type.ends_with("+yaml")
+}
+
+impl Charset {
+    fn read(parameters: &str) -> Self {
+        let charset = parameters.split(';').find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            name.trim()
+                .eq_ignore_ascii_case("charset")
+                .then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+        });
+        match charset.as_deref() {
+            None | Some("" | "utf-8" | "utf8" | "us-ascii" | "ascii") => Self::Utf8,
+            Some("iso-8859-1" | "latin1" | "windows-1252") => Self::Latin1,
+            Some(other) => Self::Other(other.chars().filter(char::is_ascii_graphic).take(40).collect()),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! One call: fill → send → answer.
+//!
+//! What a status means is `status`'s business, what a body means `answer`'s and `stream`'s. What is told to the model
+//! never holds a secret: the egress takes them out of answers, and `cleaned` out of whatever else is said.
+
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use helve_egress::header::{ACCEPT, HeaderName, HeaderValue};
+use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
+use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
+use helve_types::{Effect, ToolOutput, ToolSpec};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::status::refused;
+use crate::answer::{self, Answer, Kind};
+use crate::stream;
+use crate::template::{Filled, Template, header_value};
+use crate::transform::Transform;
+
+pub(crate) use self::status::Terms;
+
+/// What is read of an answer that is text.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// What is read of an answer that is a file.
+const FILE_BYTES_MAX: usize = 8 << 20;
+/// What is read of an answer that says no.
+const REASON_BYTES_MAX: usize = 16 << 10;
+/// The longest silence in a stream.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+pub(crate) struct HttpTool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) egress: Egress,
+    pub(crate) template: Template,
+    pub(crate) method: Method,
+    pub(crate) credential: Option<Credential>,
+    /// The header that the call's id goes into.
+    pub(crate) idempotency: Option<HeaderName>,
+    pub(crate) transform: Option<Transform>,
+    pub(crate) redirects: u8,
+    pub(crate) timeout: Duration,
+    pub(crate) streams: bool,
+    pub(crate) wants_json: bool,
+    pub(crate) terms: Terms,
+}
+
+impl Tool for HttpTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let began = Instant::now();
+            let filled = self.template.fill(request.arguments).map_err(ToolError::Declined);
+            let called = match filled {
+                Ok(filled) => self.send(filled, began, cx).await,
+                Err(error) => Err(error),
+            };
+            match called {
+                Ok(output) => Ok(self.cleaned(output)),
+                Err(error) => Err(self.cleaned_error(error)),
+            }
+        })
+    }
+}
+
+/// What is known of an answer before its body is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    pub(crate) kind: Kind,
+    /// Without its query, which may be long or private.
+    pub(crate) url: Url,
+    pub(crate) began: Instant,
+}
+
+impl HttpTool {
+    async fn send(&self, filled: Filled, began: Instant, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let mut url = filled.url.clone();
+        url.set_query(None);
+        let outgoing = self.outgoing(filled, cx)?;
+        let incoming = self.egress.send(outgoing).await.map_err(|error| unanswered(error, &url))?;
+        let kind = Kind::of(incoming.headers());
+        let head = Head { status: incoming.status().as_u16(), kind, url, began };
+        if !incoming.status().is_success() {
+            return Err(self.refusal(incoming, &head, cx).await);
+        }
+        if self.method == Method::HEAD {
+            return Ok(self.told(&head, 0, answer::heads(incoming.headers())));
+        }
+        if self.streams && head.kind.comes_in_pieces(self.wants_json || self.transform.is_some()) {
+            return match stream::read(incoming, &head.kind, self.transform.as_ref(), &cx.progress).await {
+                Ok(streamed) => Ok(self.told(&head, streamed.bytes, streamed.answer)),
+                Err(stream::Failed::Egress(error)) => self.unread(&head, error),
+                Err(stream::Failed::Unusable(problem)) => self.unusable(&head, &problem, Health::Well, None),
+            };
+        }
+        match self.body(incoming, &head).await {
+            Ok(body) => self.answer(&head, body).await,
+            Err(error) => self.unread(&head, error),
+        }
+    }
+
+    fn outgoing(&self, filled: Filled, cx: &CallContext) -> Result<Outgoing, ToolError> {
+        let mut headers = filled.headers;
+        if !headers.contains_key(ACCEPT) {
+            headers.insert(
+                ACCEPT,
+                HeaderValue::from_static(match self.streams {
+                    true => "text/event-stream, application/x-ndjson, application/json;q=0.9, */*;q=0.5",
+                    false => "application/json, text/plain;q=0.9, */*;q=0.5",
+                }),
+            );
+        }
+        if let Some(name) = &self.idempotency {
+            let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
+            headers.insert(name, key);
+        }
+        Ok(Outgoing {
+            headers,
+            body: filled.body,
+            credential: self.credential.clone(),
+            redirects: self.redirects,
+            bounds: Bounds {
+                bytes_max: FILE_BYTES_MAX,
+                silence: if self.streams { self.timeout.min(SILENCE_MAX) } else { self.timeout },
+                total: self.timeout,
+            },
+            ..Outgoing::new(self.method.clone(), filled.url)
+        })
+    }
+
+    /// The whole body; text has a smaller bound than files.
+    async fn body(&self, mut incoming: Incoming, head: &Head) -> Result<Vec<u8>, EgressError> {
+        let bytes_max = if head.kind.is_text() { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
+        let mut body = vec![];
+        while let Some(chunk) = incoming.chunk().await? {
+            if body.len() + chunk.len() > bytes_max {
+                return Err(EgressError::TooLarge(format!(
+                    "the answer is larger than {bytes_max} bytes and was not read"
+                )));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    async fn answer(&self, head: &Head, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
+        let bytes = body.len();
+        let wants_json = self.wants_json || self.transform.is_some();
+        let read = match answer::read(&self.spec.name, head, body, wants_json) {
+            Ok(read) => read,
+            Err(problem) => return self.unusable(head, &problem, Health::Ill, None),
+        };
+        match (&self.transform, read) {
+            (Some(transform), Answer::Value(value)) => match transform.apply(value.clone()).await {
+                Ok(found) => Ok(self.told(head, bytes, answer::picked(found))),
+                Err(problem) => {
+                    let problem = format!("the transform of this tool does not fit its answer: {problem}");
+                    self.unusable(head, &problem, Health::Well, Some(value))
+                }
+            },
+            (_, read) => Ok(self.told(head, bytes, read)),
+        }
+    }
+
+    async fn refusal(&self, mut incoming: Incoming, head: &Head, cx: &CallContext) -> ToolError {
+        let pause = retry_after(incoming.headers(), cx.world.now().0);
+        let mut body = vec![];
+        // The reason is worth a look; if it does not come, the status says enough.
+        while let Ok(Some(chunk)) = incoming.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() > REASON_BYTES_MAX {
+                break;
+            }
+        }
+        body.truncate(REASON_BYTES_MAX);
+        refused(head.status, pause, &answer::reason(&head.kind, &body), &self.terms)
+    }
+
+    /// The answer did not come whole. Too large is an answer all the same.
+    fn unread(&self, head: &Head, error: EgressError) -> Result<ToolOutput, ToolError> {
+        match error {
+            EgressError::TooLarge(problem) => self.unusable(head, &problem, Health::Well, None),
+            error => Err(unanswered(error, &head.url)),
+        }
+    }
+
+    /// The other side did what it was asked to, and its answer is of no use. To whoever only wanted to read that is a
+    /// failure; who wanted something done must not do it again.
+    fn unusable(
+        &self,
+        head: &Head,
+        problem: &str,
+        health: Health,
+        whole: Option<Value>,
+    ) -> Result<ToolOutput, ToolError> {
+        if self.spec.effect == Effect::Read {
+            let message = format!("{problem}; ask for less or something else, or answer without this tool");
+            return Err(match health {
+                Health::Well => ToolError::Declined(message),
+                Health::Ill => ToolError::Ailing(message),
+            });
+        }
+        let said =
+            format!("It was done (status {}), but {problem}. Do not call again for the same.", head.status);
+        let text = match &whole {
+            Some(value) => format!("{said} The whole answer: {value}"),
+            None => said,
+        };
+        Ok(self.told(head, 0, Answer::Note(text)))
+    }
+
+    /// The output as the model and the person get it.
+    fn told(&self, head: &Head, bytes: usize, answer: Answer) -> ToolOutput {
+        let mut output = answer.output(self.spec.effect, head.status);
+        let place = format!("{}{}", head.url.host_str().unwrap_or_default(), head.url.path());
+        output.title = Some(format!("{} {place}", self.method));
+        output.metadata = Some(json!({
+            "status": head.status,
+            "ms": u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "bytes": bytes,
+            "content_type": head.kind.media_type(),
+            "url": head.url.as_str(),
+        }));
+        output
+    }
+
+    fn cleaned(&self, mut output: ToolOutput) -> ToolOutput {
+        let secrets = self.egress.secrets();
+        if secrets.names().next().is_none() {
+            return output;
+        }
+        output.text = secrets.redact(&output.text);
+        output.title = output.title.map(|title| secrets.redact(&title));
+        for value in output.data.iter_mut().chain(&mut output.metadata) {
+            answer::clean(value, secrets);
+        }
+        output
+    }
+
+    fn cleaned_error(&self, error: ToolError) -> ToolError {
+        let redact = |text: String| self.egress.secrets().redact(&text);
+        match error {
+            ToolError::Declined(text) => ToolError::Declined(redact(text)),
+            ToolError::Ailing(text) => ToolError::Ailing(redact(text)),
+            ToolError::NotSent(text) => ToolError::NotSent(redact(text)),
+            ToolError::Lost(text) => ToolError::Lost(redact(text)),
+            ToolError::Busy { message, retry_after } => {
+                ToolError::Busy { message: redact(message), retry_after }
+            }
+        }
+    }
+}
+
+/// What an unusable answer says about the other side.
+#[derive(Debug, Clone, Copy)]
+enum Health {
+    Well,
+    Ill,
+}
+
+fn unanswered(error: EgressError, url: &Url) -> ToolError {
+    let host = url.host_str().unwrap_or_default();
+    match error {
+        EgressError::Refused(why) => ToolError::Declined(format!(
+            "the request was not sent: {why}; answer without this tool and say so. Operator: `[egress]` and \
+             `[secrets]` say what may leave"
+        )),
+        EgressError::NotSent(why) => ToolError::NotSent(format!("`{host}`: {why}; nothing was sent")),
+        EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),
+        EgressError::TooLarge(why) => ToolError::Lost(format!("`{host}`: {why}")),
+    }
+}

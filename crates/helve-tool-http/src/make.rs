@@ -1,0 +1,227 @@
+//! From a definition to a tool, or to the field that is wrong.
+//!
+//! Everything that can be known before the first call is checked here, so that whoever writes a row learns of it
+//! and not the model that calls it.
+
+mod guards;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_egress::header::{ACCEPT, HeaderName};
+use helve_egress::{Credential, EgressError, Url, header_refused};
+use helve_tool::{DefinitionError, Made, Registered, RegistryError, Tool};
+use helve_types::{Auth, Effect, Endpoint, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
+
+use self::guards::{guards, timeout};
+use crate::HttpTools;
+use crate::call::{HttpTool, Terms};
+use crate::internal;
+use crate::template::{Template, header_name};
+use crate::transform::Transform;
+
+const REDIRECTS_MAX: u8 = 3;
+
+pub(crate) fn make(tools: &HttpTools, definition: &ToolDefinition) -> Result<Made, DefinitionError> {
+    let tool: Arc<dyn Tool> = match internal::name(&definition.endpoint.url_template) {
+        Some(name) => Arc::new(internal::make(&tools.internal, name, definition)?),
+        None => Arc::new(http(tools, definition)?),
+    };
+    let guards = guards(definition, tool.spec().effect)?;
+    Ok((tool, guards))
+}
+
+fn wrong<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
+    Err(DefinitionError::new(field, problem))
+}
+
+fn http(tools: &HttpTools, definition: &ToolDefinition) -> Result<HttpTool, DefinitionError> {
+    let endpoint = &definition.endpoint;
+    let spec = ToolSpec {
+        title: definition.display_name.clone(),
+        tags: definition.tags.clone(),
+        examples: definition.examples.clone(),
+        on_unknown: definition.on_unknown.unwrap_or_default(),
+        check_tool: definition.check_tool.clone(),
+        ..ToolSpec::new(
+            &definition.name,
+            &definition.description,
+            definition.parameters.clone(),
+            definition.effect(),
+        )
+    };
+    check_spec(&spec)?;
+    check_effect(definition)?;
+    let template = Template::parse(endpoint, &definition.parameters, key_in_query(&endpoint.auth))?;
+    check_address(tools, template.base())?;
+    if endpoint.redirects > REDIRECTS_MAX {
+        return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
+    }
+    let streams = definition.kind == ToolKind::Streamable;
+    if streams && endpoint.method == Method::Head {
+        return wrong("type", "the answer to a HEAD has no body, so there is nothing to stream");
+    }
+    Ok(HttpTool {
+        credential: credential(tools, &endpoint.auth, &template)?,
+        idempotency: idempotency(endpoint, spec.effect, &template)?,
+        transform: definition.response_transform.as_ref().map(Transform::make).transpose()?,
+        method: method(endpoint.method),
+        redirects: endpoint.redirects,
+        timeout: Duration::from_millis(timeout(definition)?),
+        streams,
+        wants_json: accepts_json(endpoint),
+        terms: Terms {
+            busy_is_not_done: endpoint.busy_is_not_done,
+            failure_statuses: definition
+                .breaker
+                .iter()
+                .flat_map(|terms| terms.failure_statuses.clone())
+                .collect(),
+        },
+        egress: tools.egress.clone(),
+        template,
+        spec,
+    })
+}
+
+/// The registry's own judgement of name, description and parameters, with the field that it is about.
+pub(crate) fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
+    let problem = match Registered::of_client(spec.clone()) {
+        Ok(_) => return Ok(()),
+        Err(RegistryError::Wrong { problem, .. }) => problem,
+        Err(other) => other.to_string(),
+    };
+    let field = ["name", "description"].into_iter().find(|field| problem.starts_with(&format!("`{field}`")));
+    wrong(field.unwrap_or("parameters"), problem)
+}
+
+/// Whether the effect class can be true of the method.
+fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    let endpoint = &definition.endpoint;
+    let keyed = endpoint.idempotency_header.is_some();
+    match (definition.effect(), endpoint.method) {
+        (Effect::Read, Method::Put | Method::Patch | Method::Delete) => {
+            wrong("effect", "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`")
+        }
+        (Effect::Idempotent, Method::Post | Method::Patch) if !keyed => wrong(
+            "effect",
+            "a POST or PATCH can be repeated only if the other side knows it again; name the header that it takes \
+             the key from in `endpoint.idempotency_header`",
+        ),
+        (Effect::Read, _) if keyed => {
+            wrong("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
+        }
+        _ if definition.check_tool.as_ref() == Some(&definition.name) => {
+            wrong("check_tool", "a tool cannot check itself; name one that reads")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_address(tools: &HttpTools, base: &Url) -> Result<(), DefinitionError> {
+    tools.egress.check(base).or_else(|error: EgressError| wrong("endpoint.url_template", error.to_string()))
+}
+
+fn credential(
+    tools: &HttpTools,
+    auth: &Auth,
+    template: &Template,
+) -> Result<Option<Credential>, DefinitionError> {
+    let (credential, name) = match auth.clone() {
+        Auth::None => return Ok(None),
+        Auth::Bearer { secret } => (Credential::Bearer { secret: secret.clone() }, secret),
+        Auth::Basic { username, secret } => {
+            if username.contains(|c: char| c == ':' || c.is_control()) {
+                return wrong("endpoint.auth.username", "a username has no colon and no control characters");
+            }
+            (Credential::Basic { username, secret: secret.clone() }, secret)
+        }
+        Auth::ApiKey { secret, name, place: KeyPlace::Header } => {
+            let header = HeaderName::try_from(&name).ok().filter(|_| header_refused(&name).is_none());
+            let Some(header) = header else {
+                return wrong(
+                    "endpoint.auth.name",
+                    format!("`{name}` is no header that a key can be sent in"),
+                );
+            };
+            if template.has_header(&header) {
+                return wrong("endpoint.auth.name", "`headers` has this one already; leave it out there");
+            }
+            (Credential::Header { name, secret: secret.clone() }, secret)
+        }
+        Auth::ApiKey { secret, name, place: KeyPlace::Query } => {
+            if name.is_empty() || name.chars().any(char::is_control) {
+                return wrong("endpoint.auth.name", "say which query parameter the key is sent in");
+            }
+            (Credential::Query { name, secret: secret.clone() }, secret)
+        }
+    };
+    let Some(secret) = tools.egress.secrets().get(&name) else {
+        let known: Vec<&str> = tools.egress.secrets().names().collect();
+        let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
+        return wrong(
+            "endpoint.auth.secret",
+            format!(
+                "the operator's configuration has no secret `{name}` (known: {known}); it is set in `[secrets]`"
+            ),
+        );
+    };
+    let base = template.base();
+    let target = base.host().zip(base.port_or_known_default());
+    let allowed = target.is_some_and(|(host, port)| secret.is_for(&host, port));
+    if !allowed {
+        let host = base.host_str().unwrap_or_default();
+        return wrong(
+            "endpoint.auth.secret",
+            format!(
+                "the secret `{name}` may not be sent to `{host}`; the operator allows hosts in `[secrets]`"
+            ),
+        );
+    }
+    Ok(Some(credential))
+}
+
+fn key_in_query(auth: &Auth) -> Option<&str> {
+    match auth {
+        Auth::ApiKey { name, place: KeyPlace::Query, .. } => Some(name),
+        _ => None,
+    }
+}
+
+/// The header that the call's id goes into: the one that is named, or the usual one where repeating must be safe.
+fn idempotency(
+    endpoint: &Endpoint,
+    effect: Effect,
+    template: &Template,
+) -> Result<Option<HeaderName>, DefinitionError> {
+    let Some(named) = &endpoint.idempotency_header else {
+        let usual = HeaderName::from_static("idempotency-key");
+        return Ok((effect == Effect::Idempotent && !template.has_header(&usual)).then_some(usual));
+    };
+    let field = "endpoint.idempotency_header";
+    let name = header_name(named).map_err(|problem| DefinitionError::new(field, problem))?;
+    if template.has_header(&name) {
+        return wrong(field, "`headers` has this one already; leave it out there");
+    }
+    Ok(Some(name))
+}
+
+/// Whether the row itself asks for JSON and nothing else.
+fn accepts_json(endpoint: &Endpoint) -> bool {
+    let accept = endpoint.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(ACCEPT.as_str()));
+    accept
+        .is_some_and(|(_, value)| value.contains("json") && !value.contains("html") && !value.contains("*/*"))
+}
+
+fn method(method: Method) -> helve_egress::Method {
+    match method {
+        Method::Get => helve_egress::Method::GET,
+        Method::Head => helve_egress::Method::HEAD,
+        Method::Post => helve_egress::Method::POST,
+        Method::Put => helve_egress::Method::PUT,
+        Method::Patch => helve_egress::Method::PATCH,
+        Method::Delete => helve_egress::Method::DELETE,
+    }
+}

@@ -1,0 +1,115 @@
+//! Answers that come in pieces: server-sent events, JSON on lines, or plain text.
+//!
+//! Every piece is reported as it comes and kept for the whole. A transform is made for each event or line by itself;
+//! those that it does not fit, such as signs of life, are passed over.
+
+mod frames;
+#[cfg(test)]
+mod tests;
+
+use helve_egress::{EgressError, Incoming};
+use helve_tool::Progress;
+use serde_json::Value;
+
+use self::frames::Frames;
+use crate::answer::{Answer, Kind, shown};
+use crate::json;
+use crate::transform::Transform;
+
+/// What is read of a stream in all.
+const BYTES_MAX: usize = 1 << 20;
+/// How the end of a stream is said by those who follow OpenAI.
+const DONE: &str = "[DONE]";
+
+#[derive(Debug)]
+pub(crate) struct Streamed {
+    pub(crate) answer: Answer,
+    pub(crate) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Egress(EgressError),
+    /// It came, and it is not what was wanted.
+    Unusable(String),
+}
+
+pub(crate) async fn read(
+    incoming: Incoming,
+    kind: &Kind,
+    transform: Option<&Transform>,
+    progress: &Progress,
+) -> Result<Streamed, Failed> {
+    let mut frames = Frames::new(kind, incoming, BYTES_MAX);
+    let mut whole = Whole::new(transform.is_some(), matches!(kind, Kind::Events | Kind::Lines));
+    while let Some(frame) = frames.next().await.map_err(Failed::Egress)? {
+        if frame.trim() == DONE {
+            continue;
+        }
+        let values = match (transform, json::parse(frame.as_bytes())) {
+            (Some(transform), Ok(value)) => match transform.apply(value).await {
+                Ok(values) => values,
+                Err(problem) => {
+                    whole.passed_over(problem);
+                    continue;
+                }
+            },
+            (Some(_), Err(problem)) => {
+                whole.passed_over(problem);
+                continue;
+            }
+            (None, Ok(value)) if whole.framed => vec![value],
+            (None, _) => vec![Value::String(frame)],
+        };
+        for value in values {
+            progress.report(&whole.piece(&value));
+            whole.values.push(value);
+        }
+    }
+    let bytes = frames.bytes();
+    Ok(Streamed { answer: whole.answer().map_err(Failed::Unusable)?, bytes })
+}
+
+/// What has come so far.
+struct Whole {
+    values: Vec<Value>,
+    transformed: bool,
+    /// Whether the frames have borders of their own.
+    framed: bool,
+    /// Why the first frame that did not fit did not.
+    problem: Option<String>,
+}
+
+impl Whole {
+    fn new(transformed: bool, framed: bool) -> Self {
+        Self { values: vec![], transformed, framed, problem: None }
+    }
+
+    fn passed_over(&mut self, problem: String) {
+        self.problem.get_or_insert(problem);
+    }
+
+    /// Text that a transform picks is put together as it comes; all else has lines of its own.
+    fn piece(&self, value: &Value) -> String {
+        match value {
+            Value::String(text) if self.transformed || !self.framed => text.clone(),
+            value => format!("{}\n", shown(value)),
+        }
+    }
+
+    fn answer(self) -> Result<Answer, String> {
+        if self.values.is_empty() {
+            return match self.problem {
+                Some(problem) => Err(format!("nothing in the stream fits this tool: {problem}")),
+                None => Ok(Answer::Empty),
+            };
+        }
+        let texts: Option<Vec<&str>> = self.values.iter().map(Value::as_str).collect();
+        Ok(match texts {
+            Some(texts) if self.transformed => Answer::Value(texts.concat().into()),
+            Some(texts) if self.framed => Answer::Text(texts.join("\n")),
+            Some(texts) => Answer::Text(texts.concat()),
+            None => Answer::Values(self.values),
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Bytes in, frames out: events, lines, or pieces of text cut between words.
+
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use helve_egress::{EgressError, Incoming};
+use sse_stream::SseByteStream;
+
+use crate::answer::Kind;
+
+type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, EgressError>> + Send>>;
+
+pub(super) enum Frames {
+    Events { events: Box<SseByteStream<ByteStream>>, bytes: usize, bytes_max: usize },
+    Text { bytes: ByteStream, buffer: Vec<u8>, lines: bool, ended: bool, read: usize, bytes_max: usize },
+}
+
+impl Frames {
+    pub(super) fn new(kind: &Kind, incoming: Incoming, bytes_max: usize) -> Self {
+        let chunks = stream::unfold(Some(incoming), |incoming| async move {
+            let mut incoming = incoming?;
+            match incoming.chunk().await {
+                Ok(Some(chunk)) => Some((Ok(chunk), Some(incoming))),
+                Ok(None) => None,
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        Self::of(kind, chunks.boxed(), bytes_max)
+    }
+
+    pub(super) fn of(kind: &Kind, bytes: ByteStream, bytes_max: usize) -> Self {
+        if *kind == Kind::Events {
+            // A last event without its empty line would be lost.
+            let ended = bytes.chain(stream::iter([Ok(Bytes::from_static(b"\n\n"))]));
+            let events = Box::new(SseByteStream::new(ended.boxed()));
+            return Self::Events { events, bytes: 0, bytes_max };
+        }
+        let lines = *kind == Kind::Lines;
+        Self::Text { bytes, buffer: vec![], lines, ended: false, read: 0, bytes_max }
+    }
+
+    /// How much text came.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Events { bytes, .. } => *bytes,
+            Self::Text { read, .. } => *read,
+        }
+    }
+
+    /// The next frame that has anything in it.
+    pub(super) async fn next(&mut self) -> Result<Option<String>, EgressError> {
+        match self {
+            Self::Events { events, bytes, bytes_max } => loop {
+                match events.next().await {
+                    None => return Ok(None),
+                    Some(Err(sse_stream::Error::Body(error))) => return Err(broken(&*error)),
+                    Some(Err(error)) => {
+                        return Err(EgressError::Lost(format!("the stream is broken: {error}")));
+                    }
+                    Some(Ok(event)) => {
+                        let data = event.data.unwrap_or_default();
+                        *bytes += data.len();
+                        within(*bytes, *bytes_max)?;
+                        if !data.trim().is_empty() {
+                            return Ok(Some(data));
+                        }
+                    }
+                }
+            },
+            Self::Text { bytes, buffer, lines, ended, read, bytes_max } => loop {
+                if let Some(end) = frame_end(buffer, *lines, *ended) {
+                    let frame: Vec<u8> = buffer.drain(..end).collect();
+                    let frame = String::from_utf8_lossy(&frame);
+                    let frame = if *lines { frame.trim() } else { &frame };
+                    if frame.is_empty() {
+                        continue;
+                    }
+                    return Ok(Some(frame.to_owned()));
+                }
+                if *ended {
+                    return Ok(None);
+                }
+                match bytes.next().await {
+                    Some(Ok(chunk)) => {
+                        *read += chunk.len();
+                        within(*read, *bytes_max)?;
+                        buffer.extend_from_slice(&chunk);
+                    }
+                    Some(Err(error)) => return Err(error),
+                    None => *ended = true,
+                }
+            },
+        }
+    }
+}
+
+/// Where the first frame of the buffer ends: a line at its end, other text behind its last blank, so that neither
+/// a character nor a word is ever shown in halves. A word without end is.
+fn frame_end(buffer: &[u8], lines: bool, ended: bool) -> Option<usize> {
+    const WORD_BYTES_MAX: usize = 4 << 10;
+    let found = match lines {
+        true => buffer.iter().position(|byte| *byte == b'\n'),
+        false => buffer.iter().rposition(u8::is_ascii_whitespace),
+    };
+    let word = || {
+        let long = !lines && buffer.len() > WORD_BYTES_MAX;
+        let begins = |byte: &u8| !(0x80..0xc0).contains(byte);
+        if long { buffer.iter().rposition(begins).filter(|end| *end > 0) } else { None }
+    };
+    found.map(|at| at + 1).or_else(word).or_else(|| (ended && !buffer.is_empty()).then_some(buffer.len()))
+}
+
+fn within(bytes: usize, bytes_max: usize) -> Result<(), EgressError> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(EgressError::TooLarge(format!(
+        "the stream is larger than {bytes_max} bytes and was not read to its end"
+    )))
+}
+
+fn broken(error: &(dyn std::error::Error + 'static)) -> EgressError {
+    match error.downcast_ref::<EgressError>() {
+        Some(error) => error.clone(),
+        None => EgressError::Lost("the stream broke off".into()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Text with placeholders in it.
+
+use serde_json::{Map, Value};
+
+pub(super) use self::plain::{joined, plain_list};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Literal(String),
+    Placeholder(String),
+}
+
+impl Text {
+    /// `{name}` is a placeholder, `{{` and `}}` are braces.
+    pub(super) fn parse(written: &str) -> Result<Self, String> {
+        let (mut parts, mut literal) = (vec![], String::new());
+        let mut rest = written;
+        while let Some(at) = rest.find(['{', '}']) {
+            literal.push_str(&rest[..at]);
+            let (brace, behind) = (&rest[at..=at], &rest[at + 1..]);
+            if behind.starts_with(brace) {
+                literal.push_str(brace);
+                rest = &behind[1..];
+                continue;
+            }
+            let end = behind.find(['{', '}']).filter(|end| behind[*end..].starts_with('}'));
+            let (Some(end), "{") = (end, brace) else {
+                return Err(format!(
+                    "`{}` has a brace without its partner; write `{brace}{brace}` for a brace that is meant as such",
+                    excerpt(&rest[at..])
+                ));
+            };
+            if end == 0 {
+                return Err("`{}` names no parameter".into());
+            }
+            if !literal.is_empty() {
+                parts.push(Part::Literal(std::mem::take(&mut literal)));
+            }
+            parts.push(Part::Placeholder(behind[..end].to_owned()));
+            rest = &behind[end + 1..];
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() || parts.is_empty() {
+            parts.push(Part::Literal(literal));
+        }
+        Ok(Self { parts })
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Literal(_) => None,
+            Part::Placeholder(name) => Some(name.as_str()),
+        })
+    }
+
+    /// The text, if it has no placeholder.
+    pub(super) fn literal(&self) -> Option<String> {
+        self.fill(&Map::new())
+    }
+
+    /// The name, if the text is one placeholder and nothing else.
+    pub(super) fn alone(&self) -> Option<&str> {
+        match &self.parts[..] {
+            [Part::Placeholder(name)] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The text with its arguments; none if one of them is missing.
+    pub(super) fn fill(&self, given: &Map<String, Value>) -> Option<String> {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(literal) => Some(literal.clone()),
+            Part::Placeholder(name) => given.get(name).and_then(joined),
+        });
+        parts.collect()
+    }
+
+    /// As `fill`; a list that stands alone gives a text for each item.
+    pub(super) fn fill_all(&self, given: &Map<String, Value>) -> Vec<String> {
+        match self.alone().and_then(|name| given.get(name)) {
+            Some(value) => plain_list(value),
+            None => self.fill(given).into_iter().collect(),
+        }
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+/// Values where only text can be.
+pub(super) mod plain {
+    use serde_json::{Number, Value};
+
+    /// None for null, which is the same as nothing.
+    pub(in super::super) fn plain(value: &Value) -> Option<String> {
+        match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// A list as its items with commas between them.
+    pub(in super::super) fn joined(value: &Value) -> Option<String> {
+        match value {
+            Value::Array(_) => Some(plain_list(value).join(",")),
+            value => plain(value),
+        }
+    }
+
+    /// The items of a list, or the one value; objects as JSON.
+    pub(in super::super) fn plain_list(value: &Value) -> Vec<String> {
+        match value {
+            Value::Array(items) => items.iter().filter_map(plain).collect(),
+            value => plain(value).into_iter().collect(),
+        }
+    }
+
+    /// Some models write every number with a point; 3.0 is sent as 3.
+    pub(in super::super) fn whole_numbers(value: &mut Value) {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                let float = number.as_f64().unwrap_or(0.5);
+                if float.fract() == 0.0 && float.abs() <= EXACT {
+                    *number = Number::from(float as i64);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+            Value::Object(members) => members.values_mut().for_each(whole_numbers),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What a filter makes of a value.
+//!
+//! Every filter gives a list of values, and may end in an error after some of them; both are kept, since
+//! `first(f)` and `try f` want the values and not the error. No filter of this subset is endless, so nothing is
+//! lost by making the whole list. Where a place is asked for (`path(f)`, `f |= g`, `del(f)`) the same evaluation
+//! carries the way to each value along.
+
+mod call;
+mod change;
+mod steps;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use regex::Regex;
+
+use self::steps::{Track, step};
+use super::function;
+use super::operator::operate;
+use super::syntax::{Filter, Operator, Piece, Step};
+use super::value::{Members, Meter, Stop, Val};
+
+pub(super) struct Engine {
+    pub(super) meter: Meter,
+    /// Patterns that this evaluation has met.
+    patterns: RefCell<HashMap<String, Rc<Regex>>>,
+}
+
+/// A value and, if anybody wants to know, the way to it.
+#[derive(Debug, Clone)]
+pub(super) struct At {
+    pub(super) value: Val,
+    track: Track,
+}
+
+/// The variables, the innermost first.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a>(Option<&'a Variable<'a>>);
+
+struct Variable<'a> {
+    value: Val,
+    outer: Scope<'a>,
+}
+
+type Ended = Result<(), Stop>;
+
+impl At {
+    fn plain(value: Val) -> Self {
+        Self { value, track: Track::Off }
+    }
+
+    /// The same value, and nobody asks for the way.
+    fn untracked(&self) -> Self {
+        Self::plain(self.value.clone())
+    }
+
+    /// A value that was made, not found: there is no way to it.
+    fn made(&self, value: Val) -> Result<Self, Stop> {
+        match self.track {
+            Track::Off => Ok(Self::plain(value)),
+            Track::On(_) => Err(Stop::error("this is no way to a place in the value")),
+        }
+    }
+}
+
+impl Scope<'_> {
+    fn get(self, index: usize) -> Val {
+        let mut scope = self;
+        for _ in 0..index {
+            scope = scope.0.map_or(Scope(None), |variable| variable.outer);
+        }
+        // The parser knows every variable, so there always is one.
+        scope.0.map_or(Val::Null, |variable| variable.value.clone())
+    }
+}
+
+impl Engine {
+    pub(super) fn new(steps: u64) -> Self {
+        Self { meter: Meter::new(steps), patterns: RefCell::default() }
+    }
+
+    pub(super) fn run(&self, filter: &Filter, value: Val) -> Result<Vec<Val>, Stop> {
+        let mut out = vec![];
+        self.eval(filter, &At::plain(value), Scope(None), &mut out)?;
+        Ok(out.into_iter().map(|at| at.value).collect())
+    }
+
+    fn eval(&self, filter: &Filter, at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        self.meter.spend(1)?;
+        match filter {
+            Filter::Identity => out.push(at.clone()),
+            Filter::Descend => self.descend(at, out)?,
+            Filter::Null => out.push(at.made(Val::Null)?),
+            Filter::Bool(bool) => out.push(at.made(Val::Bool(*bool))?),
+            Filter::Number(number) => out.push(at.made(Val::Number(number.clone()))?),
+            Filter::Variable(index) => out.push(at.made(scope.get(*index))?),
+            Filter::Text(pieces) => self.interpolate(pieces, at, scope, out)?,
+            Filter::Steps(term, steps) => self.walk(term, steps, at, scope, out)?,
+            Filter::Pipe(parts) => self.pipe(parts, at, scope, out)?,
+            Filter::Comma(parts) => parts.iter().try_for_each(|part| self.eval(part, at, scope, out))?,
+            Filter::Negative(inner) => self.each(inner, at, scope, &mut |value| {
+                let negative = operate(Operator::Subtract, &Val::count(0), &value, &self.meter);
+                out.push(at.made(negative?)?);
+                Ok(())
+            })?,
+            Filter::Binary(operator, left, right) => {
+                // The right side is the outer loop, as in jq.
+                self.each(right, at, scope, &mut |right| {
+                    self.each(left, at, scope, &mut |left| {
+                        out.push(at.made(operate(*operator, &left, &right, &self.meter)?)?);
+                        Ok(())
+                    })
+                })?;
+            }
+            Filter::And(left, right) => self.both(left, right, true, at, scope, out)?,
+            Filter::Or(left, right) => self.both(left, right, false, at, scope, out)?,
+            Filter::Otherwise(left, right) => self.otherwise(left, right, at, scope, out)?,
+            Filter::Update(paths, by) => self.update(paths, by, at, scope, out)?,
+            Filter::Assign(paths, to) => self.assign(paths, to, at, scope, out)?,
+            Filter::Change(how, paths, by) => self.change(*how, paths, by, at, scope, out)?,
+            Filter::List(inner) => {
+                let items = inner.as_ref().map(|inner| self.values(inner, at, scope));
+                out.push(at.made(Val::list(items.transpose()?.unwrap_or_default(), &self.meter)?)?);
+            }
+            Filter::Object(members) => self.object(members, at, scope, out)?,
+            Filter::If { condition, then, otherwise } => {
+                self.each(condition, at, scope, &mut |condition| match (condition.is_true(), otherwise) {
+                    (true, _) => self.eval(then, at, scope, out),
+                    (false, Some(otherwise)) => self.eval(otherwise, at, scope, out),
+                    (false, None) => {
+                        out.push(at.clone());
+                        Ok(())
+                    }
+                })?;
+            }
+            Filter::Try(body, handler) => match (self.eval(body, at, scope, out), handler) {
+                (Err(Stop::Error(error)), Some(handler)) => {
+                    self.each(handler, &At::plain(error), scope, &mut |value| {
+                        out.push(at.made(value)?);
+                        Ok(())
+                    })?;
+                }
+                (Err(Stop::Error(_)) | Ok(()), _) => {}
+                (Err(stop), _) => return Err(stop),
+            },
+            Filter::Bind { source, body } => self.each(source, at, scope, &mut |value| {
+                let variable = Variable { value, outer: scope };
+                self.eval(body, at, Scope(Some(&variable)), out)
+            })?,
+            Filter::Reduce { source, start, update } => self.reduce(source, start, update, at, scope, out)?,
+            Filter::Foreach { source, start, update, extract } => {
+                self.foreach(source, start, (update, extract.as_deref()), at, scope, out)?;
+            }
+            Filter::Call(function, arguments) => self.call(*function, arguments, at, scope, out)?,
+        }
+        Ok(())
+    }
+
+    /// A pattern, compiled once.
+    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Regex>, Stop> {
+        let key = format!("{flags}/{pattern}");
+        if let Some(known) = self.patterns.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let compiled = Rc::new(function::compile(pattern, flags, &self.meter)?);
+        self.patterns.borrow_mut().insert(key, compiled.clone());
+        Ok(compiled)
+    }
+
+    /// All values, or the error that ends them.
+    fn values(&self, filter: &Filter, at: &At, scope: Scope<'_>) -> Result<Vec<Val>, Stop> {
+        let mut found = vec![];
+        self.eval(filter, &at.untracked(), scope, &mut found)?;
+        Ok(found.into_iter().map(|at| at.value).collect())
+    }
+
+    /// Does something with each value, then ends as the filter ended.
+    fn each(&self, filter: &Filter, at: &At, scope: Scope<'_>, then: &mut dyn FnMut(Val) -> Ended) -> Ended {
+        let mut found = vec![];
+        let ended = self.eval(filter, &at.untracked(), scope, &mut found);
+        found.into_iter().try_for_each(|at| then(at.value))?;
+        ended
+    }
+
+    /// What comes out of one part goes into the next. An error waits behind the values that came before it.
+    fn pipe(&self, parts: &[Filter], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        let (mut values, mut ended) = (vec![at.clone()], Ok(()));
+        for part in parts {
+            let mut next = vec![];
+            for value in &values {
+                if let Err(stop) = self.eval(part, value, scope, &mut next) {
+                    ended = Err(stop);
+                    break;
+                }
+            }
+            values = next;
+        }
+        out.append(&mut values);
+        ended
+    }
+
+    fn interpolate(&self, pieces: &[Piece], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        let (mut texts, mut ended) = (vec![String::new()], Ok(()));
+        for piece in pieces {
+            let mut next = vec![];
+            let mut put = |added: &str, texts: &[String]| {
+                texts.iter().try_for_each(|text| {
+                    self.meter.spend_bytes(text.len() + added.len())?;
+                    next.push(format!("{text}{added}"));
+                    Ok(())
+                })
+            };
+            match piece {
+                Piece::Text(text) => put(text, &texts)?,
+                Piece::Filter(filter) => {
+                    let done = self.each(filter, at, scope, &mut |value| put(&self.shown(&value)?, &texts));
+                    ended = ended.and(done);
+                }
+            }
+            texts = next;
+        }
+        for text in texts {
+            out.push(at.made(Val::text(&text))?);
+        }
+        ended
+    }
+
+    /// A string as it is, anything else as JSON.
+    fn shown(&self, value: &Val) -> Result<String, Stop> {
+        match value {
+            Val::Text(text) => Ok(text.to_string()),
+            value => Ok(value.to_json(&self.meter)?.to_string()),
+        }
+    }
+
+    fn walk(&self, term: &Filter, steps: &[Step], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        let mut values = vec![];
+        let mut ended = self.eval(term, at, scope, &mut values);
+        for one in steps {
+            let mut next = vec![];
+            for value in &values {
+                // What stands in brackets is about the value that the whole term was given.
+                if let Err(stop) = self.take_step(one, value, at, scope, &mut next) {
+                    ended = Err(stop);
+                    break;
+                }
+            }
+            values = next;
+        }
+        out.append(&mut values);
+        ended
+    }
+
+    fn take_step(&self, one: &Step, value: &At, at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        match one {
+            Step::Each => self.iterate(value, out),
+            Step::Index(by) => self.each(by, at, scope, &mut |by| {
+                out.push(step(value, steps::Way::Key(by), &self.meter)?);
+                Ok(())
+            }),
+            Step::Slice(from, to) => {
+                let bound = |filter: &Option<Filter>| match filter {
+                    Some(filter) => self.values(filter, at, scope),
+                    None => Ok(vec![Val::Null]),
+                };
+                let (froms, tos) = (bound(from)?, bound(to)?);
+                for from in &froms {
+                    for to in &tos {
+                        out.push(step(value, steps::Way::slice(from, to)?, &self.meter)?);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// `and`, `or`: the right side is asked only if the left one has not decided.
+    fn both(
+        &self,
+        left: &Filter,
+        right: &Filter,
+        decides: bool,
+        at: &At,
+        scope: Scope<'_>,
+        out: &mut Vec<At>,
+    ) -> Ended {
+        self.each(left, at, scope, &mut |left| {
+            if left.is_true() != decides {
+                out.push(at.made(Val::Bool(!decides))?);
+                return Ok(());
+            }
+            self.each(right, at, scope, &mut |right| {
+                out.push(at.made(Val::Bool(right.is_true()))?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Every value of the left that is neither null nor false; if there is none, the right. Errors of the left are
+    /// no values.
+    fn otherwise(
+        &self,
+        left: &Filter,
+        right: &Filter,
+        at: &At,
+        scope: Scope<'_>,
+        out: &mut Vec<At>,
+    ) -> Ended {
+        let mut found = vec![];
+        if let Err(Stop::Exhausted(why)) = self.eval(left, at, scope, &mut found) {
+            return Err(Stop::Exhausted(why));
+        }
+        found.retain(|at| at.value.is_true());
+        if found.is_empty() {
+            return self.eval(right, at, scope, out);
+        }
+        out.append(&mut found);
+        Ok(())
+    }
+
+    fn object(&self, members: &[(Filter, Filter)], at: &At, scope: Scope<'_>, out: &mut Vec<At>) -> Ended {
+        let mut made = vec![Members::new()];
+        for (name, value) in members {
+            let mut next = vec![];
+            for before in made {
+                self.each(name, at, scope, &mut |name| {
+                    let name = name.as_text().cloned().ok_or_else(|| {
+                        Stop::error(format!("a member's name must be a string, not {}", name.sketch()))
+                    })?;
+                    self.each(value, at, scope, &mut |value| {
+                        self.meter.spend(1 + before.len())?;
+                        let mut members = before.clone();
+                        members.insert(name.clone(), value);
+                        next.push(members);
+                        Ok(())
+                    })
+                })?;
+            }
+            made = next;
+        }
+        for members in made {
+            out.push(at.made(Val::object(members, &self.meter)?)?);
+        }
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        source: &Filter,
+        start: &Filter,
+        update: &Filter,
+        at: &At,
+        scope: Scope<'_>,
+        out: &mut Vec<At>,
+    ) -> Ended {
+        for mut state in self.values(start, at, scope)? {
+            self.each(source, at, scope, &mut |value| {
+                let variable = Variable { value, outer: scope };
+                let now = At::plain(std::mem::replace(&mut state, Val::Null));
+                // The last one counts; none leaves null.
+                state = self.values(update, &now, Scope(Some(&variable)))?.pop().unwrap_or(Val::Null);
+                Ok(())
+            })?;
+            out.push(at.made(state)?);
+        }
+        Ok(())
+    }
+
+    fn foreach(
+        &self,
+        source: &Filter,
+        start: &Filter,
+        (update, extract): (&Filter, Option<&Filter>),
+        at: &At,
+        scope: Scope<'_>,
+        out: &mut Vec<At>,
+    ) -> Ended {
+        for mut state in self.values(start, at, scope)? {
+            self.each(source, at, scope, &mut |value| {
+                let variable = Variable { value, outer: scope };
+                let scope = Scope(Some(&variable));
+                for next in self.values(update, &At::plain(state.clone()), scope)? {
+                    state = next;
+                    match extract {
+                        None => out.push(at.made(state.clone())?),
+                        Some(extract) => {
+                            for shown in self.values(extract, &At::plain(state.clone()), scope)? {
+                                out.push(at.made(shown)?);
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}

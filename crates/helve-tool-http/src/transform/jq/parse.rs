@@ -1,0 +1,260 @@
+//! From the text of a filter to its tree, or to what is wrong and where.
+
+mod literal;
+mod term;
+
+use super::syntax::{Filter, Operator, depth};
+
+/// A longer filter is a program, and belongs elsewhere.
+const BYTES_MAX: usize = 2 << 10;
+const DEPTH_MAX: usize = 64;
+
+/// What is wrong, and before which character (counted from 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SyntaxError {
+    pub(super) at: usize,
+    pub(super) problem: String,
+}
+
+pub(super) fn parse(text: &str) -> Result<Filter, SyntaxError> {
+    if text.len() > BYTES_MAX {
+        return Err(SyntaxError { at: 1, problem: format!("a filter has {BYTES_MAX} bytes at most") });
+    }
+    let mut parser = Parser { text, at: 0, nesting: 0, scope: vec![] };
+    let filter = parser.pipe()?;
+    parser.skip_space();
+    if parser.at < text.len() {
+        return Err(parser.wrong("nothing more was expected here"));
+    }
+    if depth(&filter) > DEPTH_MAX {
+        return Err(SyntaxError { at: 1, problem: too_deep() });
+    }
+    Ok(filter)
+}
+
+fn too_deep() -> String {
+    format!("the filter is nested deeper than {DEPTH_MAX} levels")
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    nesting: usize,
+    /// The variables that are known here, the innermost last.
+    scope: Vec<String>,
+}
+
+type Parsed = Result<Filter, SyntaxError>;
+
+/// What stands between two terms.
+#[derive(Clone, Copy, PartialEq)]
+enum Joint {
+    Otherwise,
+    Update,
+    Assign,
+    Change(Option<Operator>),
+    Or,
+    And,
+    Binary(Operator),
+}
+
+impl Joint {
+    /// The longer ones come before those that they begin with.
+    const ALL: [(&str, Self); 22] = [
+        ("//=", Self::Change(None)),
+        ("//", Self::Otherwise),
+        ("|=", Self::Update),
+        ("+=", Self::Change(Some(Operator::Add))),
+        ("-=", Self::Change(Some(Operator::Subtract))),
+        ("*=", Self::Change(Some(Operator::Multiply))),
+        ("/=", Self::Change(Some(Operator::Divide))),
+        ("%=", Self::Change(Some(Operator::Remainder))),
+        ("==", Self::Binary(Operator::Equal)),
+        ("!=", Self::Binary(Operator::Unequal)),
+        ("<=", Self::Binary(Operator::LessOrEqual)),
+        (">=", Self::Binary(Operator::GreaterOrEqual)),
+        ("=", Self::Assign),
+        ("<", Self::Binary(Operator::Less)),
+        (">", Self::Binary(Operator::Greater)),
+        ("+", Self::Binary(Operator::Add)),
+        ("-", Self::Binary(Operator::Subtract)),
+        ("*", Self::Binary(Operator::Multiply)),
+        ("/", Self::Binary(Operator::Divide)),
+        ("%", Self::Binary(Operator::Remainder)),
+        ("or", Self::Or),
+        ("and", Self::And),
+    ];
+
+    /// How tightly it binds.
+    fn strength(self) -> u8 {
+        match self {
+            Self::Otherwise => 1,
+            Self::Update | Self::Assign | Self::Change(_) => 2,
+            Self::Or => 3,
+            Self::And => 4,
+            Self::Binary(Operator::Add | Operator::Subtract) => 6,
+            Self::Binary(Operator::Multiply | Operator::Divide | Operator::Remainder) => 7,
+            Self::Binary(_) => 5,
+        }
+    }
+
+    fn join(self, left: Filter, right: Filter) -> Filter {
+        let (left, right) = (Box::new(left), Box::new(right));
+        match self {
+            Self::Otherwise => Filter::Otherwise(left, right),
+            Self::Update => Filter::Update(left, right),
+            Self::Assign => Filter::Assign(left, right),
+            Self::Change(operator) => Filter::Change(operator, left, right),
+            Self::Or => Filter::Or(left, right),
+            Self::And => Filter::And(left, right),
+            Self::Binary(operator) => Filter::Binary(operator, left, right),
+        }
+    }
+}
+
+impl Parser<'_> {
+    fn pipe(&mut self) -> Parsed {
+        self.piped(Self::comma)
+    }
+
+    /// A member's value ends at a comma.
+    fn pipe_without_comma(&mut self) -> Parsed {
+        self.piped(|parser| parser.joined(0))
+    }
+
+    fn piped(&mut self, part: fn(&mut Self) -> Parsed) -> Parsed {
+        self.enter()?;
+        let mut parts = vec![part(self)?];
+        while self.peek_pipe() {
+            self.at += 1;
+            parts.push(part(self)?);
+        }
+        self.nesting -= 1;
+        Ok(one_or(parts, Filter::Pipe))
+    }
+
+    fn comma(&mut self) -> Parsed {
+        let mut parts = vec![self.joined(0)?];
+        while self.take(",") {
+            parts.push(self.joined(0)?);
+        }
+        Ok(one_or(parts, Filter::Comma))
+    }
+
+    /// Terms joined by what binds at least as tightly as `strength`.
+    fn joined(&mut self, strength: u8) -> Parsed {
+        self.enter()?;
+        let mut left = self.operand()?;
+        let mut last = None;
+        while let Some((length, joint)) = self.peek_joint().filter(|(_, joint)| joint.strength() >= strength)
+        {
+            let binds = joint.strength();
+            // Comparisons and assignments do not chain: `1 < 2 < 3` means nothing.
+            if matches!(binds, 2 | 5) && last == Some(binds) {
+                return Err(self.wrong("put one of the two into brackets"));
+            }
+            last = Some(binds);
+            self.at += length;
+            // What `//` joins groups from the right, all else from the left.
+            let right = self.joined(if binds == 1 { 1 } else { binds + 1 })?;
+            left = joint.join(left, right);
+        }
+        self.nesting -= 1;
+        Ok(left)
+    }
+
+    fn peek_joint(&mut self) -> Option<(usize, Joint)> {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        if rest.starts_with("?//") {
+            return None;
+        }
+        Joint::ALL.into_iter().find_map(|(sign, joint)| {
+            let after = rest.strip_prefix(sign)?;
+            let is_word = sign.starts_with(|c: char| c.is_ascii_alphabetic());
+            let goes_on = is_word && after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            (!goes_on).then_some((sign.len(), joint))
+        })
+    }
+
+    fn peek_pipe(&mut self) -> bool {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        rest.starts_with('|') && !rest.starts_with("|=")
+    }
+
+    fn enter(&mut self) -> Result<(), SyntaxError> {
+        self.nesting += 1;
+        // Brackets are counted here so that parsing them is safe; the tree is measured when it is whole.
+        if self.nesting > 4 * DEPTH_MAX { Err(self.wrong(&too_deep())) } else { Ok(()) }
+    }
+
+    /// Blanks and comments.
+    fn skip_space(&mut self) {
+        loop {
+            let rest = &self.text[self.at..];
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            if !trimmed.starts_with('#') {
+                return;
+            }
+            self.at += trimmed.find('\n').unwrap_or(trimmed.len());
+        }
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        self.skip_space();
+        let found = self.text[self.at..].starts_with(sign);
+        if found {
+            self.at += sign.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), SyntaxError> {
+        if self.take(sign) { Ok(()) } else { Err(self.wrong(&format!("`{sign}` was expected here"))) }
+    }
+
+    /// The word at this place, which is left there.
+    fn peek_word(&mut self) -> &str {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return "";
+        }
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        &rest[..end.unwrap_or(rest.len())]
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = self.peek_word() == word;
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    fn expect_word(&mut self, word: &str) -> Result<(), SyntaxError> {
+        if self.take_word(word) { Ok(()) } else { Err(self.wrong(&format!("`{word}` was expected here"))) }
+    }
+
+    fn wrong(&self, problem: &str) -> SyntaxError {
+        self.wrong_at(self.at, problem)
+    }
+
+    fn wrong_at(&self, at: usize, problem: &str) -> SyntaxError {
+        let rest: String = self.text[at..].chars().take(12).collect();
+        let before = if rest.is_empty() { " (the end)".into() } else { format!(" (`{rest}`)") };
+        SyntaxError { at: 1 + self.text[..at].chars().count(), problem: format!("{problem}{before}") }
+    }
+}
+
+fn one_or(mut parts: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            parts.extend(last);
+            several(parts)
+        }
+    }
+}
