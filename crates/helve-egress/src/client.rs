@@ -14,6 +14,7 @@ use reqwest::{Method, Request, Response, StatusCode};
 use tokio::time::Instant;
 use url::Url;
 
+use crate::incoming::later;
 use crate::names::{Forbidden, Guarded, LookUp, TARGET, of_system};
 use crate::places::Places;
 use crate::policy::{Policy, Target};
@@ -85,7 +86,7 @@ impl Egress {
     /// Sends a request and gives its answer's head; the body is read from it.
     pub async fn send(&self, request: Outgoing) -> Result<Incoming, EgressError> {
         let bounds = request.bounds;
-        let deadline = Instant::now() + bounds.total;
+        let deadline = later(bounds.total);
         let redirects = request.redirects.min(REDIRECTS_MAX);
         let mut hop = Hop::from(request);
         for left in (0..=redirects).rev() {
@@ -106,7 +107,7 @@ impl Egress {
         let target = self.inner.policy.check(&hop.url)?;
         let request = self.request(hop, &target)?;
         let sending = TARGET.scope(target.clone(), self.inner.client.execute(request));
-        let answer = tokio::time::timeout_at(deadline.min(Instant::now() + bounds.silence), sending).await;
+        let answer = tokio::time::timeout_at(deadline.min(later(bounds.silence)), sending).await;
         let answer = answer.map_err(|_| EgressError::Lost("the other side did not answer in time".into()))?;
         let response = answer.map_err(|error| failed(&error, &target))?;
         self.check_peer(&response, &target)?;
@@ -165,6 +166,7 @@ impl Egress {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is the one way out")]
 fn client(proxy: Option<&Url>, names: Guarded) -> Result<reqwest::Client, EgressError> {
     let wrong =
         |error: reqwest::Error| EgressError::Refused(format!("the HTTP client cannot be made: {error}"));

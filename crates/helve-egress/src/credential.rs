@@ -51,6 +51,12 @@ fn permitted<'a>(name: &str, target: &Target, secrets: &'a Secrets) -> Result<&'
              `hosts = [\"{target}\"]`"
         )));
     };
+    if !secret.has_value() {
+        return Err(EgressError::Refused(format!(
+            "the secret `{name}` has no value, so nothing was sent. Operator: set the variable or the file that \
+             `[secrets.{name}]` names, and start again"
+        )));
+    }
     let host = match &target.host {
         Host::Domain(name) => Host::Domain(name.as_str()),
         Host::Ipv4(ip) => Host::Ipv4(*ip),

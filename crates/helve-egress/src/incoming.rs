@@ -1,6 +1,7 @@
 //! An answer, read in pieces within its bounds, and without the operator's secrets in it.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
@@ -89,7 +90,7 @@ impl Incoming {
         if self.response.content_length().is_some_and(|bytes| bytes > self.bounds.bytes_max as u64) {
             return Err(self.too_large());
         }
-        let until = self.deadline.min(Instant::now() + self.bounds.silence);
+        let until = self.deadline.min(later(self.bounds.silence));
         let piece = tokio::time::timeout_at(until, self.response.chunk()).await;
         let piece = piece.map_err(|_| EgressError::Lost("the answer did not come in time".into()))?;
         let piece = piece.map_err(|_| EgressError::Lost("the answer broke off".into()))?;
@@ -119,6 +120,11 @@ impl Incoming {
             String::from_utf8_lossy(encoded.as_bytes()).chars().take(40).collect::<String>()
         )))
     }
+}
+
+/// Nothing takes longer than a day, and a clock has an end.
+pub(crate) fn later(by: Duration) -> Instant {
+    Instant::now() + by.min(Duration::from_secs(86_400))
 }
 
 /// The headers without secrets, which a server may echo there as well.

@@ -18,6 +18,11 @@ pub struct Secret {
 }
 
 impl Secret {
+    /// Whether it is there at all; a variable may not be set.
+    pub fn has_value(&self) -> bool {
+        !self.value.expose_secret().trim().is_empty()
+    }
+
     /// Whether a host may have it.
     pub fn is_for(&self, host: &Host<&str>, port: u16) -> bool {
         let places = self.hosts.iter().filter_map(|text| text.parse::<Place>().ok());

@@ -43,6 +43,7 @@ pub fn client() -> Result<Client, reqwest::Error> {
     client_with(&Patience::default())
 }
 
+#[expect(clippy::disallowed_methods, reason = "models are where the operator says, and may be near")]
 pub fn client_with(patience: &Patience) -> Result<Client, reqwest::Error> {
     Client::builder()
         .connect_timeout(patience.connect)

@@ -15,21 +15,17 @@ mod time;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use helve_egress::Egress;
 use helve_tool::{Guards, Tool};
-use secrecy::SecretString;
 
-const CONNECT: Duration = Duration::from_secs(3);
-/// The longest silence, before the first byte and between any two.
-const SILENCE: Duration = Duration::from_secs(15);
+pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 
 /// What the operator decides about them.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// See [`http_client`].
-    pub http: reqwest::Client,
-    pub tavily_key: Option<SecretString>,
+    /// The way out; its secret [`TAVILY_SECRET`] is the key for searching.
+    pub egress: Egress,
     pub tavily_url: String,
     /// Where the notes of each user are kept.
     pub notes_dir: PathBuf,
@@ -38,34 +34,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As on a first start, without a key for searching.
-    pub fn new(http: reqwest::Client, notes_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            http,
-            tavily_key: None,
-            tavily_url: "https://api.tavily.com".into(),
-            notes_dir: notes_dir.into(),
-            zone: None,
-        }
+    /// As on a first start.
+    pub fn new(egress: Egress, notes_dir: impl Into<PathBuf>) -> Self {
+        Self { egress, tavily_url: TAVILY_URL.into(), notes_dir: notes_dir.into(), zone: None }
     }
 }
 
 /// Every tool, with the guards that it has unless the operator says otherwise.
 pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
     vec![calculator::tool(), time::tool(settings), search_web::tool(settings), save_note::tool(settings)]
-}
-
-/// The client for all tools of a process: no redirects, no proxy from the environment, no retries.
-///
-/// The process must have installed a rustls provider before; reqwest panics otherwise.
-pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .referer(false)
-        .user_agent(concat!("helve/", env!("CARGO_PKG_VERSION")))
-        .build()
 }

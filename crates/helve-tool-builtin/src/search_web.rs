@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::tavily::{Search, Tavily};
+pub use self::tavily::{TAVILY_SECRET, TAVILY_URL};
 use crate::Settings;
 
 #[derive(Debug, Deserialize, JsonSchema)]

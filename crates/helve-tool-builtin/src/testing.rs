@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use helve_egress::{Egress, EgressSettings};
 use helve_store::{MemoryStore, RunJournal};
 use helve_tool::{CallContext, Progress, Request, Tool, ToolError, Toolbox};
 use helve_types::{CallId, ToolOutput, UserId, World};
@@ -14,7 +15,7 @@ impl Settings {
     pub(crate) fn for_tests() -> Self {
         // The provider may have been installed by another test.
         _ = rustls::crypto::ring::default_provider().install_default();
-        Self::new(crate::http_client().unwrap(), "/nonexistent/notes")
+        Self::new(Egress::new(EgressSettings::default()).unwrap(), "/nonexistent/notes")
     }
 }
 

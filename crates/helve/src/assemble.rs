@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
-use helve_egress::{Egress, EgressSettings};
+use helve_egress::Egress;
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
 use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
-use helve_tool_builtin::{Settings as BuiltinSettings, builtin};
+use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, World};
 
 pub use self::rows::check_names;
@@ -56,6 +56,7 @@ pub struct Assembly {
     pub store: Arc<dyn Store>,
     pub runtime: Runtime,
     pub models: Vec<Arc<HttpModel>>,
+    /// The way out for everything that a model, a tool or a foreign server causes.
     pub egress: Egress,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
@@ -84,8 +85,8 @@ pub async fn assemble(
     if let Some(around) = extras.around_store {
         store = around(store);
     }
-    let egress = Egress::new(EgressSettings::default())?;
-    let registry = Arc::new(tools(config, world, extras.tools)?);
+    let egress = Egress::new(config.egress.clone())?;
+    let registry = Arc::new(tools(config, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.context("the tools cannot be read")?;
     let mut warnings = config.warnings.clone();
@@ -105,13 +106,12 @@ pub async fn assemble(
     Ok(Assembly { store, runtime, models: over_http, egress, warnings, nearby: Nearby::default() })
 }
 
-fn tools(config: &Config, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
+fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
     let registry = Registry::new();
     let settings = BuiltinSettings {
-        tavily_key: config.tavily_key.clone(),
         zone: config.zone.clone(),
-        tavily_url: config.tavily_url.clone().unwrap_or_else(|| "https://api.tavily.com".into()),
-        ..BuiltinSettings::new(helve_tool_builtin::http_client()?, config.data.join("notes"))
+        tavily_url: config.tavily_url.clone().unwrap_or_else(|| TAVILY_URL.into()),
+        ..BuiltinSettings::new(egress.clone(), config.data.join("notes"))
     };
     for (tool, guards) in builtin(&settings).into_iter().chain(extra) {
         let name = tool.spec().name.clone();

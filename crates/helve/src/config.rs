@@ -3,6 +3,7 @@
 //! With no file at all everything has a default. A wrong file names its line and the key; a wrong variable names
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
+mod egress;
 mod environment;
 mod file;
 mod layers;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use helve_agent::AgentSettings;
+use helve_egress::EgressSettings;
 use helve_tool::Rule;
 use secrecy::SecretString;
 
@@ -48,7 +50,8 @@ pub struct Config {
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
     pub prompts: Prompts,
-    pub tavily_key: Option<SecretString>,
+    /// What may leave because of a model or a tool, with the secrets.
+    pub egress: EgressSettings,
     pub tavily_url: Option<String>,
     pub zone: Option<String>,
     /// Where all of this was said.
@@ -99,6 +102,7 @@ impl Config {
             let what = format!("there is no model `{default_model}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
+        let (egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
         let of_server = |key: &'static str| {
             let places = &places;
@@ -121,10 +125,10 @@ impl Config {
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
             prompts,
-            tavily_key: environment.secret("TAVILY_API_KEY"),
+            egress,
             tavily_url: environment.text("TAVILY_API_URL"),
             zone: file.server.zone,
-            warnings: environment.unread().map(unread).collect(),
+            warnings: environment.unread().map(unread).chain(odd).collect(),
             places,
             file: path,
         })

@@ -31,6 +31,7 @@ impl Nearby {
     pub(crate) async fn look(&self, models: &[Arc<HttpModel>]) {
         for model in models {
             let Some(address) = nearby_address(model.url()) else { continue };
+            #[expect(clippy::disallowed_methods, reason = "the operator's own models, on this machine")]
             let answers = matches!(
                 tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(&address)).await,
                 Ok(Ok(_))

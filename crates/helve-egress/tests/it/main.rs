@@ -1,5 +1,7 @@
 //! The way out over real connections: what is sent, what is not, and what is read.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod bodies;
 mod namespace;
 mod redirects;

@@ -1,8 +1,13 @@
 //! What leaves, and what an error says of it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use bytes::Bytes;
 use helve_egress::header::{HeaderName, HeaderValue};
-use helve_egress::{Egress, EgressError, EgressSettings, Method, Outgoing, Url};
+use helve_egress::{Bounds, Egress, EgressError, EgressSettings, LookUp, LookingUp, Method, Outgoing, Url};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::server::{Reply, Server, egress, settings};
 
@@ -94,9 +99,7 @@ async fn an_error_says_whether_anything_can_have_left() {
 
 #[tokio::test]
 async fn a_name_that_cannot_be_looked_up_is_not_sent_to() {
-    let nobody = std::sync::Arc::new(|_| -> helve_egress::LookingUp {
-        Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) })
-    });
+    let nobody = Arc::new(|_| -> LookingUp { Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) }) });
     let egress = Egress::with_names(settings(), nobody).unwrap();
     let told =
         egress.send(Outgoing::new(Method::GET, Url::parse("https://gone.example.com/").unwrap())).await;
@@ -128,4 +131,47 @@ fn what_the_operator_sets_wrongly_is_told() {
     assert_eq!(told.to_string(), "`*.lan` has a `*`, but places are matched exactly; name each host");
     let proxy = Url::parse("http://me:hush@proxy.lan:3128").ok();
     assert!(!format!("{:?}", EgressSettings { proxy, ..settings() }).contains("hush"));
+}
+
+#[tokio::test]
+async fn connections_are_kept_and_shared_by_requests_to_the_same_place() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = [0; 4_096];
+                while stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                    _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
+                }
+            });
+        }
+    });
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let here: LookUp = Arc::new(move |_| -> LookingUp {
+        count.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) })
+    });
+    let allow = vec![format!("keep.example.com:{port}")];
+    let egress = Egress::with_names(EgressSettings { allow, ..settings() }, here).unwrap();
+    let url = Url::parse(&format!("http://keep.example.com:{port}/")).unwrap();
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (egress, url) = (egress.clone(), url.clone());
+        all.spawn(async move {
+            for _ in 0..5 {
+                let mut request = Outgoing::new(Method::GET, url.clone());
+                request.bounds = Bounds { silence: Duration::MAX, total: Duration::MAX, ..request.bounds };
+                assert_eq!(egress.send(request).await.unwrap().text().await.unwrap(), "fine");
+            }
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        done.unwrap();
+    }
+    // A name is looked up for a connection, not for a request; another port of the host is another place.
+    assert!(asked.load(Ordering::Relaxed) < 500, "{asked:?}");
+    let other = Url::parse("http://keep.example.com:1/").unwrap();
+    assert!(matches!(egress.send(Outgoing::new(Method::GET, other)).await, Err(EgressError::Refused(_))));
 }

@@ -2,6 +2,7 @@
 //! what becomes of an answer when its model server fails.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::disallowed_methods, reason = "a test fills the line of a server of its own")]
 
 mod kills;
 mod models;

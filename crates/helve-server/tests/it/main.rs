@@ -1,6 +1,7 @@
 //! The server over real HTTP: requests go in, statuses and streams come out.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod access;
 mod bad_input;

@@ -2,19 +2,27 @@
 
 use std::time::Duration;
 
+use helve_egress::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url};
 use helve_tool::ToolError;
 use helve_types::Timestamp;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode, Url};
-use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Depth;
 use crate::Settings;
 
-/// Twenty results have a tenth of this.
-const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Where searches go unless the operator names another place.
+pub const TAVILY_URL: &str = "https://api.tavily.com";
+/// The name that the key goes by.
+pub const TAVILY_SECRET: &str = "tavily";
+
+const BOUNDS: Bounds = Bounds {
+    // Twenty results have a tenth of this.
+    bytes_max: 1 << 20,
+    silence: Duration::from_secs(15),
+    total: Duration::from_secs(60),
+};
 const ERROR_CHARS_MAX: usize = 300;
 /// Nobody waits longer, whatever the server asks for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
@@ -48,63 +56,44 @@ pub(super) struct Hit {
 }
 
 pub(super) struct Tavily {
-    client: Client,
+    egress: Egress,
     url: String,
-    key: SecretString,
 }
 
 impl Tavily {
+    /// None without a key.
     pub(super) fn new(settings: &Settings) -> Option<Self> {
-        let key = settings.tavily_key.clone().filter(|key| !key.expose_secret().trim().is_empty())?;
+        let egress = settings.egress.clone();
+        egress.secrets().get(TAVILY_SECRET).filter(|secret| secret.has_value())?;
         let url = format!("{}/search", settings.tavily_url.trim_end_matches('/'));
-        Some(Self { client: settings.http.clone(), url, key })
+        Some(Self { egress, url })
     }
 
     pub(super) async fn search(&self, search: &Search<'_>, now: Timestamp) -> Result<Found, ToolError> {
-        // Both are the operator's to correct, and nothing is sent before.
-        let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| {
-            declined("the address of the search service is wrong; operator: correct the Tavily base URL")
-        })?;
-        let request = self.client.post(url).header(AUTHORIZATION, self.bearer()?).json(search);
-        let response = request.send().await.map_err(|error| unsent(&error))?;
+        let response = self.egress.send(self.request(search)?).await.map_err(failed)?;
         let (status, retry_after) = (response.status(), retry_after(response.headers(), now));
-        let body = self.body(response).await;
+        let body = response.text().await;
         if status == StatusCode::OK {
-            let body = body?;
-            return serde_json::from_str(&body)
+            return serde_json::from_str(&body.map_err(failed)?)
                 .map_err(|_| ToolError::Lost("the search service's answer could not be read".into()));
         }
         Err(refused(status, retry_after, &reason(&body.unwrap_or_default())))
     }
 
-    fn bearer(&self) -> Result<HeaderValue, ToolError> {
-        let mut value = HeaderValue::try_from(format!("Bearer {}", self.key.expose_secret().trim()))
-            .map_err(|_| {
-                declined("TAVILY_API_KEY has characters that no key can have; operator: correct it")
-            })?;
-        value.set_sensitive(true);
-        Ok(value)
-    }
-
-    /// The text of the answer, as far as it is not too long; an answer that repeats the key does not do so here.
-    async fn body(&self, mut response: Response) -> Result<String, ToolError> {
-        let lost = |why: &str| ToolError::Lost(format!("the search service's answer {why}"));
-        let too_long = || lost("is larger than 1 MiB and was not read");
-        if response.content_length().is_some_and(|bytes| bytes > ANSWER_BYTES_MAX as u64) {
-            return Err(too_long());
-        }
-        let mut body = vec![];
-        loop {
-            match response.chunk().await {
-                Ok(Some(chunk)) if body.len() + chunk.len() > ANSWER_BYTES_MAX => return Err(too_long()),
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => break,
-                Err(error) if error.is_timeout() => return Err(lost("did not come in time")),
-                Err(_) => return Err(lost("broke off")),
-            }
-        }
-        Ok(String::from_utf8_lossy(&body).replace(self.key.expose_secret().trim(), "[key]"))
+    fn request(&self, search: &Search<'_>) -> Result<Outgoing, ToolError> {
+        // The operator's to correct, and nothing is sent before.
+        let url = Url::parse(&self.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.ok_or_else(|| {
+            declined("the address of the search service is wrong; operator: correct the Tavily base URL")
+        })?;
+        let body =
+            serde_json::to_vec(search).map_err(|_| declined("the search cannot be written as JSON"))?;
+        let mut request = Outgoing::new(Method::POST, url);
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.body = Some(body.into());
+        request.credential = Some(Credential::Bearer { secret: TAVILY_SECRET.into() });
+        request.bounds = BOUNDS;
+        Ok(request)
     }
 }
 
@@ -112,14 +101,14 @@ fn declined(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
-/// The error's own text holds the address, which is the operator's business.
-fn unsent(error: &reqwest::Error) -> ToolError {
-    if error.is_connect() {
-        ToolError::NotSent("the search service cannot be reached".into())
-    } else if error.is_timeout() {
-        ToolError::Lost("the search service did not answer in time".into())
-    } else {
-        ToolError::Lost("the connection to the search service broke off".into())
+/// What is told of the service; where it is, is the operator's business.
+fn failed(error: EgressError) -> ToolError {
+    match error {
+        EgressError::Refused(why) => ToolError::Declined(why),
+        EgressError::NotSent(_) => ToolError::NotSent("the search service cannot be reached".into()),
+        EgressError::Lost(why) | EgressError::TooLarge(why) => {
+            ToolError::Lost(format!("the search failed: {why}"))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
+use helve_tool_builtin::TAVILY_SECRET;
 use helve_types::World;
 use reqwest::Client;
 
@@ -75,6 +76,7 @@ fn configuration(config: &Config) -> Finding {
 }
 
 async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Finding>> {
+    #[expect(clippy::disallowed_methods, reason = "it asks whether this server answers at its own address")]
     let client = Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).build()?;
     let mut findings = vec![
         database(config, assembly).await,
@@ -85,8 +87,9 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
     findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
     findings.extend(models::all(config, &assembly.models).await);
     findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
-    findings.push(match config.tavily_key {
-        Some(_) => Finding::Good("tool `search_web`: TAVILY_API_KEY is set".into()),
+    let key = config.egress.secrets.get(TAVILY_SECRET).filter(|key| key.has_value());
+    findings.push(match key {
+        Some(_) => Finding::Good("tool `search_web`: it has its key".into()),
         None => Finding::Note(
             "tool `search_web`: set TAVILY_API_KEY, or it will say that it cannot search".into(),
         ),

@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
@@ -29,6 +30,8 @@ pub struct File {
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
+    pub(super) egress: EgressTable,
+    pub(super) secrets: BTreeMap<String, SecretTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]

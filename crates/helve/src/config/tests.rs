@@ -335,7 +335,11 @@ fn the_example_of_the_documentation_is_understood() {
     crate::assemble::install_tls();
     for model in &config.models {
         if let Source::Http(settings) = &model.source {
-            assert!(HttpModel::new((**settings).clone(), reqwest::Client::new()).is_ok(), "{}", model.name);
+            assert!(
+                HttpModel::new((**settings).clone(), helve_model_http::client().unwrap()).is_ok(),
+                "{}",
+                model.name
+            );
         }
     }
     assert_eq!(config.agents.len(), 2);
@@ -343,7 +347,8 @@ fn the_example_of_the_documentation_is_understood() {
     let is_shown = |line: &str| line.contains(" = ") && !line.starts_with("profiles");
     let line = |line| str::strip_prefix(line, "# ").filter(|shown| is_shown(shown)).unwrap_or(line);
     let all = text.lines().map(line).collect::<Vec<_>>().join("\n");
-    let config = parse(&all, &Environment::default()).unwrap();
+    let config = parse(&all, &Environment::of([("WEATHER_KEY", "k-weather")])).unwrap();
+    assert_eq!(config.egress.allow, ["gpu.lan:8000", "10.1.0.0/16"]);
     assert_eq!(config.hosts, ["helve.example.com"]);
     assert!(config.warnings.is_empty());
 }

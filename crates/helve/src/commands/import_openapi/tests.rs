@@ -85,7 +85,8 @@ fn a_report_shows_what_was_made_what_not_and_what_is_left_to_do() {
         hosts = ["api.example.com"]
 
         Made: 1 new, 1 changed, 0 unchanged; 1 cannot be made.
-    "#]].assert_eq(&shown(&report()));
+    "#]]
+    .assert_eq(&shown(&report()));
 }
 
 #[test]
