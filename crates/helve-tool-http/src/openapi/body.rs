@@ -39,7 +39,6 @@ pub(super) fn place<'a>(
     };
     let meant = required.unwrap_or(method != Method::Delete);
     let body = Body { schema, text, needed: meant, said: required == Some(true) };
-    draft.body_format = format;
     match format {
         BodyFormat::Form => form(body, media, draft),
         BodyFormat::Json => {
@@ -162,6 +161,9 @@ fn form(body: Body, media: &Value, draft: &mut Draft) -> Result<(), Stop> {
             }
         }
     }
-    draft.body = (!template.is_empty()).then(|| template.into());
+    if !template.is_empty() {
+        draft.body = Some(template.into());
+        draft.body_format = BodyFormat::Form;
+    }
     Ok(())
 }
