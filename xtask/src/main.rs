@@ -1,4 +1,4 @@
-//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | page`.
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | openapi | page`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -6,6 +6,7 @@
 mod arrows;
 mod bench;
 mod licences;
+mod openapi;
 mod page;
 mod real_models;
 mod run;
@@ -36,7 +37,8 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "bench" => bench::bench(rest),
         "fault" => test::fault(rest),
         "real-models" => real_models::real_models(rest),
+        "openapi" => openapi::openapi(),
         "page" => page::build(),
-        _ => bail!("use one of: run, test, bench, fault, real-models, page"),
+        _ => bail!("use one of: run, test, bench, fault, real-models, openapi, page"),
     }
 }

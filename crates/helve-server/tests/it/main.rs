@@ -7,6 +7,7 @@ mod access;
 mod bad_input;
 mod chat;
 mod house;
+mod import;
 mod models;
 mod people;
 mod probe;
