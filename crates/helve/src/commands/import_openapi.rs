@@ -1,5 +1,6 @@
 //! `helve tools import-openapi`: shows what a document makes, and makes it.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
 
@@ -132,8 +133,9 @@ fn shown(report: &ImportReport) -> String {
         out.push('\n');
     }
     let width = report.tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+    let common = common(report);
     for tool in &report.tools {
-        one(tool, width, &mut out);
+        one(tool, width, &common, &mut out);
     }
     for name in &report.gone {
         out.push_str(&format!("gone       {name}\n"));
@@ -144,8 +146,11 @@ fn shown(report: &ImportReport) -> String {
     for skipped in &report.skipped {
         out.push_str(&format!("  {}: {}\n", skipped.operation, skipped.reason));
     }
-    if !report.notes.is_empty() {
+    if !report.notes.is_empty() || !common.is_empty() {
         out.push_str("\nNotes:\n");
+    }
+    for (text, count) in &common {
+        out.push_str(&format!("  {count} tools: {text}\n"));
     }
     for note in &report.notes {
         out.push_str(&format!("  {note}\n"));
@@ -163,7 +168,17 @@ fn shown(report: &ImportReport) -> String {
     out
 }
 
-fn one(tool: &ImportedTool, width: usize, out: &mut String) {
+/// What is to be said of many tools, and of how many: it is said once.
+fn common(report: &ImportReport) -> BTreeMap<&str, usize> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in report.tools.iter().flat_map(|tool| tool.problem.iter().chain(&tool.notes)) {
+        *counts.entry(text).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > 3);
+    counts
+}
+
+fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &mut String) {
     let change = match (tool.change, &tool.problem) {
         (ImportChange::Taken, _) => "taken",
         (_, Some(_)) => "wrong",
@@ -183,7 +198,8 @@ fn one(tool: &ImportedTool, width: usize, out: &mut String) {
             value(&field.now)
         ));
     }
-    for text in tool.problem.iter().chain(&tool.notes) {
+    let own = tool.problem.iter().chain(&tool.notes).filter(|text| !common.contains_key(text.as_str()));
+    for text in own {
         out.push_str(&format!("             {text}\n"));
     }
 }

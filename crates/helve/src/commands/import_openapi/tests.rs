@@ -98,3 +98,13 @@ fn what_was_held_back_is_said_last() {
         "\n\nNothing was made. The document makes: 1 new, 1 changed, 0 unchanged; 1 cannot be made.\n"
     ));
 }
+
+#[test]
+fn what_many_tools_have_in_common_is_said_once() {
+    let mut many = report();
+    many.tools = (0..5).map(|number| tool(&format!("t{number}"), "GET /x", ImportChange::Added)).collect();
+    many.tools.iter_mut().for_each(|tool| tool.problem = Some("there is no secret".into()));
+    let shown = shown(&many);
+    assert_eq!(shown.matches("there is no secret").count(), 1);
+    assert!(shown.contains("\n  5 tools: there is no secret\n"), "{shown}");
+}
