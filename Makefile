@@ -2,7 +2,7 @@
 
 XTASK = cargo run --quiet -p xtask --
 
-.PHONY: run test bench fault real-models
+.PHONY: run test bench fault real-models openapi
 
 run:
 	@$(XTASK) run $(ARGS)
@@ -18,3 +18,6 @@ fault:
 
 real-models:
 	@$(XTASK) real-models $(ARGS)
+
+openapi:
+	@$(XTASK) openapi

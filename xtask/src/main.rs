@@ -1,4 +1,5 @@
-//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | page | with-postgres`.
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | openapi | page |
+//! with-postgres`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -6,6 +7,7 @@
 mod arrows;
 mod bench;
 mod licences;
+mod openapi;
 mod page;
 mod postgres;
 mod real_models;
@@ -37,9 +39,10 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "bench" => bench::bench(rest),
         "fault" => test::fault(rest),
         "real-models" => real_models::real_models(rest),
+        "openapi" => openapi::openapi(),
         "page" => page::build(),
         // What `test` does around the tests, for those who repeat some of them.
         "with-postgres" => test::with_postgres(&rest.iter().map(String::as_str).collect::<Vec<_>>()),
-        _ => bail!("use one of: run, test, bench, fault, real-models, page, with-postgres"),
+        _ => bail!("use one of: run, test, bench, fault, real-models, openapi, page, with-postgres"),
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
+use crate::import::Importer;
 use crate::request_id::AnswerCounters;
 
 /// A handle on the running application; clones share it.
@@ -25,6 +26,7 @@ pub struct Inner {
     ready: AtomicBool,
     problems: Box<ModelProblems>,
     declare: OnceLock<Box<Declare>>,
+    importer: OnceLock<Box<Importer>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
@@ -47,6 +49,7 @@ impl App {
             ready: AtomicBool::new(false),
             problems,
             declare: OnceLock::new(),
+            importer: OnceLock::new(),
             document: OnceLock::new(),
         }))
     }
@@ -71,6 +74,15 @@ impl App {
 
     pub(crate) fn model_problems(&self) -> &ModelProblems {
         &*self.problems
+    }
+
+    /// Documents are imported by this; the first one counts.
+    pub fn set_importer(&self, importer: Box<Importer>) {
+        _ = self.importer.set(importer);
+    }
+
+    pub(crate) fn importer(&self) -> Option<&Importer> {
+        self.importer.get().map(|importer| &**importer)
     }
 
     /// Reads the tokens again.

@@ -28,31 +28,50 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if !kind.is_some_and(is_json) {
-            return Err(Problem::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "not_json",
-                "the body must be JSON: send Content-Type: application/json",
-            ));
-        }
-        let body = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
-        let bytes = match tokio::time::timeout(BODY_TIME_MAX, body).await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                let detail = format!("the body is larger than {BODY_BYTES_MAX} bytes");
-                return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
-            }
-            Ok(Err(_)) => return Err(Problem::bad_request("body_broken", "the body could not be read")),
-            Err(_) => {
-                let detail = "the body did not arrive in time";
-                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail));
-            }
-        };
-        let value = serde_json::from_slice(&bytes)
-            .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
+        let (value, bytes) = read(request, BODY_BYTES_MAX).await?;
         Ok(Self { value, bytes })
     }
+}
+
+/// The largest document that is imported, with what stands around it. A document inside of a text is escaped.
+const LARGE_BODY_BYTES_MAX: usize = 24 << 20;
+
+/// A JSON body that may hold a whole document.
+pub(crate) struct LargeJson<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        Ok(Self(read(request, LARGE_BODY_BYTES_MAX).await?.0))
+    }
+}
+
+async fn read<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result<(T, bytes::Bytes), Problem> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !kind.is_some_and(is_json) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            "the body must be JSON: send Content-Type: application/json",
+        ));
+    }
+    let body = Limited::new(request.into_body(), bytes_max).collect();
+    let bytes = match tokio::time::timeout(BODY_TIME_MAX, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            let detail = format!("the body is larger than {bytes_max} bytes");
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+        }
+        Ok(Err(_)) => return Err(Problem::bad_request("body_broken", "the body could not be read")),
+        Err(_) => {
+            let detail = "the body did not arrive in time";
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail));
+        }
+    };
+    let value = serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
+    Ok((value, bytes))
 }
 
 fn is_json(kind: &str) -> bool {

@@ -18,6 +18,7 @@ mod direct;
 mod executions;
 mod health;
 mod hex;
+mod import;
 mod input;
 mod kept;
 mod listen;
@@ -45,6 +46,10 @@ use serde_json::Value;
 
 pub use access::{AccessSettings, new_token};
 pub use app::{App, Declare, ModelProblems};
+pub use import::{
+    ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
+    ImportSelect, ImportedTool, Importer, SkippedOperation,
+};
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};
 
@@ -69,7 +74,7 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 16] = [
+    const AREAS: [fn(Routes) -> Routes; 17] = [
         chat::routes,
         agent::routes,
         runs::routes,
@@ -77,6 +82,7 @@ fn table(app: App) -> (Router<App>, Value) {
         conversations::routes,
         approvals::routes,
         tools::routes,
+        import::routes,
         direct::routes,
         executions::routes,
         agents::routes,

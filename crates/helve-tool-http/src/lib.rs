@@ -8,6 +8,7 @@ mod call;
 mod internal;
 mod json;
 mod make;
+pub mod openapi;
 mod stream;
 mod template;
 #[cfg(test)]

@@ -36,6 +36,11 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
         .map_err(|error| format!("`parameters` is not a valid JSON Schema: {error}"))
 }
 
+/// Whether a tool may have these `parameters`, for those who make definitions before there is a tool.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    compile(schema).map(drop)
+}
+
 pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arguments, Failure> {
     let bad = |message: String| Failure::new(FailureKind::BadArguments, message);
     // Models write nothing at all for a tool that needs nothing.

@@ -38,6 +38,7 @@ pub use bound::READ_OUTPUT;
 pub use catalogue::{
     Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
 };
+pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};

@@ -23,6 +23,7 @@ pub use self::rows::check_names;
 use crate::alarms::Webhook;
 use crate::config::{Config, GuardsTable, Source};
 use crate::hooks::hooks;
+use crate::import::importer;
 use crate::nearby::Nearby;
 use crate::outlet::outlet;
 
@@ -214,6 +215,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     };
     let app = App::new(assembly.runtime.clone(), access, problems(assembly));
     app.declare_with(Box::new(declarations));
+    app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
 }
 

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod doctor;
+mod import_openapi;
 mod models;
 mod parse;
 pub mod serve;

@@ -9,6 +9,7 @@ pub mod assemble;
 pub mod commands;
 pub mod config;
 pub mod hooks;
+pub mod import;
 mod nearby;
 mod outlet;
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod chat;
 mod direct;
 mod executions;
 mod house;
+mod import;
 mod kept;
 mod logs;
 mod models;

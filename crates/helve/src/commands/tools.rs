@@ -13,6 +13,7 @@ use helve_tool::{Catalogue, Listed, Outcome, Progress};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
+use super::import_openapi::{self, ImportArgs};
 use super::{Common, block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
 
@@ -75,6 +76,11 @@ enum Action {
         #[arg(long, default_value = "local")]
         user: String,
     },
+    /// Make one tool of each operation of an OpenAPI document, or show what it would make (`--dry-run`)
+    ///
+    /// Imported again, a document changes the tools that it made: what it says of them is brought up to date, what you added
+    /// to them stays.
+    ImportOpenapi(Box<ImportArgs>),
 }
 
 pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
@@ -105,6 +111,7 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
             let user = UserId::parse(&user)?;
             call(assembly, user, &name, &arguments, json).await
         }
+        Action::ImportOpenapi(args) => import_openapi::run(*args, &assembly.egress, catalogue).await,
     }
 }
 

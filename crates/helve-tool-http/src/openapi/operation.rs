@@ -1,0 +1,325 @@
+//! One operation becomes one definition; or there is a reason why not.
+
+use std::collections::BTreeMap;
+
+use helve_types::{Auth, Effect, Endpoint, Method, ToolDefinition, ToolKind};
+use serde_json::{Value, json};
+
+use super::arguments::{Draft, placeholder};
+use super::auth::{Chosen, Schemes};
+use super::parameters::{self, Parameter};
+use super::read::Document;
+use super::schema::{DETAILS, SCHEMA_BYTES_MAX, Schemas, Stop, Walk};
+use super::server::{self, Server};
+use super::{body, words};
+
+const DESCRIPTION_CHARS_MAX: usize = 1000;
+const TITLE_CHARS_MAX: usize = 80;
+const TAGS_MAX: usize = 10;
+const PARAMETERS_MAX: usize = 500;
+
+/// An operation in its document.
+#[derive(Debug, Clone)]
+pub(super) struct Found<'a> {
+    pub(super) path: &'a str,
+    /// In small letters, as documents write it.
+    pub(super) verb: &'static str,
+    pub(super) method: Method,
+    pub(super) item: &'a Value,
+    pub(super) operation: &'a Value,
+    pub(super) id: Option<&'a str>,
+    pub(super) tags: Vec<&'a str>,
+}
+
+/// What all operations of a document share.
+#[derive(Debug)]
+pub(super) struct Common<'a> {
+    pub(super) document: &'a Document,
+    pub(super) schemas: Schemas<'a>,
+    pub(super) schemes: Schemes<'a>,
+    /// The server that the operator chose for all.
+    pub(super) server: Option<Server>,
+    pub(super) category: Option<String>,
+    /// The tag that tells where a tool is from.
+    pub(super) origin: String,
+}
+
+/// A definition, and what else is to be said about it.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) definition: ToolDefinition,
+    pub(super) notes: Vec<String>,
+    pub(super) server: Server,
+    pub(super) secret: Option<(String, String)>,
+}
+
+impl<'a> Common<'a> {
+    pub(super) fn make(&self, found: &Found<'a>, name: String) -> Result<Made, String> {
+        let server = match &self.server {
+            Some(server) => server.clone(),
+            None => server::of_operation(self.document, found.item, found.operation)?,
+        };
+        let chosen = self.schemes.of(found.operation)?;
+        let parameters = self.parameters(found)?;
+        let path = Path::parse(found.path)?;
+        let (mut draft, less) = self.draft(found, &parameters, &path, &chosen.auth)?;
+        let mut notes: Vec<String> = std::mem::take(&mut draft.notes).into_iter().collect();
+        if less {
+            notes.push("its schema was too large and is shortened".into());
+        }
+        if found.operation.get("deprecated") == Some(&Value::Bool(true)) {
+            notes.push("deprecated".into());
+        }
+        let Chosen { auth, secret, note } = chosen;
+        notes.extend(note);
+        let definition = self.definition(found, name, auth, &server, &path, draft);
+        helve_tool::check_schema(&definition.parameters)?;
+        Ok(Made { definition, notes, server, secret })
+    }
+
+    /// The operation's own parameters and those of its path, which it may replace.
+    fn parameters(&self, found: &Found<'a>) -> Result<Vec<Parameter<'a>>, String> {
+        let mut all: BTreeMap<(&str, &str), Parameter<'a>> = BTreeMap::new();
+        for holder in [found.item, found.operation] {
+            let listed = holder.get("parameters").and_then(Value::as_array);
+            for given in listed.into_iter().flatten() {
+                let given = self.schemas.refs.follow(given)?;
+                // What has no name or no place is no parameter.
+                if let Some(parameter) = Parameter::of(given) {
+                    all.insert((parameter.place, parameter.name), parameter);
+                }
+            }
+        }
+        if all.len() > PARAMETERS_MAX {
+            return Err(format!("it has {} parameters", all.len()));
+        }
+        // Paths first: theirs are the names that must not change.
+        let (mut first, rest): (Vec<_>, Vec<_>) = all.into_values().partition(|held| held.place == "path");
+        first.extend(rest);
+        Ok(first)
+    }
+
+    /// With as much detail as there is room for.
+    fn draft(
+        &self,
+        found: &Found<'a>,
+        parameters: &[Parameter<'a>],
+        path: &Path<'a>,
+        auth: &Auth,
+    ) -> Result<(Draft, bool), String> {
+        for (number, detail) in DETAILS.iter().enumerate() {
+            let mut walk = self.schemas.walk(*detail);
+            match self.attempt(found, parameters, path, auth, &mut walk) {
+                Ok(draft) => return Ok((draft, walk.left_out || number > 0)),
+                Err(Stop::TooLarge) => {}
+                Err(Stop::Refused(reason)) => return Err(reason),
+            }
+        }
+        Err(format!("its parameters do not fit into {} KiB, even shortened", SCHEMA_BYTES_MAX >> 10))
+    }
+
+    fn attempt(
+        &self,
+        found: &Found<'a>,
+        parameters: &[Parameter<'a>],
+        path: &Path<'a>,
+        auth: &Auth,
+        walk: &mut Walk<'a, '_>,
+    ) -> Result<Draft, Stop> {
+        let mut draft = Draft::default();
+        for parameter in parameters {
+            if parameter.place == "path" && !path.names.contains(&parameter.name) {
+                let name = words::line(parameter.name, 80);
+                draft.notes.insert(format!("`{name}` is not in the path and left out"));
+                continue;
+            }
+            walk.spend(parameter.name.len() + 16)?;
+            parameters::place(*parameter, auth, walk, &mut draft)?;
+        }
+        // A name in the path that nobody describes is a text all the same.
+        for name in &path.names {
+            if !draft.path.contains_key(*name) {
+                let argument = draft.arguments.add(name, "path", json!({"type": "string"}), true);
+                draft.path.insert((*name).to_owned(), argument);
+            }
+        }
+        if let Some(given) = found.operation.get("requestBody") {
+            let given = self.schemas.refs.follow(given).map_err(Stop::Refused)?;
+            body::place(given, found.method, walk, &mut draft)?;
+        }
+        Ok(draft)
+    }
+
+    fn definition(
+        &self,
+        found: &Found<'a>,
+        name: String,
+        auth: Auth,
+        server: &Server,
+        path: &Path<'a>,
+        mut draft: Draft,
+    ) -> ToolDefinition {
+        for (name, value) in &path.query {
+            draft.query.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
+        if let Some(kind) = self.answers_with(found.operation) {
+            draft.headers.insert("Accept".into(), kind);
+        }
+        let mut tags: Vec<String> =
+            found.tags.iter().take(TAGS_MAX).map(|tag| words::line(tag, 60)).collect();
+        tags.retain(|tag| !tag.is_empty() && !tag.starts_with("openapi:"));
+        tags.push(self.origin.clone());
+        ToolDefinition {
+            name,
+            kind: ToolKind::Invokable,
+            display_name: title(found.operation),
+            description: description(found),
+            category: self.category.clone(),
+            endpoint: Endpoint {
+                url_template: format!("{}{}", server.base, path.filled(&draft.path)),
+                method: found.method,
+                query: draft.query,
+                headers: draft.headers,
+                body: draft.body,
+                body_format: draft.body_format,
+                auth,
+                timeout_ms: None,
+                redirects: 0,
+                idempotency_header: None,
+                busy_is_not_done: true,
+            },
+            parameters: draft.arguments.schema(),
+            response_transform: None,
+            rate_limit: None,
+            cache: None,
+            breaker: None,
+            fallback: None,
+            attempts: None,
+            output_bytes_max: None,
+            enabled: true,
+            tags,
+            effect: Some(effect(found.method)),
+            on_unknown: None,
+            check_tool: None,
+            examples: vec![],
+        }
+    }
+
+    /// The kind of JSON that the document promises, since some servers give nothing unless asked for their own.
+    fn answers_with(&self, operation: &'a Value) -> Option<String> {
+        let answers = operation.get("responses").and_then(Value::as_object)?;
+        let good = answers.iter().filter(|(status, _)| status.starts_with('2') || *status == "default");
+        let kinds: Vec<&str> = good
+            .filter_map(|(_, answer)| self.schemas.refs.follow(answer).ok()?.get("content")?.as_object())
+            .flat_map(|content| content.keys().map(String::as_str))
+            .collect();
+        let plain = kinds.iter().find(|kind| kind.starts_with("application/json"));
+        let own = kinds.iter().find(|kind| kind.contains("json") && !kind.contains("problem"));
+        let kind = plain.map(|_| "application/json").or(own.copied())?;
+        let fits = |c: char| c.is_ascii_graphic() && c != '{' && c != '}' || c == ' ';
+        (kind.len() <= 120 && kind.chars().all(fits)).then(|| kind.to_owned())
+    }
+}
+
+/// What repeating it does, as HTTP says of the method.
+fn effect(method: Method) -> Effect {
+    match method {
+        Method::Get | Method::Head => Effect::Read,
+        Method::Put | Method::Delete => Effect::Idempotent,
+        Method::Post | Method::Patch => Effect::NonIdempotent,
+    }
+}
+
+fn title(operation: &Value) -> Option<String> {
+    let summary = operation.get("summary").and_then(Value::as_str)?;
+    Some(words::line(summary, TITLE_CHARS_MAX)).filter(|title| !title.is_empty())
+}
+
+fn description(found: &Found<'_>) -> String {
+    let said = |name: &str| {
+        let text = found.operation.get(name).and_then(Value::as_str).unwrap_or_default();
+        words::text(text, DESCRIPTION_CHARS_MAX)
+    };
+    let (summary, long) = (said("summary"), said("description"));
+    let whole = match (summary.as_str(), long.as_str()) {
+        ("", "") => format!("{} {}", found.verb.to_ascii_uppercase(), found.path),
+        (only, "") | ("", only) => only.to_owned(),
+        (summary, long) if long.starts_with(summary) => long.to_owned(),
+        (summary, long) => format!("{summary}\n\n{long}"),
+    };
+    let old = found.operation.get("deprecated") == Some(&Value::Bool(true));
+    let whole = if old { format!("(Deprecated.) {whole}") } else { whole };
+    words::text(&whole, DESCRIPTION_CHARS_MAX)
+}
+
+/// A path of the document: its text, the names in it, and what some write behind a question mark.
+#[derive(Debug, PartialEq, Eq)]
+struct Path<'a> {
+    text: &'a str,
+    names: Vec<&'a str>,
+    query: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Path<'a> {
+    fn parse(whole: &'a str) -> Result<Self, String> {
+        let shown = || words::line(whole, 200);
+        if !whole.starts_with('/') || whole.contains('#') || whole.len() > 2000 {
+            return Err(format!("`{}` is no path that can be called", shown()));
+        }
+        let (text, query) = whole.split_once('?').unwrap_or((whole, ""));
+        let query = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .filter(|(_, value)| !value.contains('{'));
+        let mut names = vec![];
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err(format!("`{}` has a brace that is not closed", shown()));
+            };
+            // `{+path}` and `{?query}` are templates of another kind.
+            if before.contains('}') || name.is_empty() || name.contains(['{', '+', '?', '*', '/', ',']) {
+                return Err(format!("`{}` has something else than a name in braces", shown()));
+            }
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            rest = after;
+        }
+        if rest.contains('}') {
+            return Err(format!("`{}` has a brace that was not opened", shown()));
+        }
+        Ok(Self { text, names, query: query.collect() })
+    }
+
+    /// The path with the arguments' names in the place of the document's.
+    fn filled(&self, arguments: &BTreeMap<String, String>) -> String {
+        let mut out = String::new();
+        let mut rest = self.text;
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
+        {
+            out.push_str(before);
+            out.push_str(&placeholder(arguments.get(name).map_or(name, String::as_str)));
+            rest = after;
+        }
+        out + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_text_with_names_in_it() {
+        let path = Path::parse("/a/{pet-id}/{x}.json?mode=full&q={q}").unwrap();
+        assert_eq!(path.names, ["pet-id", "x"]);
+        assert_eq!(path.query, [("mode", "full")]);
+        let arguments = BTreeMap::from([("pet-id".into(), "pet_id".into())]);
+        assert_eq!(path.filled(&arguments), "/a/{pet_id}/{x}.json");
+        for wrong in ["a", "/a#b", "/{a", "/a}", "/{+a}", "/{a{b}}", "/{}"] {
+            assert!(Path::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The parameters of an operation: each becomes an argument, and its place in the address or the head is noted.
+//!
+//! An address is text, so only what has one way of being written into it is taken: plain values, lists of them, and
+//! objects of them field by field. What may be left out and cannot be written is left out, with a note; an operation that
+//! needs it is no tool.
+
+mod shape;
+
+use helve_types::Auth;
+use serde_json::Value;
+
+use super::arguments::{Draft, placeholder};
+use super::schema::{Stop, Walk};
+use super::words;
+pub(super) use shape::{Field, Style, fields_of};
+
+/// A parameter after its pointer was followed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameter<'a> {
+    pub(super) name: &'a str,
+    pub(super) place: &'a str,
+    pub(super) given: &'a Value,
+}
+
+impl<'a> Parameter<'a> {
+    pub(super) fn of(given: &'a Value) -> Option<Self> {
+        let text = |name: &str| given.get(name).and_then(Value::as_str);
+        Some(Self { name: text("name")?, place: text("in")?, given })
+    }
+
+    fn needed(&self) -> bool {
+        self.place == "path" || self.given.get("required") == Some(&Value::Bool(true))
+    }
+
+    fn style(&self) -> Style {
+        let default = if self.place == "query" { "form" } else { "simple" };
+        Style::of(self.given, default)
+    }
+}
+
+/// Headers that belong to the connection or to Helve, and those that the specification says to ignore.
+const IGNORED: &[&str] = &["accept", "authorization", "content-type"];
+const NOT_OURS: &[&str] = &[
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "referer",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Puts one parameter in its place.
+pub(super) fn place<'a>(
+    parameter: Parameter<'a>,
+    auth: &Auth,
+    walk: &mut Walk<'a, '_>,
+    draft: &mut Draft,
+) -> Result<(), Stop> {
+    let name = words::line(parameter.name, 80);
+    let lower = parameter.name.to_ascii_lowercase();
+    match parameter.place {
+        "header" if IGNORED.contains(&lower.as_str()) => return Ok(()),
+        "header" if NOT_OURS.contains(&lower.as_str()) || !is_header(parameter.name) => {
+            draft.notes.insert(format!("the header `{name}` is not sent: it belongs to the connection"));
+            return Ok(());
+        }
+        "header" | "query" if is_credential(parameter, auth) => return Ok(()),
+        "path" | "query" | "header" => {}
+        other => {
+            let reason = format!("`{name}` goes into `{}`, which is not supported", words::line(other, 20));
+            return left_out(parameter.needed(), reason, draft);
+        }
+    }
+    let schema = match parameter.given.get("schema") {
+        Some(schema) => walk.schema(schema)?,
+        None if parameter.given.get("content").is_some() => {
+            let reason = format!("`{name}` is a document inside of the address or the head");
+            return left_out(parameter.needed(), reason, draft);
+        }
+        None => Value::Object(Default::default()),
+    };
+    let fields = match fields_of(parameter.name, parameter.style(), &schema, parameter.needed()) {
+        Ok(fields) => fields,
+        Err(reason) => return left_out(parameter.needed(), format!("`{name}`: {reason}"), draft),
+    };
+    let own = parameter.given.get("description").and_then(Value::as_str);
+    for field in fields {
+        one(parameter, own, field, walk, draft)?;
+    }
+    Ok(())
+}
+
+fn one<'a>(
+    parameter: Parameter<'a>,
+    own_words: Option<&str>,
+    mut field: Field,
+    walk: &mut Walk<'a, '_>,
+    draft: &mut Draft,
+) -> Result<(), Stop> {
+    if let Some(constant) = field.constant().filter(|_| field.needed && parameter.place != "path") {
+        let places = if parameter.place == "query" { &mut draft.query } else { &mut draft.headers };
+        places.insert(field.wire, constant);
+        return Ok(());
+    }
+    // Two objects that are spread over the address may have fields of one name.
+    let held = if parameter.place == "query" { &draft.query } else { &draft.headers };
+    if parameter.place != "path" && held.contains_key(&field.wire) {
+        let reason = format!("`{}` is there already", words::line(&field.wire, 80));
+        return left_out(field.needed, reason, draft);
+    }
+    if let Some(text) = own_words.filter(|_| !field.of_object) {
+        let text = walk.words(text)?;
+        field.describe(&text);
+    }
+    let argument = draft.arguments.add(&field.wire, parameter.place, field.schema, field.needed);
+    let placeholder = placeholder(&argument);
+    match parameter.place {
+        "path" => draft.path.insert(parameter.name.to_owned(), argument),
+        "query" => draft.query.insert(field.wire, placeholder),
+        _ => draft.headers.insert(field.wire, placeholder),
+    };
+    Ok(())
+}
+
+fn left_out(needed: bool, reason: String, draft: &mut Draft) -> Result<(), Stop> {
+    if needed {
+        return Err(Stop::Refused(format!("it needs what cannot be sent: {reason}")));
+    }
+    draft.notes.insert(format!("left out: {reason}"));
+    Ok(())
+}
+
+/// The credential is put in by the operator's configuration, not by the model.
+fn is_credential(parameter: Parameter<'_>, auth: &Auth) -> bool {
+    use helve_types::KeyPlace::{Header, Query};
+    match auth {
+        Auth::ApiKey { name, place: Header, .. } => {
+            parameter.place == "header" && parameter.name.eq_ignore_ascii_case(name)
+        }
+        Auth::ApiKey { name, place: Query, .. } => parameter.place == "query" && parameter.name == name,
+        _ => false,
+    }
+}
+
+fn is_header(name: &str) -> bool {
+    let fits = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
+    !name.is_empty() && name.bytes().all(fits) && !name.to_ascii_lowercase().starts_with("proxy-")
+}

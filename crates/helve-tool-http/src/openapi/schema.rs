@@ -1,0 +1,427 @@
+//! A schema of the document as JSON Schema 2020-12 that stands alone.
+//!
+//! Pointers are replaced by what they point to, so every model can read the result, whatever its vendor makes of
+//! `$ref`. That can grow without end, so a walk has a purse: whoever walks says how much detail there is room for, and
+//! a walk that has spent too much stops and may be tried again with less. What is left out is said in words where it
+//! would be. What belongs to answers only is no part of a request.
+
+mod keywords;
+mod merge;
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::read::Edition;
+use super::refs::{Refs, pointer};
+use super::words;
+
+/// How much a walk may say.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Detail {
+    /// How many fields deep.
+    pub(super) depth: usize,
+    /// Characters of a description.
+    pub(super) words: usize,
+    /// Fields of one object, those that are needed first.
+    pub(super) fields: usize,
+    /// Values of one enumeration.
+    pub(super) values: usize,
+}
+
+/// Everything is tried first, then less and less.
+pub(super) const DETAILS: &[Detail] = &[
+    Detail { depth: 10, words: 400, fields: usize::MAX, values: usize::MAX },
+    Detail { depth: 8, words: 160, fields: usize::MAX, values: 200 },
+    Detail { depth: 6, words: 160, fields: usize::MAX, values: 100 },
+    Detail { depth: 4, words: 120, fields: usize::MAX, values: 50 },
+    Detail { depth: 3, words: 100, fields: usize::MAX, values: 40 },
+    Detail { depth: 2, words: 80, fields: 200, values: 20 },
+    Detail { depth: 1, words: 60, fields: 100, values: 10 },
+];
+
+/// What a walk may spend, in about the bytes of its result. Half of what a tool may have at most: a schema is sent with
+/// every request to a model.
+pub(super) const SCHEMA_BYTES_MAX: usize = 32 << 10;
+
+/// Brackets in brackets: combinations count here, too, not only fields.
+const LEVELS_MAX: usize = 24;
+
+/// Trying a pattern takes time: documents with more, or with longer ones, were not written by people.
+const PATTERN_BYTES_MAX: usize = 1000;
+const PATTERNS_MAX: usize = 2000;
+
+/// Fields that are looked at for being read-only in all parts of an object together.
+const LOOKED_AT_MAX: usize = 4000;
+
+/// Why there is no schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Not with so much detail.
+    TooLarge,
+    /// It never will be.
+    Refused(String),
+}
+
+/// What all schemas of a document share.
+#[derive(Debug)]
+pub(super) struct Schemas<'a> {
+    pub(super) refs: Refs<'a>,
+    pub(super) edition: Edition,
+    /// Patterns that were tried, since the same few come again and again.
+    patterns: RefCell<HashMap<String, bool>>,
+}
+
+impl<'a> Schemas<'a> {
+    pub(super) fn new(refs: Refs<'a>, edition: Edition) -> Self {
+        Self { refs, edition, patterns: RefCell::default() }
+    }
+
+    /// A walk over one or more schemas that will stand together.
+    pub(super) fn walk(&self, detail: Detail) -> Walk<'a, '_> {
+        Walk { schemas: self, detail, spent: 0, open: vec![], left_out: false }
+    }
+
+    /// Whether the registry's matcher, which takes linear time and therefore no lookaround, understands a pattern.
+    fn understands(&self, pattern: &str) -> bool {
+        if let Some(known) = self.patterns.borrow().get(pattern) {
+            return *known;
+        }
+        if pattern.len() > PATTERN_BYTES_MAX || self.patterns.borrow().len() > PATTERNS_MAX {
+            return false;
+        }
+        let tried = json!({"type": "object", "properties": {"x": {"pattern": pattern}}});
+        let fits = helve_tool::check_schema(&tried).is_ok();
+        self.patterns.borrow_mut().insert(pattern.to_owned(), fits);
+        fits
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Walk<'a, 's> {
+    schemas: &'s Schemas<'a>,
+    detail: Detail,
+    spent: usize,
+    /// The pointers that are being followed: one that comes again is a circle.
+    open: Vec<&'a str>,
+    /// Whether anything was left out for want of room.
+    pub(super) left_out: bool,
+}
+
+/// Where a walk is.
+#[derive(Debug, Clone, Copy)]
+struct Place<'h> {
+    depth: usize,
+    level: usize,
+    /// Fields that another part of the same object calls read-only.
+    hidden: &'h BTreeSet<String>,
+}
+
+impl<'a> Walk<'a, '_> {
+    pub(super) fn schema(&mut self, given: &'a Value) -> Result<Value, Stop> {
+        let hidden = BTreeSet::new();
+        self.any(given, Place { depth: 0, level: 0, hidden: &hidden })
+    }
+
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.spent += bytes;
+        if self.spent > SCHEMA_BYTES_MAX { Err(Stop::TooLarge) } else { Ok(()) }
+    }
+
+    /// A text of the document, cut to what there is room for.
+    pub(super) fn words(&mut self, text: &str) -> Result<String, Stop> {
+        let text = words::text(text, self.detail.words);
+        self.spend(text.len() + 16)?;
+        Ok(text)
+    }
+
+    fn any(&mut self, given: &'a Value, place: Place<'_>) -> Result<Value, Stop> {
+        self.spend(4)?;
+        match given {
+            Value::Bool(_) => Ok(given.clone()),
+            Value::Object(members) => match pointer(given) {
+                Some(pointer) => self.pointed(pointer, members, place),
+                None => self.object(members, place).map(Value::Object),
+            },
+            _ => Ok(json!({})),
+        }
+    }
+
+    fn pointed(
+        &mut self,
+        pointer: &'a str,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+    ) -> Result<Value, Stop> {
+        let target = self.schemas.refs.target(pointer).map_err(Stop::Refused)?;
+        if self.open.contains(&pointer) || place.level > LEVELS_MAX {
+            let name = pointer.rsplit('/').next().unwrap_or_default();
+            let same = format!("(`{}` again, as above.)", words::line(name, 60));
+            self.spend(same.len() + 32)?;
+            let mut cut = Map::new();
+            if let Some(kind) = target.get("type").filter(|kind| keywords::is_type(kind)) {
+                cut.insert("type".into(), kind.clone());
+            }
+            cut.insert("description".into(), same.into());
+            return Ok(cut.into());
+        }
+        self.open.push(pointer);
+        let place = Place { level: place.level + 1, ..place };
+        let found = self.any(target, place);
+        self.open.pop();
+        self.beside(found?, members, place)
+    }
+
+    /// What stands beside a pointer: 3.1 says that it counts as well; in 3.0 many write it all the same.
+    fn beside(
+        &mut self,
+        found: Value,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+    ) -> Result<Value, Stop> {
+        let Value::Object(mut found) = found else { return Ok(found) };
+        if let Some(text) = members.get("description").and_then(Value::as_str) {
+            found.insert("description".into(), self.words(text)?.into());
+        }
+        if let Some(default) = members.get("default").filter(|value| keywords::is_small(value)) {
+            found.insert("default".into(), default.clone());
+        }
+        if self.schemas.edition == Edition::V31 && members.keys().any(|name| keywords::restricts(name)) {
+            let rest = self.object(members, place)?;
+            found = merge::all_of(Map::new(), vec![found.into(), rest.into()]);
+        }
+        if members.get("nullable") == Some(&Value::Bool(true)) {
+            keywords::allow_null(&mut found);
+        }
+        Ok(found.into())
+    }
+
+    fn object(
+        &mut self,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+    ) -> Result<Map<String, Value>, Stop> {
+        let mut out = Map::new();
+        keywords::plain(members, self.schemas.edition, &mut out);
+        self.text(members, &mut out);
+        self.values(members, &mut out);
+        self.pattern(members, &mut out);
+        self.spend(out.iter().map(|(name, value)| name.len() + size(value)).sum())?;
+        if place.depth >= self.detail.depth && has_inside(members) || place.level > LEVELS_MAX {
+            self.leave_out(&mut out, "(What is inside is not listed here.)");
+        } else {
+            self.fields(members, place, &mut out)?;
+            self.inside(members, place, &mut out)?;
+            self.combined(members, place, &mut out)?;
+        }
+        keywords::complete(&mut out);
+        if members.get("nullable") == Some(&Value::Bool(true)) {
+            keywords::allow_null(&mut out);
+        }
+        Ok(out)
+    }
+
+    fn text(&self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+        let text =
+            |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        if let Some(text) = text("description").or_else(|| text("title")) {
+            out.insert("description".into(), words::text(text, self.detail.words).into());
+        }
+    }
+
+    /// Long enumerations become free with their first values named.
+    fn values(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+        let Some(values) = members.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty())
+        else {
+            return;
+        };
+        if values.len() <= self.detail.values.min(SCHEMA_BYTES_MAX / 4) {
+            let mut seen = HashSet::new();
+            let distinct = values.iter().filter(|value| seen.insert(value.to_string()));
+            out.insert("enum".into(), distinct.cloned().collect());
+        } else {
+            let first: Vec<_> =
+                values.iter().take(self.detail.values.min(200)).map(Value::to_string).collect();
+            let note = format!("(One of {} values: {}, …)", values.len(), first.join(", "));
+            self.leave_out(out, &note);
+        }
+    }
+
+    fn pattern(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+        let Some(pattern) = members.get("pattern").and_then(Value::as_str) else { return };
+        if self.schemas.understands(pattern) {
+            out.insert("pattern".into(), pattern.into());
+        } else {
+            note(out, &format!("(Must match `{}`.)", words::line(pattern, 200)));
+        }
+    }
+
+    fn fields(
+        &mut self,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Stop> {
+        let needed = members.get("required").and_then(Value::as_array);
+        let mut needed: BTreeSet<&str> = needed.into_iter().flatten().filter_map(Value::as_str).collect();
+        needed.retain(|name| !place.hidden.contains(*name));
+        if let Some(fields) = members.get("properties").and_then(Value::as_object) {
+            // To look through very many costs something, too, even if few are taken.
+            self.spend(fields.len() / 16)?;
+            let deeper = Place { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
+            let (first, rest): (Vec<_>, Vec<_>) =
+                fields.iter().partition(|(name, _)| needed.contains(name.as_str()));
+            let mut translated = Map::new();
+            for (name, field) in first.into_iter().chain(rest) {
+                if place.hidden.contains(name) || self.is_read_only(field) {
+                    needed.remove(name.as_str());
+                    continue;
+                }
+                if translated.len() == self.detail.fields {
+                    self.leave_out(out, "(More fields are not listed here.)");
+                    needed.retain(|wanted| translated.contains_key(*wanted) || !fields.contains_key(*wanted));
+                    break;
+                }
+                self.spend(name.len() + 6)?;
+                translated.insert(name.clone(), self.any(field, deeper)?);
+            }
+            out.insert("properties".into(), translated.into());
+        }
+        self.spend(needed.iter().map(|name| name.len() + 4).sum())?;
+        if !needed.is_empty() {
+            out.insert("required".into(), json!(needed));
+        }
+        Ok(())
+    }
+
+    /// Items and everything else that has a schema inside.
+    fn inside(
+        &mut self,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Stop> {
+        let deeper = Place { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
+        for name in keywords::ONE_INSIDE {
+            if let Some(inside) =
+                members.get(*name).filter(|inside| inside.is_object() || inside.is_boolean())
+            {
+                let inside = self.any(inside, deeper)?;
+                out.insert((*name).into(), inside);
+            }
+        }
+        if let Some(inside) = members.get("patternProperties").and_then(Value::as_object) {
+            let mut translated = Map::new();
+            for (pattern, inside) in inside.iter().filter(|(pattern, _)| self.schemas.understands(pattern)) {
+                self.spend(pattern.len() + 6)?;
+                translated.insert(pattern.clone(), self.any(inside, deeper)?);
+            }
+            out.insert("patternProperties".into(), translated.into());
+        }
+        if let Some(inside) =
+            members.get("prefixItems").and_then(Value::as_array).filter(|all| !all.is_empty())
+        {
+            let inside: Result<Vec<_>, _> = inside.iter().map(|inside| self.any(inside, deeper)).collect();
+            out.insert("prefixItems".into(), inside?.into());
+        }
+        Ok(())
+    }
+
+    /// `oneOf` becomes `anyOf`: in practice the branches overlap, and a call that fits two of them is no mistake.
+    fn combined(
+        &mut self,
+        members: &'a Map<String, Value>,
+        place: Place<'_>,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Stop> {
+        let list = |name: &str| members.get(name).and_then(Value::as_array).filter(|all| !all.is_empty());
+        let deeper = Place { level: place.level + 1, ..place };
+        if let Some(either) = list("anyOf").or_else(|| list("oneOf")) {
+            let mut branches = vec![];
+            let mut seen = HashSet::new();
+            for branch in either {
+                let branch = self.any(branch, deeper)?;
+                if seen.insert(branch.to_string()) {
+                    branches.push(branch);
+                }
+            }
+            merge::any_of(out, branches);
+        }
+        if let Some(parts) = list("allOf") {
+            let (mut hidden, mut left) = (place.hidden.clone(), LOOKED_AT_MAX);
+            self.read_only_names(members, &mut hidden, &mut left);
+            let deeper = Place { hidden: &hidden, ..deeper };
+            let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.any(part, deeper)).collect();
+            if let Some(needed) = out.get_mut("required").and_then(Value::as_array_mut) {
+                needed.retain(|name| name.as_str().is_none_or(|name| !hidden.contains(name)));
+            }
+            *out = merge::all_of(std::mem::take(out), parts?);
+        }
+        Ok(())
+    }
+
+    fn is_read_only(&self, field: &'a Value) -> bool {
+        let says = |value: &Value| value.get("readOnly") == Some(&Value::Bool(true));
+        says(field) || self.schemas.refs.follow(field).is_ok_and(says)
+    }
+
+    /// One part of an object may need what another calls read-only.
+    fn read_only_names(
+        &self,
+        members: &'a Map<String, Value>,
+        names: &mut BTreeSet<String>,
+        left: &mut usize,
+    ) {
+        let fields = members.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, field) in fields.take(*left) {
+            *left -= 1;
+            if self.is_read_only(field) {
+                names.insert(name.clone());
+            }
+        }
+        for part in members.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            *left = left.saturating_sub(LOOKED_AT_MAX / 64);
+            if *left == 0 {
+                break;
+            }
+            if let Ok(Value::Object(part)) = self.schemas.refs.follow(part) {
+                self.read_only_names(part, names, left);
+            }
+        }
+    }
+
+    fn leave_out(&mut self, out: &mut Map<String, Value>, words: &str) {
+        self.left_out = true;
+        note(out, words);
+    }
+}
+
+/// Adds a sentence to a description.
+pub(super) fn note(out: &mut Map<String, Value>, words: &str) {
+    let said = out.get("description").and_then(Value::as_str).unwrap_or_default();
+    let said = if said.is_empty() { words.to_owned() } else { format!("{said} {words}") };
+    out.insert("description".into(), said.into());
+}
+
+fn has_inside(members: &Map<String, Value>) -> bool {
+    let named = ["properties", "items", "allOf", "anyOf", "oneOf", "prefixItems", "patternProperties"];
+    let some = |value: &Value| value.as_object().is_none_or(|inside| !inside.is_empty());
+    named.iter().any(|name| members.get(*name).is_some_and(some))
+        || members.get("additionalProperties").is_some_and(Value::is_object)
+}
+
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>() + 2
+        }
+        _ => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests;

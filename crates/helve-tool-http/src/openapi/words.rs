@@ -1,0 +1,74 @@
+//! What a document says in words, made fit for people and models: bounded, and without characters that nobody sees.
+
+/// Several lines of text, with no more than so many characters.
+pub(super) fn text(given: &str, chars_max: usize) -> String {
+    let mut out = String::new();
+    let mut empty = 0;
+    for line in beginning(given, chars_max).trim().lines() {
+        let line: String = line.trim_end().chars().filter(|c| !hidden(*c)).collect();
+        empty = if line.is_empty() { empty + 1 } else { 0 };
+        if empty < 2 {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    cut(out.trim(), chars_max)
+}
+
+/// The same on one line.
+pub(super) fn line(given: &str, chars_max: usize) -> String {
+    let near = beginning(given, chars_max);
+    let seen: String = near.chars().filter(|c| c.is_whitespace() || !hidden(*c)).collect();
+    cut(&seen.split_whitespace().collect::<Vec<_>>().join(" "), chars_max)
+}
+
+/// What will be cut off need not be looked at, however much it is.
+fn beginning(given: &str, chars_max: usize) -> &str {
+    let end = given.len().min(chars_max * 16);
+    &given[..given.floor_char_boundary(end)]
+}
+
+/// Cuts behind a word where there is one.
+fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(chars_max.saturating_sub(1)).collect();
+    let words = kept.rsplit_once(char::is_whitespace).map(|(words, _)| words.trim_end());
+    let kept = words.filter(|words| words.len() * 2 > kept.len()).unwrap_or(&kept);
+    format!("{kept}…")
+}
+
+/// Characters that say something to a model and nothing to the person who reads along: controls, marks of direction,
+/// joiners and spaces without width, tags, private use.
+fn hidden(c: char) -> bool {
+    c.is_control() && c != '\t'
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{10ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_dropped() {
+        assert_eq!(
+            text("Lists\u{200b} pets.\u{202e}\u{e0041}\r\n\r\n\r\n\r\nAll.\u{0}", 100),
+            "Lists pets.\n\nAll."
+        );
+        assert_eq!(line("  a\n\n b\u{feff}\tc ", 100), "a b c");
+        assert_eq!(text("查询天气", 100), "查询天气");
+    }
+
+    #[test]
+    fn long_text_is_cut_behind_a_word() {
+        assert_eq!(line("one two three four", 12), "one two…");
+        assert_eq!(line(&"x".repeat(50), 10), format!("{}…", "x".repeat(9)));
+        assert_eq!(line("exactly ten", 11), "exactly ten");
+        assert!(text(&"word ".repeat(100_000), 1000).chars().count() <= 1000);
+    }
+}

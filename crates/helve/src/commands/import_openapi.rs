@@ -1,0 +1,227 @@
+//! `helve tools import-openapi`: shows what a document makes, and makes it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use helve_egress::Egress;
+use helve_server::{ImportBody, ImportChange, ImportReport, ImportSelect, ImportedTool};
+use helve_tool::Catalogue;
+use helve_tool_http::openapi::DOCUMENT_BYTES_MAX;
+use serde_json::{Value, json};
+
+use crate::import::import_document;
+
+/// Each kind of choice narrows the others; several of one kind add up.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// An OpenAPI 3.0 or 3.1 document, JSON or YAML; `-` reads standard input
+    #[arg(value_name = "FILE_OR_URL")]
+    from: String,
+    /// What the tools' names begin with
+    #[arg(long)]
+    prefix: Option<String>,
+    /// Where the operations are, in the place of what the document says
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// The user name, where the document asks for basic authentication
+    #[arg(long, value_name = "NAME")]
+    username: Option<String>,
+    /// Only operations with this tag
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only operations on paths like this, such as `/repos/**`
+    #[arg(long = "path", value_name = "PATTERN")]
+    paths: Vec<String>,
+    /// Only operations of this method
+    #[arg(long = "method", value_name = "METHOD")]
+    methods: Vec<String>,
+    /// Only the operation with this `operationId`
+    #[arg(long = "operation", value_name = "ID")]
+    operations: Vec<String>,
+    /// Not those with this tag
+    #[arg(long, value_name = "TAG")]
+    exclude_tag: Vec<String>,
+    /// Not those on paths like this
+    #[arg(long, value_name = "PATTERN")]
+    exclude_path: Vec<String>,
+    /// Not the one with this `operationId`
+    #[arg(long, value_name = "ID")]
+    exclude_operation: Vec<String>,
+    /// Only show what would be made
+    #[arg(long)]
+    dry_run: bool,
+    /// Make the tools even if they are more than 200
+    #[arg(long)]
+    all: bool,
+    /// Delete tools that an earlier import of the document made and this one does not
+    #[arg(long)]
+    remove_gone: bool,
+    /// The report as JSON, with the whole definitions
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(
+    args: ImportArgs,
+    egress: &Egress,
+    catalogue: &Catalogue,
+) -> anyhow::Result<ExitCode> {
+    let as_json = args.json;
+    let report = import_document(egress, catalogue, args.into_body()?, "command line").await?;
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{}", shown(&report));
+    }
+    let failed = report.held_back.is_some() || report.tools.iter().any(|tool| tool.problem.is_some());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+impl ImportArgs {
+    fn into_body(self) -> anyhow::Result<ImportBody> {
+        let is_url = self.from.starts_with("https://") || self.from.starts_with("http://");
+        let document = if is_url { None } else { Some(Value::String(read(&self.from)?)) };
+        Ok(ImportBody {
+            document,
+            url: is_url.then_some(self.from),
+            prefix: self.prefix,
+            server: self.server,
+            username: self.username,
+            select: ImportSelect {
+                tags: self.tags,
+                paths: self.paths,
+                methods: self.methods,
+                operations: self.operations,
+                exclude_tags: self.exclude_tag,
+                exclude_paths: self.exclude_path,
+                exclude_operations: self.exclude_operation,
+            },
+            preview: self.dry_run,
+            all: self.all,
+            remove_gone: self.remove_gone,
+        })
+    }
+}
+
+/// The document's text. One byte more than is allowed is read, so that too much is noticed and endless is not.
+fn read(from: &str) -> anyhow::Result<String> {
+    let mut bytes = vec![];
+    let most = DOCUMENT_BYTES_MAX as u64 + 1;
+    if from == "-" {
+        std::io::stdin().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(from).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    }
+    .with_context(|| format!("`{from}` cannot be read"))?;
+    String::from_utf8(bytes).with_context(|| format!("`{from}` is not UTF-8, so it is no OpenAPI document"))
+}
+
+/// The report for people.
+fn shown(report: &ImportReport) -> String {
+    let mut out = format!(
+        "{} {} (OpenAPI {}), {} operations, at {}\n",
+        report.title,
+        report.version,
+        report.openapi,
+        report.operations,
+        report.servers.join(", ")
+    );
+    if !report.tools.is_empty() || !report.gone.is_empty() {
+        out.push('\n');
+    }
+    let width = report.tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+    let common = common(report);
+    for tool in &report.tools {
+        one(tool, width, &common, &mut out);
+    }
+    for name in &report.gone {
+        out.push_str(&format!("gone       {name}\n"));
+    }
+    if !report.skipped.is_empty() {
+        out.push_str("\nNot made:\n");
+    }
+    for skipped in &report.skipped {
+        out.push_str(&format!("  {}: {}\n", skipped.operation, skipped.reason));
+    }
+    if !report.notes.is_empty() || !common.is_empty() {
+        out.push_str("\nNotes:\n");
+    }
+    for (text, count) in &common {
+        out.push_str(&format!("  {count} tools: {text}\n"));
+    }
+    for note in &report.notes {
+        out.push_str(&format!("  {note}\n"));
+    }
+    if !report.secrets.is_empty() {
+        out.push_str("\nThe tools need secrets. Add to helve.toml what is not there yet:\n\n");
+    }
+    for secret in &report.secrets {
+        out.push_str(&format!("{}\n", secret.toml));
+    }
+    if report.secrets.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&outcome(report));
+    out
+}
+
+/// What is to be said of many tools, and of how many: it is said once.
+fn common(report: &ImportReport) -> BTreeMap<&str, usize> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in report.tools.iter().flat_map(|tool| tool.problem.iter().chain(&tool.notes)) {
+        *counts.entry(text).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > 3);
+    counts
+}
+
+fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &mut String) {
+    let change = match (tool.change, &tool.problem) {
+        (ImportChange::Taken, _) => "taken",
+        (_, Some(_)) => "wrong",
+        (ImportChange::Added, None) => "new",
+        (ImportChange::Changed, None) => "changed",
+        (ImportChange::Unchanged, None) => "unchanged",
+    };
+    let effect = json!(tool.effect);
+    let effect = effect.as_str().unwrap_or_default();
+    out.push_str(&format!("{change:9}  {:width$}  {effect:14}  {}\n", tool.name, tool.operation));
+    for field in &tool.fields {
+        let value = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), short);
+        out.push_str(&format!(
+            "             {}: {} → {}\n",
+            field.field,
+            value(&field.was),
+            value(&field.now)
+        ));
+    }
+    let own = tool.problem.iter().chain(&tool.notes).filter(|text| !common.contains_key(text.as_str()));
+    for text in own {
+        out.push_str(&format!("             {text}\n"));
+    }
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }
+}
+
+fn outcome(report: &ImportReport) -> String {
+    let count =
+        |change| report.tools.iter().filter(|tool| tool.change == change && tool.problem.is_none()).count();
+    let (new, changed) = (count(ImportChange::Added), count(ImportChange::Changed));
+    let counts = format!("{new} new, {changed} changed, {} unchanged", count(ImportChange::Unchanged));
+    let wrong = report.tools.iter().filter(|tool| tool.problem.is_some()).count();
+    let wrong = if wrong == 0 { String::new() } else { format!("; {wrong} cannot be made") };
+    match &report.held_back {
+        Some(why) => format!("Nothing was made: {why} (`--all`).\n"),
+        None if report.made => format!("Made: {counts}{wrong}.\n"),
+        None => format!("Nothing was made. The document makes: {counts}{wrong}.\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

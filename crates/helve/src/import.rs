@@ -1,0 +1,221 @@
+//! An OpenAPI document on its way to being tools: fetched or read, compared with the rows there are, kept if that is asked.
+//!
+//! The command line and the server share this. What a document means is `helve_tool_http::openapi`'s business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_egress::{Bounds, Egress, Method, Outgoing, Url, header};
+use helve_server::{
+    ChangedField, ImportBody, ImportChange, ImportFailure, ImportReport, ImportSecret, ImportedTool,
+    Importer, SkippedOperation,
+};
+use helve_tool::Catalogue;
+use helve_tool_http::openapi::{
+    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, Selection, TOOLS_MAX, diff, import,
+};
+use helve_types::ToolDefinition;
+use serde_json::Value;
+
+/// For the server, which knows neither documents nor this crate.
+pub fn importer(egress: Egress, catalogue: Arc<Catalogue>) -> Box<Importer> {
+    Box::new(move |asked, by| {
+        let (egress, catalogue) = (egress.clone(), catalogue.clone());
+        Box::pin(async move { import_document(&egress, &catalogue, asked, &by).await })
+    })
+}
+
+/// Does what is asked and tells what was done.
+pub async fn import_document(
+    egress: &Egress,
+    catalogue: &Catalogue,
+    mut asked: ImportBody,
+    by: &str,
+) -> Result<ImportReport, ImportFailure> {
+    let source = match (asked.document.take(), &asked.url) {
+        (Some(document), _) => Source::Given(document),
+        (None, Some(url)) => fetched(egress, url).await?,
+        (None, None) => {
+            return Err(ImportFailure::Wrong("there is no document and no address of one".into()));
+        }
+    };
+    let options = options(&asked);
+    // A large document takes seconds, which nobody else should wait for.
+    let made = tokio::task::spawn_blocking(move || import(&source.read()?, &options)).await;
+    let made = made.map_err(|_| ImportFailure::Wrong("the import ended before its time".into()))?;
+    let made = made.map_err(|error| ImportFailure::Wrong(error.to_string()))?;
+    // Another process may have changed what is kept.
+    catalogue.refresh().await.map_err(|error| ImportFailure::Store(error.to_string()))?;
+    let (rows, other_names) = there(catalogue);
+    let compared = diff(&rows, &other_names, &made);
+    let mut report = report(made, compared, catalogue);
+    if asked.preview {
+        return Ok(report);
+    }
+    let many = report.tools.len();
+    if many > TOOLS_MAX && !asked.all {
+        report.held_back = Some(format!(
+            "the document makes {many} tools, and more than {TOOLS_MAX} confuse every model; choose some by tag, path, method or operation, or insist with `all`"
+        ));
+        return Ok(report);
+    }
+    keep(catalogue, &mut report, asked.remove_gone, by).await;
+    Ok(report)
+}
+
+/// The rows, and the names of tools that are none.
+fn there(catalogue: &Catalogue) -> (Vec<ToolDefinition>, BTreeSet<String>) {
+    let (mut rows, mut other_names) = (vec![], BTreeSet::new());
+    for listed in catalogue.all() {
+        match &listed.row {
+            Some(row) => rows.push(row.definition.clone()),
+            None => _ = other_names.insert(listed.name().to_owned()),
+        }
+    }
+    (rows, other_names)
+}
+
+enum Source {
+    Given(Value),
+    Bytes(Vec<u8>, Url),
+}
+
+impl Source {
+    fn read(self) -> Result<Document, helve_tool_http::openapi::ImportError> {
+        match self {
+            Self::Given(Value::String(text)) => Document::read(text.as_bytes(), None),
+            Self::Given(value) => Document::of_value(value, None),
+            Self::Bytes(bytes, from) => Document::read(&bytes, Some(from)),
+        }
+    }
+}
+
+async fn fetched(egress: &Egress, url: &str) -> Result<Source, ImportFailure> {
+    let wrong = |error| ImportFailure::Wrong(format!("`{url}` is no address of a document: {error}"));
+    let url = Url::parse(url).map_err(wrong)?;
+    let mut request = Outgoing::new(Method::GET, url.clone());
+    let wanted = "application/json, application/yaml, application/vnd.oai.openapi, */*;q=0.5";
+    request.headers.insert(header::ACCEPT, header::HeaderValue::from_static(wanted));
+    request.redirects = 3;
+    request.bounds = Bounds {
+        bytes_max: DOCUMENT_BYTES_MAX,
+        silence: Duration::from_secs(20),
+        total: Duration::from_secs(120),
+    };
+    let failed = |problem: String| ImportFailure::Fetch(format!("{url} cannot be fetched: {problem}"));
+    let answer = egress.send(request).await.map_err(|error| failed(error.to_string()))?;
+    if !answer.status().is_success() {
+        return Err(failed(format!("the server answered {}", answer.status())));
+    }
+    let bytes = answer.bytes().await.map_err(|error| failed(error.to_string()))?;
+    Ok(Source::Bytes(bytes, url))
+}
+
+fn options(asked: &ImportBody) -> Options {
+    let select = asked.select.clone();
+    Options {
+        prefix: asked.prefix.clone(),
+        server: asked.server.clone(),
+        username: asked.username.clone(),
+        selection: Selection {
+            tags: select.tags,
+            paths: select.paths,
+            methods: select.methods,
+            operations: select.operations,
+            exclude_tags: select.exclude_tags,
+            exclude_paths: select.exclude_paths,
+            exclude_operations: select.exclude_operations,
+        },
+    }
+}
+
+fn report(made: Import, compared: Diff, catalogue: &Catalogue) -> ImportReport {
+    let mut sources: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
+    for tool in made.tools {
+        sources.insert(tool.definition.name, (tool.operation, tool.notes));
+    }
+    let tools = compared.tools.into_iter().map(|(definition, change)| {
+        let (operation, notes) = sources.remove(&definition.name).unwrap_or_default();
+        let (change, fields) = match change {
+            Change::Added => (ImportChange::Added, vec![]),
+            Change::Unchanged => (ImportChange::Unchanged, vec![]),
+            Change::Taken => (ImportChange::Taken, vec![]),
+            Change::Changed { fields } => (ImportChange::Changed, fields),
+        };
+        let problem = match change {
+            ImportChange::Taken => Some("another tool has this name; give the import a prefix".to_owned()),
+            ImportChange::Unchanged => None,
+            ImportChange::Added | ImportChange::Changed => {
+                catalogue.check(&definition).err().map(|error| error.to_string())
+            }
+        };
+        let fields = fields.into_iter().map(|field| ChangedField {
+            field: field.field,
+            was: field.was,
+            now: field.now,
+        });
+        ImportedTool {
+            name: definition.name.clone(),
+            operation,
+            effect: definition.effect(),
+            change,
+            fields: fields.collect(),
+            notes,
+            problem,
+            definition,
+        }
+    });
+    let skipped = made.skipped.into_iter();
+    let skipped = skipped.map(|held| SkippedOperation { operation: held.operation, reason: held.reason });
+    let secrets = made.secrets.into_iter().map(|held| ImportSecret {
+        name: held.name,
+        what: held.what,
+        hosts: held.hosts,
+        toml: held.toml,
+    });
+    ImportReport {
+        tools: tools.collect(),
+        title: made.title,
+        version: made.version,
+        openapi: made.openapi,
+        tag: made.tag,
+        servers: made.servers,
+        operations: made.operations,
+        made: false,
+        held_back: None,
+        skipped: skipped.collect(),
+        gone: compared.gone,
+        notes: made.notes,
+        secrets: secrets.collect(),
+    }
+}
+
+/// One by one: what one tool is refused for is no reason to refuse the others.
+async fn keep(catalogue: &Catalogue, report: &mut ImportReport, remove_gone: bool, by: &str) {
+    for tool in report.tools.iter_mut().filter(|tool| tool.problem.is_none()) {
+        let kept = match tool.change {
+            ImportChange::Added => catalogue.create(tool.definition.clone(), by).await,
+            ImportChange::Changed => {
+                let whole = helve_tool::Change::Whole(Box::new(tool.definition.clone()));
+                catalogue.update(&tool.name, whole, None, by).await
+            }
+            ImportChange::Unchanged | ImportChange::Taken => continue,
+        };
+        match kept {
+            Ok(_) => report.made = true,
+            Err(error) => tool.problem = Some(error.to_string()),
+        }
+    }
+    if remove_gone {
+        for name in &report.gone {
+            match catalogue.remove(name, None, by).await {
+                Ok(()) => report.made = true,
+                Err(error) => report.notes.push(format!("`{name}` could not be deleted: {error}")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
