@@ -24,7 +24,7 @@ use crate::start::{self, Names, parse_conversation};
 const AGENT_HEADER: &str = "x-agent-id";
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AgentBody {
     message: String,
     conversation_id: Option<String>,

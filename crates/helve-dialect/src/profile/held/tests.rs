@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::{CallView, Profile};
-use crate::{Reading, Tools, read};
 use super::matcher::Grammar;
 use super::shape::Shape;
+use crate::{Reading, Tools, read};
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec::new(name, "A tool.", parameters, Effect::Read)
@@ -167,7 +167,11 @@ fn a_schema_of_the_call_is_for_calls_that_must_be_made() {
     let one = schema("hermes", ToolChoice::Named("get_weather".into())).expect("has a schema");
     assert_eq!(one["properties"]["parameters"], weather.parameters);
     let members: Vec<&String> = one["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(members, ["name", "parameters"], "servers hold a model to this order: first the tool is chosen");
+    assert_eq!(
+        members,
+        ["name", "parameters"],
+        "servers hold a model to this order: first the tool is chosen"
+    );
     let strict = schema("json_strict", ToolChoice::Required).expect("has a schema");
     assert_eq!(strict["required"], json!(["tool_calls"]));
     // Nobody would find a bare object in what ReAct reads.
