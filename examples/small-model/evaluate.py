@@ -18,16 +18,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Three ports from here on: llama.cpp, Ollama, Helve.
 PORT = 18093
 
-# The models as configuration calls them, with the mode that is asked for. Temperature 0 everywhere.
-Way = collections.namedtuple("Way", "name protocol mode model asked")
+# The models as configuration calls them, with the mode that is asked for and whether a tool must be called first. Ollama
+# holds a model to a form only where it must: a schema has no place for words. Temperature 0 everywhere.
+Way = collections.namedtuple("Way", "name protocol mode model asked choice", defaults=["auto"])
 WAYS = [
     Way("llama-held", "OpenAI", "prompt, held to the form", "llama-held", "prompt:small"),
     Way("llama-prompt", "OpenAI", "prompt", "llama-free", "prompt:small"),
     Way("llama-native", "OpenAI", "native", "llama-held", "native"),
+    Way("ollama-held", "Ollama", "prompt, call required, held to the form", "ollama", "prompt:small", "required"),
     Way("ollama-prompt", "Ollama", "prompt", "ollama", "prompt:small"),
     Way("ollama-native", "Ollama", "native", "ollama", "native"),
 ]
-
+# What has to come of it: over each protocol, natively and in prompt mode, both of these are called and their results told.
+TOOLS = {"calculator", "time"}
 
 
 def config(port):
@@ -127,7 +130,8 @@ def converse(helve, way, question):
     messages, calls, words = [{"role": "user", "content": question}], [], ""
     for _ in range(3):
         config = {"model": way.model, "mode": way.asked}
-        answer = post(f"{helve}/api/chat", {"messages": messages, "config": config, "tools": CLIENT})
+        choice = "auto" if calls else way.choice
+        answer = post(f"{helve}/api/chat", {"messages": messages, "config": config, "tools": CLIENT, "tool_choice": choice})
         run, asked = answer.headers["x-helve-run"], []
         for frame in frames(answer):
             if "content" in frame:
@@ -233,6 +237,15 @@ def table(rows, results):
         print(f"| {way.protocol} | {way.mode} | {' | '.join(cells)} | {counts['needless']}/{len(rows) - asked} |")
 
 
+def unanswered(results):
+    """Where no question at all was answered with the result of a tool."""
+    answered = collections.defaultdict(set)
+    for way, (_, done) in results.items():
+        answered[way.protocol, way.asked.partition(":")[0]] |= set(done)
+    lacking = {kind: sorted(TOOLS - done) for kind, done in answered.items() if TOOLS - done}
+    return [f"{protocol}, {mode}: no answer has the result of: {', '.join(tools)}" for (protocol, mode), tools in lacking.items()]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("helve", type=pathlib.Path)
@@ -264,9 +277,9 @@ def main():
             results[way] = measure(helve, way, rows, given.show)
             print(f"   {(datetime.datetime.now() - began).seconds} s", flush=True)
     table(rows, results)
-    missing = {"calculator", "time"} - {tool for _, done in results.values() for tool in done}
+    missing = unanswered(results)
     if missing:
-        sys.exit(f"no question was answered with the result of: {', '.join(sorted(missing))}")
+        sys.exit("\n".join(missing))
 
 
 if __name__ == "__main__":

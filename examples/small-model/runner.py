@@ -15,6 +15,8 @@ import xllamacpp
 
 SAMPLING = ("seed", "top_k", "top_p", "min_p", "typical_p", "repeat_last_n", "temperature", "repeat_penalty",
             "presence_penalty", "frequency_penalty", "stop")
+# Ollama leaves out what is zero, and llama.cpp would put its own defaults in the place of it: a temperature of 0.8.
+ZERO = {"temperature": 0, "min_p": 0}
 TOKENS_MAX = 1024
 
 
@@ -50,7 +52,7 @@ class Engine:
 
 def question_of(asked):
     options = asked.get("options") or {}
-    question = {key: options[key] for key in SAMPLING if options.get(key) is not None}
+    question = {**ZERO, **{key: options[key] for key in SAMPLING if options.get(key) is not None}}
     most = options.get("num_predict") or -1
     question |= {"prompt": asked["prompt"], "stream": True, "cache_prompt": True,
                  "n_predict": most if most > 0 else TOKENS_MAX}

@@ -71,6 +71,8 @@ struct Learned {
     /// What it was found to do when it was asked.
     profile: Option<Arc<ModelProfile>>,
     health: Health,
+    /// Held by whoever is finding out what it can do.
+    probing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Models {
@@ -178,6 +180,11 @@ impl Models {
         let mut learned = self.learned();
         let learned = learned.entry(model.name().to_owned()).or_default();
         learned.profile.is_none() && !std::mem::replace(&mut learned.met, true)
+    }
+
+    /// What is held while somebody finds out what the model can do.
+    pub(crate) fn probing(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        self.learned().entry(name.to_owned()).or_default().probing.clone()
     }
 
     /// Takes in what a model was found to do; what is said of another one is passed over.

@@ -37,7 +37,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 const AGENT_HEADER: &str = "x-agent-id";
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AgentBody {
     message: String,
     conversation_id: Option<String>,

@@ -63,7 +63,9 @@ pub(crate) fn is_nearby(model: &HttpModel) -> bool {
 /// `host:port` of a server that is on this machine or in a private network.
 fn nearby_address(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
-    let authority = rest.split('/').next()?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    // A name and a password may stand before the host.
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => (host, port),
         _ => (authority, if scheme == "https" { "443" } else { "80" }),
@@ -105,6 +107,9 @@ mod tests {
             ("http://localhost:8000/v1", Some("localhost:8000")),
             ("http://[::1]:8000/v1", Some("[::1]:8000")),
             ("http://192.168.1.5/v1", Some("192.168.1.5:80")),
+            ("http://me:secret@192.168.1.5:8000/v1", Some("192.168.1.5:8000")),
+            ("http://me@localhost/v1", Some("localhost:80")),
+            ("http://localhost:80@example.com/v1", None),
             ("https://api.openai.com/v1", None),
             ("http://8.8.8.8/v1", None),
         ];

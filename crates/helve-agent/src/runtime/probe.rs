@@ -69,6 +69,7 @@ impl Shared {
         })
     }
 
+    /// Whoever asks while somebody else does waits for that answer, and takes it.
     async fn probe(
         &self,
         model: &str,
@@ -77,6 +78,14 @@ impl Shared {
         let unknown = || ProbeError::Unknown(model.to_owned());
         let asked = self.models.get(model).ok_or_else(unknown)?;
         let subject = &self.models.options(model).ok_or_else(unknown)?.subject;
+        let known = self.models.profile(model);
+        let probing = self.models.probing(model);
+        let _alone = probing.lock().await;
+        if let Some(found) = self.models.profile(model)
+            && !known.is_some_and(|known| Arc::ptr_eq(&known, &found))
+        {
+            return Ok((*found).clone());
+        }
         let probe = Probe::new(&**asked, subject, self.world.now(), self.profiles_to_try(), progress);
         let profile = probe.run().await?;
         self.store.keep_model_profile(model.to_owned(), profile.clone()).await?;

@@ -1,6 +1,7 @@
 //! A model that is new here, from its first question on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Reply, ScriptedModel, ToolMode};
@@ -46,6 +47,22 @@ async fn a_stranger_is_probed_before_its_first_question_and_never_again() {
     restarted.recall_profiles().await.unwrap();
     assert_eq!(ask(&restarted, "still there?").await, "run.finished");
     assert_eq!(model.asked().len(), 6, "three questions of the probe, three of ours");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_who_ask_at_once_what_a_model_can_do_share_the_answer() {
+    let call = r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "time", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
+    let slowly = |text| says(text).after(Duration::from_secs(1));
+    let probe = || [slowly("It is late."), slowly("I cannot know."), slowly(call)];
+    let model = Arc::new(ScriptedModel::new(probe().into_iter().chain(probe())).in_mode(ToolMode::Auto));
+    let runtime = runtime(&Arc::new(MemoryStore::new()), &model);
+    let (mut unwatched, mut neither) = (|_: &str| {}, |_: &str| {});
+    let (one, other) =
+        tokio::join!(runtime.probe("scripted", &mut unwatched), runtime.probe("scripted", &mut neither));
+    assert_eq!(one.unwrap(), other.unwrap());
+    assert_eq!(model.asked().len(), 3, "the model was asked once");
+    runtime.probe("scripted", &mut unwatched).await.unwrap();
+    assert_eq!(model.asked().len(), 6, "who asks later has it asked again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -92,6 +92,7 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
             "`user`",
         ),
         ("/api/agent", json!({"stream": true}), 400, "bad_body", "message"),
+        ("/api/agent", json!({"message": "hi", "modle": "m"}), 400, "bad_body", "modle"),
         ("/api/runs", json!([1, 2]), 400, "bad_body", "does not fit"),
         ("/api/tool-system/reset", json!({"tool": "nothing"}), 404, "not_found", "tool"),
         ("/api/tool-system/reset", json!({"what": ["all"]}), 400, "bad_body", "unknown variant"),

@@ -102,13 +102,15 @@ fn call(shape: &Shape, tool: &ToolSpec, rules: &mut Rules) -> String {
     rules.add("tool", &body)
 }
 
-/// A call as a bare object, which is read wherever calls are looked for.
+/// A call as a bare object, which is read wherever calls are looked for. Servers write members in the order of the
+/// schema, which is that of the alphabet here: `parameters` stand behind the name, and `arguments` would come before it, so
+/// that the model had to fill them in before it has chosen a tool.
 fn bare_call(profile: &Profile, tools: &[&ToolSpec]) -> Option<Value> {
     let call = |tool: &&ToolSpec| {
         json!({
             "type": "object",
-            "properties": {"name": {"const": tool.name}, "arguments": tool.parameters},
-            "required": ["name", "arguments"],
+            "properties": {"name": {"const": tool.name}, "parameters": tool.parameters},
+            "required": ["name", "parameters"],
             "additionalProperties": false,
         })
     };

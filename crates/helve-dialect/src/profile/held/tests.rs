@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::{CallView, Profile};
 use super::matcher::Grammar;
 use super::shape::Shape;
+use crate::{Reading, Tools, read};
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec::new(name, "A tool.", parameters, Effect::Read)
@@ -164,11 +165,33 @@ fn a_schema_of_the_call_is_for_calls_that_must_be_made() {
     let both = schema("hermes", ToolChoice::Required).expect("has a schema");
     assert_eq!(both["anyOf"][1]["properties"]["name"], json!({"const": "clock"}));
     let one = schema("hermes", ToolChoice::Named("get_weather".into())).expect("has a schema");
-    assert_eq!(one["properties"]["arguments"], weather.parameters);
+    assert_eq!(one["properties"]["parameters"], weather.parameters);
+    let members: Vec<&String> = one["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        members,
+        ["name", "parameters"],
+        "servers hold a model to this order: first the tool is chosen"
+    );
     let strict = schema("json_strict", ToolChoice::Required).expect("has a schema");
     assert_eq!(strict["required"], json!(["tool_calls"]));
     // Nobody would find a bare object in what ReAct reads.
     assert_eq!(schema("react", ToolChoice::Required), None);
+}
+
+#[test]
+fn a_bare_call_is_read_whatever_the_profile() {
+    let weather = weather();
+    let call = r#"{"name": "get_weather", "parameters": {"city": "Oslo"}}"#;
+    for name in Profile::names() {
+        let profile = profile(name);
+        if profile.form(&[&weather], &ToolChoice::Required).and_then(|form| form.schema).is_none() {
+            continue;
+        }
+        let tools = Tools::new([("get_weather".to_owned(), weather.parameters.clone())]);
+        let read = read(call, Reading::expecting(Some(profile.dialect()), tools), None);
+        let calls: Vec<_> = read.calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
+        assert_eq!(calls, [("get_weather", r#"{"city": "Oslo"}"#)], "{name}");
+    }
 }
 
 /// Arguments that fit and that do not, in each way of writing them.
