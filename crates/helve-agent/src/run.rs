@@ -12,8 +12,8 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams, PartId, RunId,
-    RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
+    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams,
+    PartId, RunId, RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, ModelParams, OnUnknown,
-    OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
+    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, ModelParams,
+    OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
