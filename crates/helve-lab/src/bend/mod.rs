@@ -11,8 +11,9 @@ mod write_behind;
 use std::sync::Arc;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, NewRun, Opened, Page,
-    Recorded, RunRecord, Scope, Store, StoreFuture, Token, Urgency,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    ExecutionFilter, ExecutionPage, NewRun, Opened, Page, Recorded, RunRecord, Scope, Store, StoreFuture,
+    Token, Urgency,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp};
 
@@ -84,6 +85,19 @@ impl<B: Bend> Store for Bent<B> {
 
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.inner.calls(run)
+    }
+
+    fn executions(
+        &self,
+        scope: Scope,
+        filter: ExecutionFilter,
+        page: ExecutionPage,
+    ) -> StoreFuture<'_, Vec<Execution>> {
+        self.inner.executions(scope, filter, page)
+    }
+
+    fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
+        self.inner.execution(scope, call)
     }
 
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String> {
