@@ -174,7 +174,10 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
         ("[server]\nlisten = \"nowhere\"".into(), "line 2 at `listen`: `nowhere` is no address to listen on"),
         ("[server]\nzone = \"Mars/Base\"".into(), "line 2 at `zone`: there is no time zone `Mars/Base`"),
         ("[server]\nlog = \"helve=loud\"".into(), "line 2 at `log`: `helve=loud` is no filter"),
-        ("[server]\nlog_format = \"xml\"".into(), "unknown variant `xml`, expected `text` or `json`"),
+        (
+            "[server]\nlog_format = \"xml\"".into(),
+            "line 2 at `log_format`: unknown variant `xml`, expected `text` or `json`",
+        ),
         (
             "[[permissions]]\ntool = \"x\"\naction = \"maybe\"".into(),
             "line 3 at `action`: unknown variant `maybe`",
