@@ -44,6 +44,7 @@ struct Arguments {
     #[schemars(length(min = 1, max = 20000))]
     sql: Option<String>,
     /// Values for the placeholders, in order: `?1`, `?2` in SQLite and `$1`, `$2` in PostgreSQL.
+    #[serde(default)]
     #[schemars(schema_with = "values")]
     parameters: Option<Vec<Value>>,
 }
