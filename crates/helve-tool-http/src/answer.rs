@@ -53,15 +53,13 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
             }
             match &head.kind {
                 Kind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
-                _ if wants_json => Err(format!("the answer is no JSON but {}", head.kind.media_type())),
+                _ if wants_json => Err(format!("the answer is no JSON but {}", head.media_type)),
                 Kind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
                 kind => Ok(Answer::Text(kind.decode(&body))),
             }
         }
-        Kind::File(_) if wants_json => {
-            Err(format!("the answer is a file ({}), not JSON", head.kind.media_type()))
-        }
-        Kind::File(_) => Ok(file(tool, head, body)),
+        Kind::File if wants_json => Err(format!("the answer is a file ({}), not JSON", head.media_type)),
+        Kind::File => Ok(file(tool, head, body)),
     }
 }
 
@@ -96,7 +94,7 @@ pub(crate) fn heads(headers: &HeaderMap) -> Answer {
 }
 
 fn file(tool: &str, head: &Head, bytes: Vec<u8>) -> Answer {
-    let media_type = head.kind.media_type().to_owned();
+    let media_type = head.media_type.clone();
     let last = head.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let named = last.contains('.') && !last.starts_with('.') && last.len() <= 100 && last.chars().all(plain);
@@ -153,7 +151,7 @@ impl Answer {
 /// What an error's body says, in a kilobyte: the message of its JSON, or its text. A page for people says nothing.
 pub(crate) fn reason(kind: &Kind, body: &[u8]) -> String {
     let text = match kind {
-        Kind::File(_) => return String::new(),
+        Kind::File => return String::new(),
         Kind::Html => title(&String::from_utf8_lossy(body)),
         kind => match json::parse(without_mark(body)) {
             Ok(value) => message(&value),
@@ -179,18 +177,13 @@ fn message(value: &Value) -> String {
     let mut found = value;
     // `{"error": {"message": "…"}}` and the like.
     for _ in 0..3 {
-        if let Value::Array(items) = found
-            && let [only] = &items[..]
-        {
-            found = only;
-        }
         let Some(next) = NAMES.iter().find_map(|name| found.get(name).filter(|next| !next.is_null())) else {
             break;
         };
         found = next;
     }
     let mut text = shown(found);
-    if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && *errors != found) {
+    if let Some(errors) = value.get("errors").filter(|errors| !errors.is_null() && found != value) {
         _ = write!(text, " {errors}");
     }
     text

@@ -9,7 +9,7 @@ mod tests;
 
 use std::time::Duration;
 
-use helve_egress::header::{ACCEPT, HeaderName, HeaderValue};
+use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
 use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
 use helve_types::{Effect, ToolOutput, ToolSpec};
@@ -30,6 +30,8 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 const FILE_BYTES_MAX: usize = 8 << 20;
 /// What is read of an answer that says no.
 const REASON_BYTES_MAX: usize = 16 << 10;
+const REASON_WAIT: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(1);
 /// The longest silence in a stream.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
@@ -75,6 +77,7 @@ impl Tool for HttpTool {
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) kind: Kind,
+    pub(crate) media_type: String,
     /// Without its query, which may be long or private.
     pub(crate) url: Url,
     pub(crate) began: Instant,
@@ -86,8 +89,8 @@ impl HttpTool {
         url.set_query(None);
         let outgoing = self.outgoing(filled, cx)?;
         let incoming = self.egress.send(outgoing).await.map_err(|error| unanswered(error, &url))?;
-        let kind = Kind::of(incoming.headers());
-        let head = Head { status: incoming.status().as_u16(), kind, url, began };
+        let (kind, media_type) = Kind::of(incoming.headers());
+        let head = Head { status: incoming.status().as_u16(), kind, media_type, url, began };
         if !incoming.status().is_success() {
             return Err(self.refusal(incoming, &head, cx).await);
         }
@@ -98,7 +101,9 @@ impl HttpTool {
             return match stream::read(incoming, &head.kind, self.transform.as_ref(), &cx.progress).await {
                 Ok(streamed) => Ok(self.told(&head, streamed.bytes, streamed.answer)),
                 Err(stream::Failed::Egress(error)) => self.unread(&head, error),
-                Err(stream::Failed::Unusable(problem)) => self.unusable(&head, &problem, Health::Well, None),
+                Err(stream::Failed::Unusable(problem)) => {
+                    self.unusable(&head, Unusable::Unfit, &problem, None)
+                }
             };
         }
         match self.body(incoming, &head).await {
@@ -122,6 +127,8 @@ impl HttpTool {
             let key = header_value(&cx.call.to_string()).map_err(ToolError::Declined)?;
             headers.insert(name, key);
         }
+        // The pipeline keeps the time, and knows that it is up; this is for whoever calls without one.
+        let total = self.timeout + GRACE;
         Ok(Outgoing {
             headers,
             body: filled.body,
@@ -129,8 +136,8 @@ impl HttpTool {
             redirects: self.redirects,
             bounds: Bounds {
                 bytes_max: FILE_BYTES_MAX,
-                silence: if self.streams { self.timeout.min(SILENCE_MAX) } else { self.timeout },
-                total: self.timeout,
+                silence: if self.streams { total.min(SILENCE_MAX) } else { total },
+                total,
             },
             ..Outgoing::new(self.method.clone(), filled.url)
         })
@@ -139,12 +146,17 @@ impl HttpTool {
     /// The whole body; text has a smaller bound than files.
     async fn body(&self, mut incoming: Incoming, head: &Head) -> Result<Vec<u8>, EgressError> {
         let bytes_max = if head.kind.is_text() { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
+        let too_large =
+            || EgressError::TooLarge(format!("the answer is larger than {bytes_max} bytes and was not read"));
+        let announced =
+            incoming.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if announced.is_some_and(|bytes: usize| bytes > bytes_max) {
+            return Err(too_large());
+        }
         let mut body = vec![];
         while let Some(chunk) = incoming.chunk().await? {
             if body.len() + chunk.len() > bytes_max {
-                return Err(EgressError::TooLarge(format!(
-                    "the answer is larger than {bytes_max} bytes and was not read"
-                )));
+                return Err(too_large());
             }
             body.extend_from_slice(&chunk);
         }
@@ -156,14 +168,14 @@ impl HttpTool {
         let wants_json = self.wants_json || self.transform.is_some();
         let read = match answer::read(&self.spec.name, head, body, wants_json) {
             Ok(read) => read,
-            Err(problem) => return self.unusable(head, &problem, Health::Ill, None),
+            Err(problem) => return self.unusable(head, Unusable::NoJson, &problem, None),
         };
         match (&self.transform, read) {
             (Some(transform), Answer::Value(value)) => match transform.apply(value.clone()).await {
                 Ok(found) => Ok(self.told(head, bytes, answer::picked(found))),
                 Err(problem) => {
                     let problem = format!("the transform of this tool does not fit its answer: {problem}");
-                    self.unusable(head, &problem, Health::Well, Some(value))
+                    self.unusable(head, Unusable::Unfit, &problem, Some(value))
                 }
             },
             (_, read) => Ok(self.told(head, bytes, read)),
@@ -173,13 +185,17 @@ impl HttpTool {
     async fn refusal(&self, mut incoming: Incoming, head: &Head, cx: &CallContext) -> ToolError {
         let pause = retry_after(incoming.headers(), cx.world.now().0);
         let mut body = vec![];
-        // The reason is worth a look; if it does not come, the status says enough.
-        while let Ok(Some(chunk)) = incoming.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() > REASON_BYTES_MAX {
-                break;
+        let reading = async {
+            while let Ok(Some(chunk)) = incoming.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() > REASON_BYTES_MAX {
+                    break;
+                }
             }
-        }
+        };
+        // The reason is worth a look. If it does not come, the status says enough, and waiting on would only make
+        // an answer out of date.
+        _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
         refused(head.status, pause, &answer::reason(&head.kind, &body), &self.terms)
     }
@@ -187,7 +203,7 @@ impl HttpTool {
     /// The answer did not come whole. Too large is an answer all the same.
     fn unread(&self, head: &Head, error: EgressError) -> Result<ToolOutput, ToolError> {
         match error {
-            EgressError::TooLarge(problem) => self.unusable(head, &problem, Health::Well, None),
+            EgressError::TooLarge(problem) => self.unusable(head, Unusable::TooLarge, &problem, None),
             error => Err(unanswered(error, &head.url)),
         }
     }
@@ -197,15 +213,19 @@ impl HttpTool {
     fn unusable(
         &self,
         head: &Head,
+        why: Unusable,
         problem: &str,
-        health: Health,
         whole: Option<Value>,
     ) -> Result<ToolOutput, ToolError> {
         if self.spec.effect == Effect::Read {
-            let message = format!("{problem}; ask for less or something else, or answer without this tool");
-            return Err(match health {
-                Health::Well => ToolError::Declined(message),
-                Health::Ill => ToolError::Ailing(message),
+            return Err(match why {
+                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less")),
+                Unusable::NoJson => ToolError::Ailing(format!(
+                    "{problem}; answer without this tool and say so. Operator: look at what its address answers"
+                )),
+                Unusable::Unfit => ToolError::Declined(format!(
+                    "{problem}; answer without this tool and say so. Operator: correct its `response_transform`"
+                )),
             });
         }
         let said =
@@ -226,7 +246,7 @@ impl HttpTool {
             "status": head.status,
             "ms": u64::try_from(head.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             "bytes": bytes,
-            "content_type": head.kind.media_type(),
+            "content_type": head.media_type,
             "url": head.url.as_str(),
         }));
         output
@@ -259,20 +279,22 @@ impl HttpTool {
     }
 }
 
-/// What an unusable answer says about the other side.
+/// Why an answer is of no use.
 #[derive(Debug, Clone, Copy)]
-enum Health {
-    Well,
-    Ill,
+enum Unusable {
+    TooLarge,
+    /// Whoever answers like that is not well.
+    NoJson,
+    /// It is not what the row's transform was made for.
+    Unfit,
 }
 
 fn unanswered(error: EgressError, url: &Url) -> ToolError {
     let host = url.host_str().unwrap_or_default();
     match error {
-        EgressError::Refused(why) => ToolError::Declined(format!(
-            "the request was not sent: {why}; answer without this tool and say so. Operator: `[egress]` and \
-             `[secrets]` say what may leave"
-        )),
+        EgressError::Refused(why) => {
+            ToolError::Declined(format!("{why}; answer without this tool and say so"))
+        }
         EgressError::NotSent(why) => ToolError::NotSent(format!("`{host}`: {why}; nothing was sent")),
         EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),
         EgressError::TooLarge(why) => ToolError::Lost(format!("`{host}`: {why}")),

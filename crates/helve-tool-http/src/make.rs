@@ -93,8 +93,13 @@ pub(crate) fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
         Err(RegistryError::Wrong { problem, .. }) => problem,
         Err(other) => other.to_string(),
     };
-    let field = ["name", "description"].into_iter().find(|field| problem.starts_with(&format!("`{field}`")));
-    wrong(field.unwrap_or("parameters"), problem)
+    // The registry names the field in its sentence.
+    for field in ["name", "description", "parameters"] {
+        if let Some(rest) = problem.strip_prefix(&format!("`{field}` ")) {
+            return wrong(field, rest);
+        }
+    }
+    wrong("parameters", problem)
 }
 
 /// Whether the effect class can be true of the method.

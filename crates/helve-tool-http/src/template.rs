@@ -254,8 +254,8 @@ impl Template {
         given: &Map<String, Value>,
         rest: &[(&String, &Value)],
     ) -> Result<Option<Bytes>, String> {
-        let sent = self.body.is_some() || (self.rest == Rest::Body && self.left_over().next().is_some());
-        if !sent && !(self.rest == Rest::Body && !rest.is_empty()) {
+        let added = self.rest == Rest::Body && (!rest.is_empty() || self.left_over().next().is_some());
+        if self.body.is_none() && !added {
             return Ok(None);
         }
         let mut value = match &self.body {

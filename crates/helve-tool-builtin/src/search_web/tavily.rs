@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use helve_egress::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
-use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url};
+use helve_egress::header::{CONTENT_TYPE, HeaderValue};
+use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url, retry_after};
 use helve_tool::ToolError;
 use helve_types::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,6 @@ const BOUNDS: Bounds = Bounds {
     total: Duration::from_secs(60),
 };
 const ERROR_CHARS_MAX: usize = 300;
-/// Nobody waits longer, whatever the server asks for.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Serialize)]
 pub(super) struct Search<'a> {
@@ -71,7 +69,7 @@ impl Tavily {
 
     pub(super) async fn search(&self, search: &Search<'_>, now: Timestamp) -> Result<Found, ToolError> {
         let response = self.egress.send(self.request(search)?).await.map_err(failed)?;
-        let (status, retry_after) = (response.status(), retry_after(response.headers(), now));
+        let (status, retry_after) = (response.status(), retry_after(response.headers(), now.0));
         let body = response.text().await;
         if status == StatusCode::OK {
             return serde_json::from_str(&body.map_err(failed)?)
@@ -132,20 +130,6 @@ fn refused(status: StatusCode, retry_after: Option<Duration>, reason: &str) -> T
 
 fn busy(code: u16, retry_after: Option<Duration>, said: &str) -> ToolError {
     ToolError::Busy { message: format!("the search service is too busy ({code}){said}"), retry_after }
-}
-
-/// The pause that the server asks for, in seconds or until a date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    let pause = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => {
-            let date = jiff::fmt::rfc2822::parse(text).ok()?;
-            let until = Timestamp(date.timestamp().as_millisecond());
-            Duration::from_millis(until.since_ms(now))
-        }
-    };
-    Some(pause.min(RETRY_AFTER_MAX))
 }
 
 /// What an error body says: `{"detail": {"error": "…"}}`, or one of its relatives.

@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Events,
     Html,
     Text(Charset),
-    File(String),
+    File,
     /// The server does not say.
     Unknown,
 }
@@ -24,13 +24,12 @@ pub(crate) enum Charset {
 }
 
 impl Kind {
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let Some(written) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
-            return Self::Unknown;
-        };
+    /// The kind, and the media type as the server names it.
+    pub(crate) fn of(headers: &HeaderMap) -> (Self, String) {
+        let written = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (media_type, rest) = written.split_once(';').unwrap_or((written, ""));
-        let media_type = media_type.trim().to_ascii_lowercase();
-        match media_type.as_str() {
+        let media_type: String = media_type.trim().to_ascii_lowercase().chars().take(100).collect();
+        let kind = match media_type.as_str() {
             "" => Self::Unknown,
             "application/json" | "text/json" | "application/problem+json" => Self::Json,
             "application/x-ndjson"
@@ -43,13 +42,15 @@ impl Kind {
             "text/html" | "application/xhtml+xml" => Self::Html,
             other if other.ends_with("+json") => Self::Json,
             other if is_text(other) => Self::Text(Charset::read(rest)),
-            _ => Self::File(media_type),
-        }
+            _ => Self::File,
+        };
+        let media_type = if media_type.is_empty() { "application/octet-stream".into() } else { media_type };
+        (kind, media_type)
     }
 
     /// Whether it can be read as text, piece by piece.
     pub(crate) fn is_text(&self) -> bool {
-        !matches!(self, Self::File(_))
+        !matches!(self, Self::File)
     }
 
     /// Whether a streamable tool shows it piece by piece. A transform needs pieces that are whole values.
@@ -57,19 +58,7 @@ impl Kind {
         match self {
             Self::Events | Self::Lines => true,
             Self::Text(_) | Self::Unknown => !transformed,
-            Self::Json | Self::Html | Self::File(_) => false,
-        }
-    }
-
-    pub(crate) fn media_type(&self) -> &str {
-        match self {
-            Self::Json => "application/json",
-            Self::Lines => "application/x-ndjson",
-            Self::Events => "text/event-stream",
-            Self::Html => "text/html",
-            Self::Text(_) => "text/plain",
-            Self::File(media_type) => media_type,
-            Self::Unknown => "application/octet-stream",
+            Self::Json | Self::Html | Self::File => false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Tools against a server of our own, over real TCP.
 
+mod guarded;
+
 use std::sync::{Arc, Mutex};
 
 use expect_test::{Expect, expect};
@@ -171,6 +173,15 @@ async fn a_reason_is_bounded() {
 }
 
 #[tokio::test]
+async fn a_reason_that_does_not_come_is_not_waited_for() {
+    let head = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 3\r\ncontent-length: 50\r\n\r\nslow";
+    let server = Server::new(Reply::SayAndHang(head.to_vec())).await;
+    let error = server.call("/v1/{city}", json!({}), here()).await.unwrap_err();
+    let pause = Some(Duration::from_secs(3));
+    assert!(matches!(&error, ToolError::Busy { retry_after, .. } if *retry_after == pause), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_reached_was_not_sent() {
     // A port where nobody listens.
     let (tool, _) = tools()
@@ -188,7 +199,7 @@ async fn what_cannot_be_reached_was_not_sent() {
 async fn a_redirect_is_followed_only_if_the_row_says_so_and_never_to_where_nobody_may_go() {
     let server =
         Server::saying("302 Found", "location: http://169.254.169.254/latest/meta-data\r\n", "").await;
-    check(&server, json!({"endpoint": {"redirects": 3}}), expect![[r#"Declined("the request was not sent: `169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = [\"169.254.169.254\"]` in `[egress]`; answer without this tool and say so. Operator: `[egress]` and `[secrets]` say what may leave")"#]]).await;
+    check(&server, json!({"endpoint": {"redirects": 3}}), expect![[r#"Declined("`169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = [\"169.254.169.254\"]` in `[egress]`; answer without this tool and say so")"#]]).await;
     let there = Server::json(json!("there")).await;
     let server = Server::saying("302 Found", &format!("location: {}/x\r\n", there.url), "").await;
     check(&server, json!({"endpoint": {"redirects": 1}}), expect!["there"]).await;
@@ -199,8 +210,8 @@ async fn what_is_not_json_is_said_to_be_none() {
     let page = "<!doctype html><html><body>Sign in</body></html>";
     let html = "content-type: text/html; charset=utf-8\r\n";
     let picky = json!({"response_transform": {"path": "temperature"}});
-    check_status("200 OK", html, page, picky.clone(), expect![[r#"Ailing("the answer is a web page, not JSON; ask for less or something else, or answer without this tool")"#]]).await;
-    check_status("200 OK", html, page, json!({"endpoint": {"headers": {"Accept": "application/json"}}}), expect![[r#"Ailing("the answer is a web page, not JSON; ask for less or something else, or answer without this tool")"#]]).await;
+    check_status("200 OK", html, page, picky.clone(), expect![[r#"Ailing("the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", html, page, json!({"endpoint": {"headers": {"Accept": "application/json"}}}), expect![[r#"Ailing("the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
     check_status(
         "200 OK",
         html,
@@ -210,10 +221,10 @@ async fn what_is_not_json_is_said_to_be_none() {
     )
     .await;
     check_status("200 OK", html, r#"{"temperature": 7}"#, picky.clone(), expect!["7"]).await;
-    check_status("200 OK", JSON, "{\"temperature\": ", picky.clone(), expect![[r#"Ailing("this is no valid JSON (EOF while parsing a value at line 1 column 16); ask for less or something else, or answer without this tool")"#]]).await;
-    check_status("200 OK", "content-type: image/png\r\n", "PNG", picky.clone(), expect![[r#"Ailing("the answer is a file (image/png), not JSON; ask for less or something else, or answer without this tool")"#]]).await;
-    check_status("200 OK", JSON, r#"{"temp": 7}"#, picky, expect![[r#"Declined("the transform of this tool does not fit its answer: the answer has no `temperature` in it, which is an object with temp; ask for less or something else, or answer without this tool")"#]]).await;
-    check_status("200 OK", JSON, &"[".repeat(1_000), json!({}), expect![[r#"Ailing("the JSON is nested deeper than 64 levels; ask for less or something else, or answer without this tool")"#]]).await;
+    check_status("200 OK", JSON, "{\"temperature\": ", picky.clone(), expect![[r#"Ailing("this is no valid JSON (EOF while parsing a value at line 1 column 16); answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", "content-type: image/png\r\n", "PNG", picky.clone(), expect![[r#"Ailing("the answer is a file (image/png), not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", JSON, r#"{"temp": 7}"#, picky, expect![[r#"Declined("the transform of this tool does not fit its answer: the answer has no `temperature` in it, which is an object with temp; answer without this tool and say so. Operator: correct its `response_transform`")"#]]).await;
+    check_status("200 OK", JSON, &"[".repeat(1_000), json!({}), expect![[r#"Ailing("the JSON is nested deeper than 64 levels; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
 }
 
 #[tokio::test]
@@ -239,12 +250,27 @@ async fn what_was_done_is_never_told_as_failed() {
 #[tokio::test]
 async fn an_answer_without_end_is_read_to_its_bound() {
     let server = Server::new(Reply::Flood(JSON)).await;
-    check(&server, json!({}), expect![[r#"Declined("the answer is larger than 1048576 bytes and was not read; ask for less or something else, or answer without this tool")"#]]).await;
+    check(
+        &server,
+        json!({}),
+        expect![[r#"Declined("the answer is larger than 1048576 bytes and was not read; ask for less")"#]],
+    )
+    .await;
     let server = Server::new(Reply::Flood("content-type: application/zip\r\n")).await;
-    check(&server, json!({}), expect![[r#"Declined("the answer is larger than 8388608 bytes and was not read; ask for less or something else, or answer without this tool")"#]]).await;
+    check(
+        &server,
+        json!({}),
+        expect![[r#"Declined("the answer is larger than 8388608 bytes and was not read; ask for less")"#]],
+    )
+    .await;
     let huge = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n[";
     let server = Server::new(Reply::SayAndHang(huge.to_vec())).await;
-    check(&server, json!({}), expect![[r#"Declined("the answer is larger than 8388608 bytes and was not read; ask for less or something else, or answer without this tool")"#]]).await;
+    check(
+        &server,
+        json!({}),
+        expect![[r#"Declined("the answer is larger than 1048576 bytes and was not read; ask for less")"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -257,18 +283,14 @@ async fn an_answer_that_stops_is_lost() {
     )
     .await;
     let slow = json!({"endpoint": {"timeout_ms": 100}});
-    check(
-        &Server::new(Reply::SayAndHang(half.to_vec())).await,
-        slow.clone(),
-        expect![[r#"Lost("`127.0.0.1`: the answer did not come in time")"#]],
-    )
-    .await;
-    check(
-        &Server::new(Reply::SayAndHang(vec![])).await,
-        slow,
-        expect![[r#"Lost("`127.0.0.1`: the other side did not answer in time")"#]],
-    )
-    .await;
+    late(Reply::SayAndHang(half.to_vec()), slow.clone()).await;
+    late(Reply::SayAndHang(vec![]), slow).await;
+}
+
+/// Which part of it was late depends on how busy the machine is.
+async fn late(reply: Reply, changes: Value) {
+    let error = Server::new(reply).await.call("/v1/{city}", changes, here()).await.unwrap_err();
+    assert!(matches!(&error, ToolError::Lost(why) if why.contains("in time")), "{error:?}");
 }
 
 #[tokio::test]
@@ -303,8 +325,8 @@ async fn answers_are_transformed() {
             server.call("/v1/{city}", json!({"response_transform": transform}), here()).await.unwrap();
         assert_eq!(output.text, text, "{transform}");
     }
-    check_status("200 OK", JSON, body, json!({"response_transform": {"jq": "[range(1e9)]"}}), expect![[r#"Declined("the transform of this tool does not fit its answer: it takes too many steps; ask for less or something else, or answer without this tool")"#]]).await;
-    check_status("200 OK", JSON, body, json!({"response_transform": {"jq": ".", "bytes_max": 20}}), expect![[r#"Declined("the transform of this tool does not fit its answer: what it picks has 75 bytes, and 20 is the most (`bytes_max`); ask for less or something else, or answer without this tool")"#]]).await;
+    check_status("200 OK", JSON, body, json!({"response_transform": {"jq": "[range(1e9)]"}}), expect![[r#"Declined("the transform of this tool does not fit its answer: it takes too many steps; answer without this tool and say so. Operator: correct its `response_transform`")"#]]).await;
+    check_status("200 OK", JSON, body, json!({"response_transform": {"jq": ".", "bytes_max": 20}}), expect![[r#"Declined("the transform of this tool does not fit its answer: what it picks has 75 bytes, and 20 is the most (`bytes_max`); answer without this tool and say so. Operator: correct its `response_transform`")"#]]).await;
 }
 
 #[tokio::test]
@@ -408,7 +430,7 @@ async fn streams_are_shown_as_they_come_and_told_whole() {
     .await;
     check_stream(events, &["data: {\"e\": 1}\n\n"], json!({"response_transform": {"path": "d"}}), expect![[r#"
         ""
-        Declined("nothing in the stream fits this tool: the answer has no `d` in it, which is an object with e; ask for less or something else, or answer without this tool")"#]]).await;
+        Declined("nothing in the stream fits this tool: the answer has no `d` in it, which is an object with e; answer without this tool and say so. Operator: correct its `response_transform`")"#]]).await;
     let lines = "content-type: application/x-ndjson\r\n";
     check_stream(
         lines,
@@ -470,9 +492,24 @@ async fn streams_are_shown_as_they_come_and_told_whole() {
 #[tokio::test]
 async fn a_stream_has_an_end_one_way_or_another() {
     let streamable = json!({"type": "streamable"});
-    for headers in ["content-type: text/plain\r\n", "content-type: application/x-ndjson\r\n"] {
-        check(&Server::new(Reply::Flood(headers)).await, streamable.clone(), expect![[r#"Declined("the stream is larger than 1048576 bytes and was not read to its end; ask for less or something else, or answer without this tool")"#][r#"Declined("the stream is larger than 1048576 bytes and was not read to its end; ask for less or something else, or answer without this tool")"#]]).await;
-    }
+    let flood = Server::new(Reply::Flood("content-type: text/plain\r\n")).await;
+    check(
+        &flood,
+        streamable.clone(),
+        expect![[
+            r#"Declined("the stream is larger than 1048576 bytes and was not read to its end; ask for less")"#
+        ]],
+    )
+    .await;
+    let flood = Server::new(Reply::Flood("content-type: application/x-ndjson\r\n")).await;
+    check(
+        &flood,
+        streamable.clone(),
+        expect![[
+            r#"Declined("the stream is larger than 1048576 bytes and was not read to its end; ask for less")"#
+        ]],
+    )
+    .await;
     let broken =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 500\r\n\r\ndata: 1\n\n";
     check(
@@ -482,12 +519,7 @@ async fn a_stream_has_an_end_one_way_or_another() {
     )
     .await;
     let slow = json!({"type": "streamable", "endpoint": {"timeout_ms": 100}});
-    check(
-        &Server::new(Reply::SayAndHang(broken.to_vec())).await,
-        slow,
-        expect![[r#"Lost("`127.0.0.1`: the answer did not come in time")"#]],
-    )
-    .await;
+    late(Reply::SayAndHang(broken.to_vec()), slow).await;
     let refused = Server::new(Reply::Say(response("500 Oops", "", b"broken"))).await;
     check(&refused, streamable, expect![[r#"Lost("the other side failed (500): broken")"#]]).await;
 }

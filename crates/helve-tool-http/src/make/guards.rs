@@ -24,16 +24,19 @@ pub(super) fn guards(definition: &ToolDefinition, effect: Effect) -> Result<Guar
     if let Some(output) = output {
         within("output_bytes_max", output.into(), 256, OUTPUT_BYTES_MAX.into())?;
     }
-    let defaults = Guards::default();
-    Ok(Guards {
+    let mut guards = Guards {
         timeout: Duration::from_millis(timeout(definition)?),
         attempts,
         limits: limits(definition.rate_limit.unwrap_or_default())?,
         breaker: Some(breaker(definition.breaker.as_ref())?),
         cache: definition.cache.map(|terms| cache(terms, effect)).transpose()?,
         fallback: fallback(definition, effect)?,
-        output_bytes_max: output.map_or(defaults.output_bytes_max, |bytes| bytes as usize),
-    })
+        ..Guards::default()
+    };
+    if let Some(output) = output {
+        guards.output_bytes_max = output as usize;
+    }
+    Ok(guards)
 }
 
 /// In milliseconds.

@@ -1,1 +1,306 @@
+//! What a definition becomes, and what is said about one that is wrong.
 
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use helve_tool::{CacheScope, CallContext, Request, ToolFuture};
+use helve_types::{Example, ToolOutput};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::testing::{context, definition, make, tools};
+
+fn check_wrong(changes: Value, expected: Expect) {
+    expected.assert_eq(&make(changes).err().map_or("made".into(), |error| error.to_string()));
+}
+
+#[test]
+fn a_row_of_few_lines_gets_every_guard() {
+    let (tool, guards) = make(json!({"display_name": "Weather", "tags": ["sky"]})).unwrap();
+    let spec = tool.spec();
+    assert_eq!((spec.name.as_str(), spec.title.as_deref()), ("weather", Some("Weather")));
+    assert_eq!((spec.effect, &spec.tags[..]), (Effect::Read, &["sky".to_owned()][..]));
+    assert_eq!((guards.timeout, guards.attempts), (Duration::from_secs(30), 2));
+    assert_eq!(guards.breaker.unwrap().failures_in_row, 5);
+    assert!(guards.cache.is_none() && guards.fallback.is_none());
+    assert!(guards.limits.tool.is_none() && guards.limits.user.is_none());
+}
+
+#[test]
+fn guards_are_what_the_row_says() {
+    let (_, guards) = make(json!({
+        "endpoint": {"timeout_ms": 1500},
+        "rate_limit": {"concurrent": 5, "per_minute": 60, "per_minute_and_user": 6, "wait_ms": 0},
+        "cache": {"ttl_ms": 60000, "scope": "params"},
+        "breaker": {"failures": 3, "open_ms": 400000, "failure_statuses": [403]},
+        "fallback": {"last_good_ms": 1000, "tool": "other"},
+        "attempts": 1,
+        "output_bytes_max": 1000
+    }))
+    .unwrap();
+    assert_eq!((guards.timeout, guards.attempts), (Duration::from_millis(1500), 1));
+    let (tool, user) = (guards.limits.tool.unwrap(), guards.limits.user.unwrap());
+    assert_eq!((tool.concurrent, tool.per_window, tool.wait), (Some(5), Some(60), Duration::ZERO));
+    assert_eq!((user.concurrent, user.per_window), (None, Some(6)));
+    let cache = guards.cache.unwrap();
+    assert_eq!((cache.ttl, cache.scope), (Duration::from_secs(60), CacheScope::Everyone));
+    let breaker = guards.breaker.unwrap();
+    assert_eq!((breaker.failures_in_row, breaker.open), (3, Duration::from_secs(400)));
+    assert!(breaker.open_max >= breaker.open);
+    assert_eq!(guards.fallback.unwrap().tool.as_deref(), Some("other"));
+    assert_eq!(guards.output_bytes_max, 1000);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_field() {
+    check_wrong(json!({"name": "my tool"}), expect!["`name`: must have 1 to 64 letters, digits, `_` or `-`"]);
+    check_wrong(
+        json!({"description": " "}),
+        expect!["`description`: is empty; say what the tool does and when to use it"],
+    );
+    check_wrong(
+        json!({"parameters": {"type": "string"}}),
+        expect![[r#"`parameters`: must be a JSON Schema with `"type": "object"`"#]],
+    );
+    check_wrong(
+        json!({"parameters": {"type": "object", "properties": {"city": {"type": "wat"}}}}),
+        expect![[
+            r#"`parameters`: is not a valid JSON Schema: "wat" is not valid under any of the schemas listed in the 'anyOf' keyword"#
+        ]],
+    );
+    check_wrong(
+        json!({"endpoint": {"url_template": "ftp://api.example.com/{city}"}}),
+        expect!["`endpoint.url_template`: `ftp:` is no scheme that is sent to; use https"],
+    );
+    check_wrong(
+        json!({"endpoint": {"url_template": "http://api.example.com/{city}"}}),
+        expect![[
+            r#"`endpoint.url_template`: `api.example.com` is asked for over plain HTTP, which anybody on the way can read; use https. Operator: if it is meant to be reached, set `allow = ["api.example.com"]` in `[egress]`"#
+        ]],
+    );
+    check_wrong(
+        json!({"endpoint": {"url_template": "https://169.254.169.254/{city}"}}),
+        expect![[
+            r#"`endpoint.url_template`: `169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = ["169.254.169.254"]` in `[egress]`"#
+        ]],
+    );
+    check_wrong(
+        json!({"endpoint": {"redirects": 4}}),
+        expect!["`endpoint.redirects`: 3 is the most that are followed"],
+    );
+    check_wrong(
+        json!({"endpoint": {"timeout_ms": 50}}),
+        expect!["`endpoint.timeout_ms`: 50 is not between 100 and 600000"],
+    );
+    check_wrong(
+        json!({"endpoint": {"auth": {"type": "bearer", "secret": "unknown"}}}),
+        expect![
+            "`endpoint.auth.secret`: the operator's configuration has no secret `unknown` (known: weather); it is set in `[secrets]`"
+        ],
+    );
+    check_wrong(
+        json!({"endpoint": {"url_template": "https://evil.example.com/{city}", "auth": {"type": "bearer", "secret": "weather"}}}),
+        expect![
+            "`endpoint.auth.secret`: the secret `weather` may not be sent to `evil.example.com`; the operator allows hosts in `[secrets]`"
+        ],
+    );
+    check_wrong(
+        json!({"endpoint": {"auth": {"type": "api_key", "secret": "weather", "name": "Host"}}}),
+        expect!["`endpoint.auth.name`: `Host` is no header that a key can be sent in"],
+    );
+    check_wrong(
+        json!({"endpoint": {"headers": {"X-Api-Key": "1"}, "auth": {"type": "api_key", "secret": "weather"}}}),
+        expect!["`endpoint.auth.name`: `headers` has this one already; leave it out there"],
+    );
+    check_wrong(
+        json!({"endpoint": {"auth": {"type": "basic", "username": "a:b", "secret": "weather"}}}),
+        expect!["`endpoint.auth.username`: a username has no colon and no control characters"],
+    );
+    check_wrong(
+        json!({"effect": "idempotent", "endpoint": {"method": "POST"}}),
+        expect![
+            "`effect`: a POST or PATCH can be repeated only if the other side knows it again; name the header that it takes the key from in `endpoint.idempotency_header`"
+        ],
+    );
+    check_wrong(
+        json!({"effect": "read", "endpoint": {"method": "DELETE"}}),
+        expect!["`effect`: a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`"],
+    );
+    check_wrong(
+        json!({"endpoint": {"idempotency_header": "X-Key"}}),
+        expect!["`endpoint.idempotency_header`: a call that only reads needs no key; leave it out"],
+    );
+    check_wrong(
+        json!({"endpoint": {"method": "POST", "idempotency_header": "Host"}}),
+        expect![
+            "`endpoint.idempotency_header`: this header is not a tool's to set: it follows from the address"
+        ],
+    );
+    check_wrong(
+        json!({"response_transform": {"path": "a", "jq": ".a"}}),
+        expect!["`response_transform.jq`: there is a `path` as well; keep one of them"],
+    );
+    check_wrong(
+        json!({"response_transform": {"path": "a..b"}}),
+        expect![
+            "`response_transform.path`: the path cannot be read at `..b`; write it like `data.items.0.title`"
+        ],
+    );
+    check_wrong(
+        json!({"response_transform": {"jq": ".a | foo"}}),
+        expect!["`response_transform.jq`: at character 6: there is no function `foo` (`foo`)"],
+    );
+    check_wrong(
+        json!({"response_transform": {"jq": ".a", "bytes_max": 5000000}}),
+        expect!["`response_transform.bytes_max`: 1048576 is the most that can be asked for"],
+    );
+    check_wrong(
+        json!({"rate_limit": {"wait_ms": 100000}}),
+        expect!["`rate_limit.wait_ms`: 100000 is not between 0 and 60000"],
+    );
+    check_wrong(
+        json!({"breaker": {"failure_statuses": [500]}}),
+        expect!["`breaker.failure_statuses`: 500 is not between 400 and 499"],
+    );
+    check_wrong(
+        json!({"endpoint": {"method": "POST"}, "cache": {"ttl_ms": 1000}}),
+        expect![[
+            r#"`cache`: only a tool that reads can be answered from memory; say `"effect": "read"` if this one does"#
+        ]],
+    );
+    check_wrong(
+        json!({"endpoint": {"method": "POST"}, "fallback": {"last_good_ms": 1000}}),
+        expect![
+            "`fallback.last_good_ms`: an old answer of a tool that changes something says nothing; name a `tool` instead"
+        ],
+    );
+    check_wrong(
+        json!({"fallback": {"tool": "weather"}}),
+        expect!["`fallback.tool`: a tool cannot stand in for itself"],
+    );
+    check_wrong(
+        json!({"check_tool": "weather"}),
+        expect!["`check_tool`: a tool cannot check itself; name one that reads"],
+    );
+    check_wrong(json!({"attempts": 9}), expect!["`attempts`: 9 is not between 1 and 5"]);
+    check_wrong(
+        json!({"output_bytes_max": 9}),
+        expect!["`output_bytes_max`: 9 is not between 256 and 1048576"],
+    );
+    check_wrong(
+        json!({"type": "streamable", "endpoint": {"method": "HEAD"}}),
+        expect!["`type`: the answer to a HEAD has no body, so there is nothing to stream"],
+    );
+    check_wrong(
+        json!({"endpoint": {"url_template": "internal://shell"}}),
+        expect!["`endpoint.url_template`: there is no `internal://shell`; known: there are none"],
+    );
+}
+
+#[test]
+fn what_is_unusual_and_can_be_true_is_taken() {
+    for (changes, effect) in [
+        (json!({"effect": "non_idempotent"}), Effect::NonIdempotent),
+        (json!({"effect": "idempotent", "endpoint": {"method": "DELETE"}}), Effect::Idempotent),
+        (
+            json!({"effect": "idempotent", "endpoint": {"method": "POST", "idempotency_header": "X-Key"}}),
+            Effect::Idempotent,
+        ),
+        (json!({"effect": "read", "endpoint": {"method": "POST"}, "cache": {"ttl_ms": 1000}}), Effect::Read),
+        (json!({"endpoint": {"method": "PUT"}}), Effect::NonIdempotent),
+    ] {
+        let (tool, _) = make(changes.clone()).unwrap();
+        assert_eq!(tool.spec().effect, effect, "{changes}");
+    }
+}
+
+struct Double(ToolSpec);
+
+impl Tool for Double {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        let doubled = request.arguments["n"].as_i64().unwrap_or(0) * 2;
+        Box::pin(async move { Ok(ToolOutput::text(doubled.to_string())) })
+    }
+}
+
+fn with_double() -> HttpTools {
+    let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let mut spec = ToolSpec::new("double", "Doubles.", parameters, Effect::Read);
+    spec.examples = vec![Example {
+        question: "2?".into(),
+        arguments: json!({"n": 2}),
+        result: "4".into(),
+        answer: "4".into(),
+    }];
+    let double: Arc<dyn Tool> = Arc::new(Double(spec));
+    tools().with_internal(BTreeMap::from([("double".to_owned(), double)]))
+}
+
+fn internal(changes: Value) -> ToolDefinition {
+    let mut row = json!({
+        "name": "twice", "description": "Twice as much.", "endpoint": {"url_template": "internal://double"}
+    });
+    row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    serde_json::from_value(row).unwrap()
+}
+
+#[tokio::test]
+async fn a_row_can_run_a_tool_of_our_own_under_another_name() {
+    let (tool, guards) = with_double().make(&internal(json!({"cache": {"ttl_ms": 1000}}))).unwrap();
+    let spec = tool.spec();
+    assert_eq!((spec.name.as_str(), spec.description.as_str()), ("twice", "Twice as much."));
+    assert_eq!(spec.parameters["properties"]["n"]["type"], "integer");
+    assert_eq!(spec.examples.len(), 1);
+    assert!(guards.cache.is_some() && guards.breaker.is_some());
+    let output = tool.call(Request { arguments: &json!({"n": 21}) }, &context()).await.unwrap();
+    assert_eq!(output.text, "42");
+    let own = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}});
+    let (tool, _) = with_double().make(&internal(json!({"parameters": own}))).unwrap();
+    assert_eq!(tool.spec().parameters["properties"]["n"]["maximum"], 9);
+}
+
+#[test]
+fn a_tool_of_our_own_takes_nothing_that_is_about_http() {
+    for (changes, field) in [
+        (json!({"endpoint": {"url_template": "internal://double", "method": "POST"}}), "endpoint"),
+        (json!({"endpoint": {"url_template": "internal://double", "headers": {"X-A": "1"}}}), "endpoint"),
+        (
+            json!({"endpoint": {"url_template": "internal://double", "auth": {"type": "bearer", "secret": "weather"}}}),
+            "endpoint",
+        ),
+        (json!({"endpoint": {"url_template": "internal://double/../x"}}), "endpoint.url_template"),
+        (json!({"endpoint": {"url_template": "INTERNAL://shell"}}), "endpoint.url_template"),
+        (json!({"response_transform": {"path": "a"}}), "response_transform"),
+        (json!({"type": "streamable"}), "type"),
+        (json!({"effect": "non_idempotent"}), "effect"),
+        (json!({"name": "a b"}), "name"),
+    ] {
+        let error = with_double().make(&internal(changes.clone())).err().unwrap();
+        assert_eq!(error.field, field, "{changes}: {error}");
+    }
+}
+
+/// The registry takes whatever `make` lets pass.
+#[test]
+fn what_is_made_can_be_registered() {
+    let (tool, guards) = make(json!({})).unwrap();
+    let registry = helve_tool::Registry::new();
+    registry.register(tool, guards, &helve_types::World::still()).unwrap();
+    assert!(registry.get(&definition(json!({})).name).is_some());
+}
+
+/// Whoever copies from the guide gets a tool.
+#[test]
+fn the_definitions_of_the_guide_are_right() {
+    let guide = include_str!("../../../../docs/guide/tools.md");
+    let (_, rest) = guide.split_once("-d '").unwrap();
+    let weather: ToolDefinition = serde_json::from_str(rest.split_once("'\n").unwrap().0).unwrap();
+    assert_eq!(tools().make(&weather).unwrap().0.spec().name, "weather");
+    let (_, rest) = guide.rsplit_once("```json\n").unwrap();
+    let time: ToolDefinition = serde_json::from_str(rest.split_once("```").unwrap().0).unwrap();
+    assert_eq!(time.endpoint.url_template, "internal://time");
+}

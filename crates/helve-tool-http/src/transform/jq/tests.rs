@@ -351,6 +351,44 @@ fn nothing_takes_more_steps_than_it_may() {
     assert!(error("test(\"(a{1000}){1000}\")", json!("a")).contains("is wrong"));
 }
 
+#[test]
+fn what_is_nested_as_deeply_as_it_may_be_fits_the_stack() {
+    for (open, close) in [
+        ("[", "]"),
+        ("{a: ", "}"),
+        ("(1 + ", ")"),
+        ("map(", ")"),
+        ("[.[]? | ", "]"),
+        ("if . then ", " else . end"),
+        ("try ", ""),
+        (". as $x | ", ""),
+        ("reduce (1, 2) as $i (0; ", ")"),
+        ("first(", ")"),
+        ("[paths(", ")]"),
+        ("\"\\(", ")\""),
+        ("with_entries(", ")"),
+        ("sort_by(", ")"),
+        (". // ", ""),
+        ("-", ""),
+    ] {
+        let deepest = (1..64)
+            .rev()
+            .find_map(|depth| Jq::parse(&format!("{}.{}", open.repeat(depth), close.repeat(depth))).ok());
+        _ = deepest.unwrap().apply(&json!([[[{"a": 1}]]]));
+    }
+}
+
+#[test]
+fn the_guide_names_every_function() {
+    let guide = include_str!("../../../../../docs/guide/tools.md");
+    let (_, list) = guide.split_once("- `abs add").unwrap();
+    let (list, _) = list.split_once('`').unwrap();
+    let named: std::collections::BTreeSet<&str> = list.split_whitespace().chain(["abs", "add"]).collect();
+    let known: std::collections::BTreeSet<&str> =
+        syntax::Function::ALL.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(named, known);
+}
+
 fn pieces() -> impl Strategy<Value = String> {
     let words = TABLE.iter().flat_map(|(filter, _)| filter.split_inclusive(['|', ' ', '(', ';']));
     let words: Vec<String> = words.map(str::to_owned).collect();

@@ -129,8 +129,8 @@ impl Parser<'_> {
             self.expect(":")?;
             return Ok((name, self.pipe_without_comma()?));
         }
-        if rest.starts_with('$') {
-            let name = rest[1..].split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
+        if let Some(name) = rest.strip_prefix('$') {
+            let name = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
             let name = Filter::text(name.unwrap_or_default());
             return Ok((name, self.variable()?));
         }
