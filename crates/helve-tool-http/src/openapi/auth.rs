@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::names::slug;
+use super::parameters::is_header;
 use super::refs::Refs;
 use super::words;
 
@@ -102,9 +103,10 @@ impl Schemes<'_> {
             ("apikey", _) => {
                 let name = words::line(text("name"), 100);
                 let place = match text("in") {
-                    "header" if !name.is_empty() => KeyPlace::Header,
+                    "header" if is_header(&name) => KeyPlace::Header,
                     "query" if !name.is_empty() => KeyPlace::Query,
-                    _ => return unsupported("a cookie"),
+                    "cookie" => return unsupported("a cookie"),
+                    _ => return unsupported("a key without a place or a name"),
                 };
                 let (rank, at) =
                     if place == KeyPlace::Header { (2, "header") } else { (4, "query parameter") };
@@ -155,6 +157,7 @@ mod tests {
                 "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
                 "query key": {"type": "apiKey", "in": "query", "name": "key"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": "sid"},
+                "blank": {"type": "apiKey", "in": "header", "name": "API Key"},
                 "login": {"type": "http", "scheme": "basic"},
                 "digest": {"type": "http", "scheme": "digest"},
                 "oauth": {"$ref": "#/components/x-oauth"},
@@ -208,6 +211,10 @@ mod tests {
         check(
             json!([{"cookie": []}]),
             expect!["its credential `cookie` is a cookie, which is not supported"],
+        );
+        check(
+            json!([{"blank": []}]),
+            expect!["its credential `blank` is a key without a place or a name, which is not supported"],
         );
         check(
             json!([{"digest": []}]),

@@ -149,7 +149,7 @@ fn is_credential(parameter: Parameter<'_>, auth: &Auth) -> bool {
     }
 }
 
-fn is_header(name: &str) -> bool {
+pub(super) fn is_header(name: &str) -> bool {
     let fits = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     !name.is_empty() && name.bytes().all(fits) && !name.to_ascii_lowercase().starts_with("proxy-")
 }
