@@ -269,9 +269,9 @@ impl Run {
                         fact,
                         Fact::ApprovalAnswered { answer: Answer::Reject { .. } | Answer::Expire, .. }
                     );
-                    let circling = || matches!(self.circles.course(&held.call, 0), Course::Ask(_));
+                    let circling = || matches!(self.circles.course(&held.call), Course::Ask(_));
                     self.stopped_circling |= no && circling();
-                    self.circles.settled(&held.call, fact);
+                    self.circles.settled(held.step, &held.call, fact);
                     held.learn(at, fact);
                 }
             }
@@ -346,11 +346,7 @@ impl Run {
         if held.phase != Phase::Planned || self.setup.input == RunInput::Call {
             return Course::On;
         }
-        let equal =
-            |other: &&Call| other.call.name == held.call.name && other.call.arguments == held.call.arguments;
-        let siblings = self.calls.iter().take_while(|other| other.call.id != held.call.id);
-        let unsettled = siblings.filter(|other| other.phase != Phase::Settled).filter(equal).count();
-        self.circles.course(&held.call, unsettled)
+        self.circles.course(&held.call)
     }
 
     /// What is put on record about a complete message: all of it or nothing.

@@ -282,8 +282,9 @@ impl Shelves {
                 record.state = state;
                 record.ended_at = None;
             }
-            CallChange::Lose { because } => {
+            CallChange::Lose { because, trail } => {
                 record.state = CallState::Unknown;
+                record.trail = trail.clone();
                 record.problem = Some(because.to_owned());
                 record.ended_at = Some(at);
             }

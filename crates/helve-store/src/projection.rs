@@ -23,6 +23,7 @@ pub enum CallChange<'a> {
     /// Nobody knows what became of it.
     Lose {
         because: &'a str,
+        trail: &'a Trail,
     },
     Settle {
         state: CallState,
@@ -81,7 +82,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         Fact::ToolRefused { failure, trail, .. } => {
             CallChange::Settle { state: refused(failure), trail, result: CallResult::Failure(failure) }
         }
-        Fact::ToolUnknown { because, .. } => CallChange::Lose { because },
+        Fact::ToolUnknown { because, trail, .. } => CallChange::Lose { because, trail },
         Fact::ApprovalAsked(question) => match question.kind {
             helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
             helve_types::ApprovalKind::Outcome => return None,

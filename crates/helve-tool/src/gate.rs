@@ -49,6 +49,7 @@ pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> J
 pub(crate) fn admit(
     judgement: Judgement,
     candidate: Candidate,
+    rules: &Rules,
     cx: &CallContext,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
@@ -62,8 +63,15 @@ pub(crate) fn admit(
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
         Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, cx) => {
+            let agreed = edited(candidate, grant)?;
+            // A person may allow what asks; what is forbidden they cannot write into it.
+            let Judgement { verdict, because, .. } = judge(rules, &agreed, cx);
+            if verdict == Verdict::Deny {
+                decided("deny");
+                return Err(denied(&agreed, &because).into());
+            }
             decided("approved");
-            edited(candidate, grant)
+            Ok(Permit::new(agreed))
         }
         Verdict::Allow => {
             decided("allow");
@@ -100,13 +108,13 @@ fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> 
 }
 
 /// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
-fn edited(candidate: Candidate, grant: &Grant) -> Result<Permit, Stop> {
+fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
     let Some(text) = &grant.edited else {
-        return Ok(Permit::new(Candidate { changed: grant.changed, ..candidate }));
+        return Ok(Candidate { changed: grant.changed, ..candidate });
     };
     let Candidate { tool, .. } = candidate;
     let arguments = check(&tool.spec.name, &tool.validator, text)?;
-    Ok(Permit::new(Candidate { tool, arguments, changed: true }))
+    Ok(Candidate { tool, arguments, changed: true })
 }
 
 fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {

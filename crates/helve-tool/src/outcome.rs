@@ -46,7 +46,7 @@ impl Outcome {
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
             Self::Refused(failure) => Fact::ToolRefused { call, failure, trail },
             Self::Unknown { sent_at, because, checked, then } => {
-                Fact::ToolUnknown { call, sent_at, because, checked, then }
+                Fact::ToolUnknown { call, sent_at, because, checked, then, trail }
             }
             Self::Asked(question) => Fact::ApprovalAsked(question),
             Self::Delegated { tool } => Fact::ToolDelegated { call, tool },

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use helve_policy::Rules;
 use helve_store::Entry;
 use helve_types::{
-    CallId, Effect, Failure, OnUnknown, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail,
+    CallId, Effect, Failure, OnUnknown, Question, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail,
 };
 use tokio::time::Instant;
 
@@ -19,6 +19,7 @@ use crate::bound::{Beside, bound};
 use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
+use crate::permit::Permit;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
 
 /// The only way to run a tool.
@@ -78,12 +79,26 @@ impl Pipeline {
     /// not fit is refused as ever.
     pub async fn ask(&self, call: &ToolCall, because: String, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
-        let asked = resolve(call, cx, &mut trail)
-            .and_then(|tool| check_arguments(tool, &call.arguments, &mut trail))
-            .and_then(|candidate| ask(judge(&self.rules, &candidate, cx), &candidate, because, cx));
-        let outcome = asked.map_or_else(Outcome::failed, Outcome::Asked);
+        let outcome = match self.put(call, because, cx, &mut trail).await {
+            Ok(question) => Outcome::Asked(question),
+            Err(stop) => stop.outcome()?,
+        };
         cx.journal.commit(outcome.entry(&call.id, trail, Beside::default())).await?;
         Ok(outcome)
+    }
+
+    async fn put(
+        &self,
+        call: &ToolCall,
+        because: String,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Question, Stop> {
+        let tool = resolve(call, cx, trail)?;
+        let candidate = check_arguments(tool, &call.arguments, trail)?;
+        let candidate = self.hooks.before(candidate, cx, trail).await?;
+        let judgement = judge(&self.rules, &candidate, cx);
+        Ok(ask(judgement, &candidate, because, cx)?)
     }
 
     async fn run_and_record(
@@ -94,10 +109,10 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let began = Instant::now();
         let mut trail = Trail::default();
-        let attempted = self.attempt(call, cx, &mut trail).await.map_err(|stop| stop.in_doubt(doubt));
+        let attempted = self.attempt(call, cx, &mut trail).await;
         let (outcome, beside) = match attempted {
             Ok((output, beside)) => (Outcome::Finished(output), beside),
-            Err(stop) => (self.checked(stop.outcome()?, call, cx).await, Beside::default()),
+            Err(stop) => (self.in_doubt(stop, doubt, call, cx).await?, Beside::default()),
         };
         let took = began.elapsed();
         if let Some(tool) = tool_of(&trail, cx) {
@@ -120,10 +135,11 @@ impl Pipeline {
         let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
-        let permit = admit(judgement, candidate, cx, trail)?; // Denied, or a person is asked
+        let permit = admit(judgement, candidate, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened
-        let output = self.hooks.after(ran?, &permit, cx, trail).await; // by a hook: changed or withheld
+        let answered = self.looked_into(ran, &permit, cx).await?;
+        let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         Ok(bounded(output, tool, cx, trail))
     }
 
@@ -156,20 +172,47 @@ impl Pipeline {
         Ok(outcome)
     }
 
-    /// Adds to an unknown outcome what the tool's check tool says: whether the effect is there.
+    /// The outcome of a call that did not end well, which may have happened before if it is sent again.
+    async fn in_doubt(
+        &self,
+        stop: Stop,
+        doubt: Option<Doubt>,
+        call: &ToolCall,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let resent = doubt.is_some();
+        let outcome = stop.in_doubt(doubt).outcome()?;
+        Ok(if resent { self.checked(outcome, call, cx).await } else { outcome })
+    }
+
+    /// Adds to the unknown outcome of a call what its check tool says about what was sent.
+    async fn looked_into<T>(
+        &self,
+        ran: Result<T, Stop>,
+        permit: &Permit,
+        cx: &CallContext,
+    ) -> Result<T, Stop> {
+        let Err(Stop::Outcome(outcome)) = ran else { return ran };
+        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
+            return Err(Stop::Outcome(outcome));
+        };
+        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
+        Err(Outcome::Unknown { sent_at, because, checked, then }.into())
+    }
+
+    /// The same for a call that was sent before the server stopped.
     async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
         let Outcome::Unknown { sent_at, because, checked: None, then } = outcome else { return outcome };
-        let checked = self.look(call, cx).await;
+        let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
+        let checked = match cx.toolbox.resolve(&call.name) {
+            Ok((tool, _)) => self.look_for(tool, edited.unwrap_or(&call.arguments), cx).await,
+            Err(_) => None,
+        };
         Outcome::Unknown { sent_at, because, checked, then }
     }
 
-    /// Asks the check tool of a call, if it has one and nothing forbids it. It only reads, and with the arguments
+    /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
     /// of a call that is on record, so it is not put on record itself.
-    async fn look(&self, call: &ToolCall, cx: &CallContext) -> Option<String> {
-        let (tool, _) = cx.toolbox.resolve(&call.name).ok()?;
-        self.look_for(tool, &call.arguments, cx).await
-    }
-
     async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
         let reader = cx.toolbox.named(tool.spec.check_tool.as_ref()?)?;
         if reader.spec.effect != Effect::Read {
@@ -178,7 +221,7 @@ impl Pipeline {
         let mut unseen = Trail::default();
         let candidate = check_arguments(reader, arguments, &mut unseen).ok()?;
         let judgement = judge(&self.rules, &candidate, cx);
-        let permit = admit(judgement, candidate, cx, &mut unseen).ok()?;
+        let permit = admit(judgement, candidate, &self.rules, cx, &mut unseen).ok()?;
         let said = permit.look(cx).await?;
         Some(said.map_or_else(
             |problem| format!("the check failed: {problem}"),

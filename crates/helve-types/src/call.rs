@@ -193,6 +193,10 @@ impl Trail {
         self.0.push(stage);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn from_cache(&self) -> bool {
         self.0.iter().any(|stage| matches!(stage, Stage::Cache { found } if found != "miss"))
     }

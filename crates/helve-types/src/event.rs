@@ -108,6 +108,8 @@ pub enum Fact {
         /// What the tool's definition wants done about it.
         #[serde(default)]
         then: OnUnknown,
+        #[serde(default, skip_serializing_if = "Trail::is_empty")]
+        trail: Trail,
     },
 
     /// A result that came after its run had ended; kept, and of no consequence.

@@ -41,10 +41,14 @@ pub(crate) enum Phase {
     Unknown {
         because: String,
         then: OnUnknown,
+        /// What was really sent, where a hook or a person changed it.
+        arguments: Option<String>,
     },
     AskedOutcome(Box<Question>),
     Repeated {
         replaces: helve_types::CallId,
+        /// Those that the person was shown.
+        arguments: String,
     },
     Settled,
 }
@@ -91,8 +95,12 @@ impl Call {
                 Phase::Started { effect: *effect, attempt: *attempt, at, arguments, consent }
             }
             (Fact::ToolDelegated { .. }, _) => Phase::Delegated { at },
-            (Fact::ToolUnknown { because, then, .. }, _) => {
-                Phase::Unknown { because: because.clone(), then: *then }
+            (Fact::ToolUnknown { because, then, .. }, before) => {
+                let arguments = match before {
+                    Phase::Started { arguments, .. } => arguments,
+                    _ => None,
+                };
+                Phase::Unknown { because: because.clone(), then: *then, arguments }
             }
             (Fact::ApprovalAsked(question), _) => match question.kind {
                 ApprovalKind::Permission => Phase::Asked(Box::new(question.clone())),
@@ -106,7 +114,7 @@ impl Call {
                     answer: Answer::Outcome { answer: OutcomeAnswer::RunAgain }, ..
                 },
                 Phase::AskedOutcome(question),
-            ) => Phase::Repeated { replaces: question.call },
+            ) => Phase::Repeated { replaces: question.call, arguments: question.arguments },
             (Fact::ApprovalAnswered { .. }, _)
             | (Fact::ToolFinished { .. } | Fact::ToolFailed { .. } | Fact::ToolRefused { .. }, _) => {
                 Phase::Settled
@@ -149,12 +157,15 @@ impl Call {
                     sent_at: (*effect != Effect::Read).then_some(*at),
                 })
             }
-            Phase::Unknown { because, then } => match then {
-                OnUnknown::AskUser => Some(Errand::AskOutcome { call: call(), because: because.clone() }),
+            Phase::Unknown { because, then, arguments } => match then {
+                OnUnknown::AskUser => Some(Errand::AskOutcome {
+                    call: with(arguments.as_ref().unwrap_or(&self.call.arguments)),
+                    because: because.clone(),
+                }),
                 OnUnknown::TellModel | OnUnknown::FailRun => None,
             },
-            Phase::Repeated { replaces } => {
-                let again = ToolCall { id: self.call.id.again(), ..call() };
+            Phase::Repeated { replaces, arguments } => {
+                let again = ToolCall { id: self.call.id.again(), ..with(arguments) };
                 Some(Errand::Repeat { call: again, replaces: replaces.clone() })
             }
             Phase::Asked(_) | Phase::Delegated { .. } | Phase::AskedOutcome(_) | Phase::Settled => None,
@@ -203,7 +214,8 @@ impl Call {
                 };
                 let because = because.into();
                 let then = OnUnknown::TellModel;
-                Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then })
+                let trail = Trail::default();
+                Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then, trail })
             }
             Phase::Planned
             | Phase::Asked(_)

@@ -4,9 +4,7 @@
 //! What changes is progress: a call that is repeated until its result is another one is left alone. What does not is
 //! first pointed out to the model (see `transcript`), then not done, then put before a person, whose no ends the circle.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use helve_types::{Fact, FailureKind, ToolCall, canonical_json};
+use helve_types::{Fact, FailureKind, Fingerprint, ToolCall, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,18 +24,19 @@ const PERIOD_MAX: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Circles {
     seen: Vec<Seen>,
-    /// How often the last words came in a row, and which those are.
-    words: (usize, u64),
+    /// The last words, and how often they came in a row without a new result.
+    words: Option<(Fingerprint, usize)>,
 }
 
 /// A call that is settled, or was kept from running for being the same again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
+    step: u32,
     tool: String,
     /// The tool with its arguments.
-    mark: u64,
+    mark: Fingerprint,
     /// What came of it; none where it was not done for going in circles.
-    came: Option<u64>,
+    came: Option<Fingerprint>,
     failed: bool,
 }
 
@@ -50,17 +49,27 @@ pub(super) enum Course {
 }
 
 impl Circles {
-    /// Takes in what came of a call.
-    pub(super) fn settled(&mut self, call: &ToolCall, fact: &Fact) {
+    /// Takes in what came of a call. Equal calls of one message are one.
+    pub(super) fn settled(&mut self, step: u32, call: &ToolCall, fact: &Fact) {
         let (came, failed) = match fact {
-            Fact::ToolFinished { output, .. } => (Some(hash(&output.text)), false),
+            Fact::ToolFinished { output, .. } => (Some(Fingerprint::of(&output.text)), false),
             Fact::ToolRefused { failure, .. } if failure.kind == FailureKind::Repeating => (None, false),
             Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
-                (Some(hash(&failure.message)), true)
+                (Some(Fingerprint::of(&failure.message)), true)
             }
             _ => return,
         };
-        self.seen.push(Seen { tool: call.name.clone(), mark: mark(call), came, failed });
+        let mark = mark(call);
+        let known = |held: &Seen| held.step == step && held.mark == mark && held.came == came;
+        if self.seen.iter().rev().take_while(|held| held.step == step).any(known) {
+            return;
+        }
+        let is_new = came.is_some() && self.seen.iter().all(|held| held.came != came);
+        if let (true, Some((_, times))) = (is_new && !failed, &mut self.words) {
+            // The words are the same, but something came of them.
+            *times = 1;
+        }
+        self.seen.push(Seen { step, tool: call.name.clone(), mark, came, failed });
     }
 
     /// Takes in the words of a step.
@@ -68,20 +77,20 @@ impl Circles {
         if text.chars().count() < WORDS_MIN {
             return;
         }
-        let said = hash(text.trim());
-        self.words = if self.words.1 == said { (self.words.0 + 1, said) } else { (1, said) };
+        let said = Fingerprint::of(text.trim());
+        self.words = match self.words.take() {
+            Some((before, times)) if before == said => Some((said, times + 1)),
+            _ => Some((said, 1)),
+        };
     }
 
-    /// What to do about a call that is asked for, after `before` equal ones in the same message.
-    pub(super) fn course(&self, call: &ToolCall, before: usize) -> Course {
+    /// What to do about a call that is asked for.
+    pub(super) fn course(&self, call: &ToolCall) -> Course {
         let mark = mark(call);
-        let same = match self.rounds(mark, 1) {
-            // Nobody is asked about each of many equal calls in one message.
-            round if before > 0 => (round + before).min(BLOCKED),
-            round => round,
-        };
-        let cycle = (2..=PERIOD_MAX).map(|period| self.rounds(mark, period)).max().unwrap_or(0);
+        let same = self.rounds(&mark, 1);
+        let cycle = (2..=PERIOD_MAX).map(|period| self.rounds(&mark, period)).max().unwrap_or(0);
         let failures = self.failures(&call.name);
+        let words = self.words.as_ref().map_or(0, |(_, times)| *times);
         let tool = &call.name;
         let rounds = [
             (
@@ -94,7 +103,7 @@ impl Circles {
                 format!("`{tool}` has failed {failures} times in a row"),
             ),
             (
-                (self.words.0 + BLOCKED).saturating_sub(WORDS),
+                (words + BLOCKED).saturating_sub(WORDS),
                 "the same was said again and again, and called for again and again".to_owned(),
             ),
         ];
@@ -111,18 +120,18 @@ impl Circles {
     }
 
     /// Which round of a cycle of so many calls the next call would begin or go on with.
-    fn rounds(&self, next: u64, period: usize) -> usize {
+    fn rounds(&self, next: &Fingerprint, period: usize) -> usize {
         let seen = &self.seen;
         let same = |a: &Seen, b: &Seen| {
             a.mark == b.mark && (a.came == b.came || b.came.is_none() || a.came.is_none())
         };
         let Some(before) = seen.len().checked_sub(period) else { return 1 };
-        if seen[before].mark != next {
+        if seen[before].mark != *next {
             return 1;
         }
         // How far back everything is as it was a period before.
         let again = (period..seen.len()).rev().take_while(|&at| same(&seen[at], &seen[at - period])).count();
-        let is_cycle = period == 1 || seen[before..].iter().any(|held| held.mark != next);
+        let is_cycle = period == 1 || seen[before..].iter().any(|held| held.mark != *next);
         if is_cycle { (again + period) / period + 1 } else { 1 }
     }
 
@@ -135,15 +144,10 @@ impl Circles {
     }
 }
 
-fn mark(call: &ToolCall) -> u64 {
+fn mark(call: &ToolCall) -> Fingerprint {
     let arguments = serde_json::from_str::<Value>(&call.arguments).map(|value| canonical_json(&value));
-    hash(&(&call.name, arguments.unwrap_or_else(|_| call.arguments.trim().to_owned())))
-}
-
-fn hash(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    let arguments = arguments.unwrap_or_else(|_| call.arguments.trim().to_owned());
+    Fingerprint::of(&format!("{} {arguments}", call.name))
 }
 
 #[cfg(test)]
@@ -163,12 +167,12 @@ mod tests {
     fn play(calls: &str) -> String {
         let mut circles = Circles::default();
         let mut done = String::new();
-        for line in calls.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for (step, line) in (1..).zip(calls.lines().map(str::trim).filter(|line| !line.is_empty())) {
             let [tool, arguments, result] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
             let call = call(tool, arguments);
             let (id, trail) = (call.id.clone(), Trail::default());
             let refused = |kind| Failure::new(kind, "no");
-            let course = circles.course(&call, 0);
+            let course = circles.course(&call);
             done.push(match course {
                 Course::On => '.',
                 Course::Block(_) => 'b',
@@ -183,7 +187,7 @@ mod tests {
                 }
                 _ => Fact::ToolFinished { call: id, output: ToolOutput::text(result), trail },
             };
-            circles.settled(&call, &fact);
+            circles.settled(step, &call, &fact);
         }
         done
     }
@@ -228,25 +232,37 @@ mod tests {
         assert_eq!(play(&calls), ".".repeat(12));
     }
 
-    #[test]
-    fn the_same_words_with_every_call_are_a_circle_too() {
-        let mut circles = Circles::default();
-        let words = "I will now look at the next page, which must have the answer.";
-        let mut courses = vec![];
-        for n in 0..5 {
-            circles.said(words);
-            courses.push(circles.course(&call("page", &format!("{{\"n\":{n}}}")), 0) == Course::On);
-        }
-        assert_eq!(courses, [true, true, true, false, false]);
-        circles.said("Now something else entirely, which is as long as the words before.");
-        assert_eq!(circles.course(&call("page", "{}"), 0), Course::On);
+    fn come(circles: &mut Circles, step: u32, call: &ToolCall, result: &str) {
+        let output = ToolOutput::text(result);
+        let fact = Fact::ToolFinished { call: call.id.clone(), output, trail: Trail::default() };
+        circles.settled(step, call, &fact);
     }
 
     #[test]
-    fn equal_calls_of_one_message_count_as_if_they_came_one_by_one() {
-        let circles = Circles::default();
-        assert_eq!(circles.course(&call("look", "{}"), 1), Course::On);
-        assert!(matches!(circles.course(&call("look", "{}"), 2), Course::Block(_)));
-        assert!(matches!(circles.course(&call("look", "{}"), 15), Course::Block(_)));
+    fn the_same_words_with_every_call_are_a_circle_unless_something_comes_of_them() {
+        let words = "I will now look at the next page, which must have the answer.";
+        let courses = |result: fn(u32) -> String| -> Vec<bool> {
+            let mut circles = Circles::default();
+            let mut go_on = |step| {
+                circles.said(words);
+                let call = call("page", &format!("{{\"n\":{step}}}"));
+                let on = circles.course(&call) == Course::On;
+                come(&mut circles, step, &call, &result(step));
+                on
+            };
+            (1..=6).map(&mut go_on).collect()
+        };
+        assert_eq!(courses(|_| "nothing".into()), [true, true, true, false, false, false]);
+        assert_eq!(courses(|step| format!("page {step}")), [true; 6]);
+    }
+
+    #[test]
+    fn equal_calls_of_one_message_are_one() {
+        let mut circles = Circles::default();
+        let look = call("look", "{}");
+        (0..5).for_each(|_| come(&mut circles, 1, &look, "x"));
+        assert_eq!(circles.course(&look), Course::On);
+        (0..5).for_each(|_| come(&mut circles, 2, &look, "x"));
+        assert!(matches!(circles.course(&look), Course::Block(_)));
     }
 }

@@ -106,7 +106,14 @@ fn answered(call: CallId, answer: Answer) -> Fact {
 }
 
 fn unknown(call: CallId, then: OnUnknown) -> Fact {
-    Fact::ToolUnknown { call, sent_at: Timestamp(0), because: "lost".into(), checked: None, then }
+    Fact::ToolUnknown {
+        call,
+        sent_at: Timestamp(0),
+        because: "lost".into(),
+        checked: None,
+        then,
+        trail: Trail::default(),
+    }
 }
 
 fn words(step: &Step) -> String {

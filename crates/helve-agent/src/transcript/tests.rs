@@ -132,6 +132,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                         because: "lost".into(),
                         checked: None,
                         then: OnUnknown::TellModel,
+                        trail,
                     });
                 }
             }

@@ -136,7 +136,8 @@ impl Story {
             }
             "unknown" => {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
-                (Fact::ToolUnknown { call, sent_at, because, checked: None, then }, "unknown")
+                let trail = Trail::default();
+                (Fact::ToolUnknown { call, sent_at, because, checked: None, then, trail }, "unknown")
             }
             other => panic!("a story knows no `{other}`"),
         };

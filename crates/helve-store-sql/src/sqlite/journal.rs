@@ -304,11 +304,11 @@ fn change_call(
             "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
             params![run, call, state.as_str()],
         ),
-        CallChange::Lose { because } => {
+        CallChange::Lose { because, trail } => {
             execute(
                 connection,
-                "UPDATE tool_calls SET state = 'unknown', ended_at = ?3 WHERE run = ?1 AND id = ?2",
-                params![run, call, at.0],
+                "UPDATE tool_calls SET state = 'unknown', ended_at = ?3, trail = ?4 WHERE run = ?1 AND id = ?2",
+                params![run, call, at.0, to_json(trail)?],
             )?;
             end_badly(connection, run, call, CallState::Unknown, None, because)
         }

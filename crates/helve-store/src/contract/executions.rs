@@ -133,6 +133,7 @@ pub async fn a_call_says_what_became_of_it_and_whose_it_was(store: Subject) {
         because,
         checked: None,
         then: helve_types::OnUnknown::TellModel,
+        trail: Trail(vec![Stage::Run { attempt: 1, ms: 7 }]),
     };
     let facts = vec![
         requested(&good),
@@ -161,6 +162,7 @@ pub async fn a_call_says_what_became_of_it_and_whose_it_was(store: Subject) {
     let held = look(&lost).await;
     assert_eq!((held.record.state, held.record.failure), (CallState::Unknown, None));
     assert_eq!(held.record.problem.as_deref(), Some("the server stopped"));
+    assert_eq!(held.record.trail, Trail(vec![Stage::Run { attempt: 1, ms: 7 }]));
 
     // A person found out, or the call was sent again: what is known now counts.
     at(&mei, &mut run, 2_000, vec![finished(&lost, "it was there")]).await;

@@ -117,7 +117,7 @@ impl Pipeline {
             return None;
         };
         let judgement = judge(self.stand_in_rules(), &candidate, cx);
-        let Ok(permit) = admit(judgement, candidate, cx, &mut Trail::default()) else {
+        let Ok(permit) = admit(judgement, candidate, self.stand_in_rules(), cx, &mut Trail::default()) else {
             not_used("a rule forbids it or wants a person to be asked");
             return None;
         };

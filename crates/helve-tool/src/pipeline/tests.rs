@@ -43,6 +43,19 @@ impl Tool for FakeTool {
     }
 }
 
+/// A tool that says what it was given.
+struct Echo(ToolSpec);
+
+impl Tool for Echo {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move { Ok(ToolOutput::text(request.arguments.to_string())) })
+    }
+}
+
 fn says(text: &'static str) -> Behaviour {
     Box::new(move |_| Box::pin(async move { Ok(ToolOutput::text(text)) }))
 }
@@ -353,6 +366,25 @@ async fn edited_arguments_are_what_runs_and_must_fit_too() {
 }
 
 #[tokio::test]
+async fn what_a_rule_forbids_cannot_be_edited_into_a_call() {
+    let mut lab = Lab::new().await;
+    let arguments = [("q".to_owned(), helve_policy::Pattern::Text("*@evil.test".into()))].into();
+    let never = Rule { arguments, because: "not there".into(), ..Rule::new(Action::Deny) };
+    lab.rules = Rules::new().with_layer("operator", vec![never]);
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "mei@example.com"}"#);
+    let question = asked(&lab, &call).await;
+    let edited = Some(r#"{"q": "eve@evil.test"}"#.to_owned());
+    let outcome =
+        execute_granted(&lab, &call, Grant { binding: question.binding, changed: false, edited }).await;
+    assert!(
+        matches!(&outcome, Outcome::Refused(failure) if failure.message.contains("not there")),
+        "{outcome:?}"
+    );
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
 async fn a_clients_tool_is_handed_to_the_client() {
     let lab = Lab::new().await;
     let theirs = Registered::of_client(spec("browser_js_eval", Effect::NonIdempotent)).unwrap();
@@ -481,6 +513,21 @@ async fn an_effect_that_may_have_happened_is_unknown_and_not_sent_again() {
         tool.unknown the tool did not answer within 60 s one mail to x
     "#]])
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_tool_is_asked_about_what_was_sent() {
+    let lab = Lab::new().await;
+    let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+    lab.tool(send, Guards::default(), hangs());
+    let reader = Arc::new(Echo(spec("sent_mail", Effect::Read)));
+    lab.registry.register(reader, Guards::default(), &lab.world).unwrap();
+    let call = lab.call("send", r#"{"q": "7"}"#);
+    let question = asked(&lab, &call).await;
+    let edited = Some(r#"{"q": "8"}"#.to_owned());
+    execute_granted(&lab, &call, Grant { binding: question.binding, changed: false, edited }).await;
+    let log = lab.log().await;
+    assert!(log.ends_with("tool.unknown the tool did not answer within 60 s {\"q\":\"8\"}\n"), "{log}");
 }
 
 #[tokio::test(start_paused = true)]

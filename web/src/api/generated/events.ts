@@ -98,6 +98,7 @@ export type EventBody = (
        * What the tool's definition wants done about it.
        */
       then?: 'fail_run' | 'ask_user' | 'tell_model';
+      trail?: Trail;
       type: 'tool.unknown';
     }
   | {

@@ -250,3 +250,23 @@ async fn hooks_about_a_tool_hold_for_it_also_when_it_stands_in() {
     let log = lab.log().await;
     assert!(log.contains("withheld: private") && !log.contains("seen"), "{log}");
 }
+
+#[tokio::test]
+async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees_it() {
+    let mut lab = Lab::new().await;
+    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    lab.hooks = one(before(|_| Ok(Said::Refuse("never".into()))));
+    let call = lab.call("send", r#"{"q": "x"}"#);
+    let outcome = lab.pipeline().ask(&call, "again".into(), &lab.context(&call)).await.unwrap();
+    assert!(
+        matches!(&outcome, Outcome::Refused(failure) if failure.message.contains("never")),
+        "{outcome:?}"
+    );
+    lab.hooks = one(before(|_| Ok(Said::Change(json!({"q": "y"})))));
+    let call = lab.call("send", r#"{"q": "x"}"#);
+    let outcome = lab.pipeline().ask(&call, "again".into(), &lab.context(&call)).await.unwrap();
+    assert!(
+        matches!(&outcome, Outcome::Asked(question) if question.arguments == r#"{"q":"y"}"#),
+        "{outcome:?}"
+    );
+}
