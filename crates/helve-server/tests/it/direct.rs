@@ -1,7 +1,8 @@
 //! Calling tools without a model.
 
+use helve_agent::AgentSettings;
 use helve_store::{Store, TokenRights};
-use helve_tool::{Action, Rule};
+use helve_tool::{Action, Pattern, Rule};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -96,6 +97,70 @@ async fn where_no_rule_speaks_the_caller_is_the_person_who_decides() {
     let chat = house.token("mei", TokenRights::Chat).await;
     let sent = call(&house, &chat, "send", json!({"arguments": {"q": "hello"}})).await;
     assert_eq!(sent.json::<Value>().await.unwrap()["outcome"], "finished");
+}
+
+/// A house whose agents are these, with their tools and permissions, and the tokens of mei and of the operator.
+async fn staffed(agents: &[(&str, &[&str], Vec<Rule>)]) -> (House, String, String) {
+    let agents = agents.iter().map(|(name, tools, permissions)| AgentSettings {
+        name: (*name).into(),
+        tools: Some(tools.iter().map(|tool| (*tool).into()).collect()),
+        permissions: permissions.clone(),
+        ..AgentSettings::default()
+    });
+    let house = House::planned(Plan { agents: Some(agents.collect()), ..Plan::default() }, []).await;
+    let chat = house.token("mei", TokenRights::Chat).await;
+    let admin = house.token("boss", TokenRights::Admin).await;
+    (house, chat, admin)
+}
+
+#[tokio::test]
+async fn a_user_can_order_only_what_some_agent_offers() {
+    let (house, chat, admin) = staffed(&[("default", &["look"], vec![]), ("clerk", &["look"], vec![])]).await;
+    let body = json!({"arguments": {"q": "hello"}});
+    let refused = call(&house, &chat, "send", body.clone()).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "tool_not_offered");
+    assert!(problem["detail"].as_str().unwrap().contains("no agent offers `send` to you"), "{problem}");
+    assert_eq!(call(&house, &chat, "look", body.clone()).await.status(), StatusCode::OK);
+    assert_eq!(call(&house, &admin, "send", body).await.status(), StatusCode::OK);
+
+    let old = |tool: &str| {
+        let asked = house.request(Method::POST, "/api/tools/execute").bearer_auth(&chat);
+        asked.json(&json!({"tool": tool, "q": "hello"})).send()
+    };
+    assert_eq!(old("send").await.unwrap().status(), StatusCode::FORBIDDEN);
+    let misspelt = old("Send").await.unwrap().text().await.unwrap();
+    assert!(misspelt.contains("there is no tool `Send`; the tools are: `look`"), "{misspelt}");
+    assert_eq!(old("look").await.unwrap().text().await.unwrap(), "look hello");
+}
+
+#[tokio::test]
+async fn a_user_orders_on_the_terms_of_an_agent_that_has_the_tool() {
+    let about = |q: &str, action| Rule {
+        arguments: [("q".to_owned(), Pattern::Text(q.into()))].into(),
+        ..rule("send", action, "not by him")
+    };
+    let (house, chat, admin) = staffed(&[
+        (
+            "default",
+            &["look", "send"],
+            vec![about("in*", Action::Allow), rule("send", Action::Deny, "not by me")],
+        ),
+        ("clerk", &["send"], vec![about("secret*", Action::Deny), about("dear*", Action::Ask)]),
+        ("idle", &["look"], vec![]),
+    ])
+    .await;
+    for (q, status) in [
+        ("in house", StatusCode::OK),
+        ("hello", StatusCode::OK),
+        ("secrets", StatusCode::FORBIDDEN),
+        ("dear boss", StatusCode::FORBIDDEN),
+    ] {
+        let body = json!({"arguments": {"q": q}});
+        assert_eq!(call(&house, &chat, "send", body.clone()).await.status(), status, "{q}");
+        assert_eq!(call(&house, &admin, "send", body).await.status(), StatusCode::OK, "{q}");
+    }
 }
 
 #[tokio::test]
