@@ -1,12 +1,19 @@
 //! Calling tools without a model.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use helve_agent::AgentSettings;
 use helve_store::{Store, TokenRights};
-use helve_tool::{Action, Pattern, Rule};
+use helve_tool::{Action, CallContext, Pattern, Request, Rule, Tool, ToolFuture};
+use helve_types::{Effect, ToolOutput, ToolSpec};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
-use crate::house::{House, Plan};
+use crate::house::{House, Plan, spec};
 
 async fn call(house: &House, token: &str, tool: &str, body: Value) -> Response {
     let path = format!("/api/tools/{tool}/call");
@@ -191,6 +198,57 @@ async fn a_call_is_made_for_another_only_by_an_admin() {
     let id = called["call"].as_str().unwrap().parse().unwrap();
     let held = house.store.execution(helve_store::Scope::Everyone, id).await.unwrap();
     assert_eq!(held.user.0, "li");
+}
+
+/// Says when it is called, and answers when it is let go.
+struct Slow {
+    spec: ToolSpec,
+    called: Arc<Notify>,
+    go: Arc<Notify>,
+}
+
+impl Tool for Slow {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            self.called.notify_one();
+            self.go.notified().await;
+            Ok(ToolOutput::text("done"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_call_comes_to_its_end_although_the_caller_leaves() {
+    let (called, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let slow = Slow { spec: spec("slow", Effect::NonIdempotent), called: called.clone(), go: go.clone() };
+    let house = House::planned(Plan { tools: vec![Arc::new(slow)], ..Plan::default() }, []).await;
+    let host = house.url.strip_prefix("http://").unwrap();
+    let mut caller = TcpStream::connect(host).await.unwrap();
+    let body = r#"{"arguments": {"q": "tea"}}"#;
+    let head =
+        format!("POST /api/tools/slow/call HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json");
+    let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    caller.write_all(request.as_bytes()).await.unwrap();
+    called.notified().await;
+    caller.shutdown().await.unwrap();
+    // The server has noticed, and has given up the request, when it closes the connection.
+    assert_eq!(caller.read_to_end(&mut vec![]).await.unwrap(), 0);
+    assert_eq!(house.get_json("/api/executions?tool=slow").await["executions"][0]["state"], "started");
+
+    go.notify_one();
+    let state = async || house.get_json("/api/executions?tool=slow").await["executions"][0]["state"].clone();
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while state().await == "started" {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(state().await, "succeeded");
 }
 
 #[tokio::test]
