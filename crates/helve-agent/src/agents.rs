@@ -104,7 +104,8 @@ impl Agent {
         kit
     }
 
-    fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
+    /// Whether it has the tool at all, and may ever call it for this user.
+    pub(crate) fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
         let listed = self.settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
         listed
             && !self.pipeline.rules().forbids(&Access {

@@ -1,6 +1,7 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
 mod call;
+mod order;
 mod probe;
 mod recover;
 mod seat;
@@ -19,7 +20,8 @@ use tokio_util::task::TaskTracker;
 use tracing::{Instrument, error_span};
 
 pub(crate) use self::call::call_span;
-pub use self::call::{CallOptions, Called, Order};
+pub use self::call::{CallOptions, Called};
+pub use self::order::Order;
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};

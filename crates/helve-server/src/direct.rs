@@ -129,8 +129,26 @@ async fn call(
     options: CallOptions,
 ) -> Result<Called, Problem> {
     must_be_ready(app)?;
+    if options.order == Order::User {
+        must_be_offered(app, &user, name)?;
+    }
     let arguments = Value::Object(arguments).to_string();
     Ok(app.runtime.call_tool(user, name, &arguments, options, Progress::default()).await?)
+}
+
+/// Whoever may only chat calls what they could have called in a conversation.
+fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> {
+    match app.runtime.registry().get(name) {
+        Some(tool) if !app.runtime.offers(user, tool.spec()) => {
+            let detail = format!(
+                "no agent offers `{name}` to you; use a token with the right `admin`, or have the operator give the \
+                 tool to an agent"
+            );
+            Err(Problem::new(StatusCode::FORBIDDEN, "tool_not_offered", detail))
+        }
+        // What is not there is found to be so by the call, which knows other ways of writing a name.
+        _ => Ok(()),
+    }
 }
 
 fn view(called: Called) -> Result<CallView, Problem> {

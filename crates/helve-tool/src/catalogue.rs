@@ -302,7 +302,7 @@ impl Catalogue {
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
         let registered = self.registry.placed(registered);
         Ok(match before {
-            Some(before) => registered.switched_with(&before),
+            Some(before) => registered.following(&before),
             None => registered,
         })
     }

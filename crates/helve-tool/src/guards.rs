@@ -99,7 +99,7 @@ impl Default for Guards {
 pub(crate) struct Guarding {
     pub(crate) settings: Guards,
     pub(crate) limiter: Option<Limiter>,
-    pub(crate) user_limiter: Option<KeyedLimiter>,
+    pub(crate) user_limiter: Option<Arc<KeyedLimiter>>,
     pub(crate) breaker: Option<Breaker>,
     pub(crate) cache: Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)>,
 }
@@ -119,10 +119,45 @@ impl Guarding {
         let cache = settings.cache.or(kept).filter(|_| effect == Effect::Read);
         Self {
             limiter: settings.limits.tool.map(Limiter::new),
-            user_limiter: settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX)),
+            user_limiter: settings
+                .limits
+                .user
+                .map(|limit| Arc::new(KeyedLimiter::new(limit, LIMITED_USERS_MAX))),
             breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
             cache: cache.map(|policy| (policy, Cache::new(CACHE, weight))),
             settings,
+        }
+    }
+
+    /// The guards with all that those of another version have seen: who calls, who was let in, what failed. Only where
+    /// a guard has come to mean something else does it begin anew. Limits hold as they were until `set_limits`.
+    pub(crate) fn following(mut self, before: &Self) -> Self {
+        if let (Some(limiter), Some(held)) = (&mut self.limiter, &before.limiter) {
+            *limiter = held.clone();
+        }
+        if let (Some(limiter), Some(held)) = (&mut self.user_limiter, &before.user_limiter) {
+            *limiter = held.clone();
+        }
+        if self.settings.breaker == before.settings.breaker {
+            self.breaker = before.breaker.clone();
+        }
+        // The version is part of every key, so no answer crosses; but whose an answer is, is said in terms of the scope.
+        if let (Some((policy, cache)), Some((held_policy, held))) = (&mut self.cache, &before.cache)
+            && policy.scope == held_policy.scope
+        {
+            *cache = held.clone();
+        }
+        self
+    }
+
+    /// Lets this version's limits hold for all that share its limiters.
+    pub(crate) fn set_limits(&self) {
+        let Limits { tool, user } = &self.settings.limits;
+        if let (Some(limiter), Some(settings)) = (&self.limiter, tool) {
+            limiter.reconfigure(*settings);
+        }
+        if let (Some(limiter), Some(settings)) = (&self.user_limiter, user) {
+            limiter.reconfigure(*settings);
         }
     }
 

@@ -114,7 +114,10 @@ pub struct ChangedOutput {
     /// Another text. The value beside it, which may say what the old text said, goes unless it is given too.
     pub text: Option<String>,
     pub data: Option<Value>,
+    pub title: Option<String>,
     pub metadata: Option<Value>,
+    /// The names of those files and attachments that stay; an empty list drops all.
+    pub files: Option<Vec<String>>,
 }
 
 /// Where a hook is asked.

@@ -27,7 +27,7 @@ mod toolbox;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
-pub use helve_policy::{Access, Action, Rule, Rules};
+pub use helve_policy::{Access, Action, Pattern, Rule, Rules, Verdict, fits};
 // What tools find on their user's desk.
 pub use helve_store::{
     Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,

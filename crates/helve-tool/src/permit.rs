@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use self::after::{After, Ended, after};
 use crate::gate::Candidate;
 use crate::outcome::{Doubt, Outcome, Stop};
-use crate::{CallContext, Registered, Request, ToolError};
+use crate::{CallContext, Progress, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
     pub(crate) tool: Arc<Registered>,
@@ -144,14 +144,15 @@ impl Permit {
         }
     }
 
-    /// Runs a check tool: guarded like any call, and not on record. None if it is the client's to run.
-    pub(crate) async fn look(self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
+    /// Runs a check tool: guarded like any call, and not on record, nor does anybody see it work. None if it is the
+    /// client's to run.
+    pub(crate) async fn look(&self, cx: &CallContext) -> Option<Result<ToolOutput, String>> {
         self.tool.tool.as_ref()?;
         let mut unseen = Trail::default();
         let slots = self.limit(cx, &mut unseen).await;
         let ticket = slots.and_then(|slots| Ok((slots, self.admit_by_breaker(&mut unseen)?)));
         let Ok((_slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
-        let ended = self.make(cx).await;
+        let ended = self.make(&CallContext { progress: Progress::default(), ..cx.clone() }).await;
         self.tell_breaker(ticket, &ended);
         Some(match ended {
             Ended::Output(output) => Ok(*output),

@@ -20,6 +20,7 @@ use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
 use crate::permit::Permit;
+use crate::pipeline::instead::Answered;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
 
 /// The only way to run a tool.
@@ -222,11 +223,14 @@ impl Pipeline {
         let candidate = check_arguments(reader, arguments, &mut unseen).ok()?;
         let judgement = judge(&self.rules, &candidate, cx);
         let permit = admit(judgement, candidate, &self.rules, cx, &mut unseen).ok()?;
-        let said = permit.look(cx).await?;
-        Some(said.map_or_else(
-            |problem| format!("the check failed: {problem}"),
-            |output| bounded(output, reader, cx, &mut unseen).0.text,
-        ))
+        Some(match permit.look(cx).await? {
+            Ok(output) => {
+                let answered = Answered { output, by: reader.clone() };
+                let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
+                bounded(output, reader, cx, &mut unseen).0.text
+            }
+            Err(problem) => format!("the check failed: {problem}"),
+        })
     }
 }
 

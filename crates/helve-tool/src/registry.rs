@@ -35,7 +35,7 @@ pub struct Registered {
     /// None where the client runs it.
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
     /// None where there is no breaker to ring for.
     bell: Option<Bell>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
@@ -66,7 +66,7 @@ impl Registered {
             validator,
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
-            counters: Counters::default(),
+            counters: Arc::default(),
             bell,
             enabled: Arc::new(AtomicBool::new(true)),
             beside: Weak::new(),
@@ -97,9 +97,14 @@ impl Registered {
         Self::new(tool.spec().clone(), version, Some(tool), guards, chance, Some(bell))
     }
 
-    /// The same tool under the switch of another version of it.
-    pub(crate) fn switched_with(self, other: &Self) -> Self {
-        Self { enabled: other.enabled.clone(), ..self }
+    /// The same tool as the next version of another: under its switch and its guards, and counted with it.
+    pub(crate) fn following(self, before: &Self) -> Self {
+        Self {
+            enabled: before.enabled.clone(),
+            counters: before.counters.clone(),
+            guarding: self.guarding.following(&before.guarding),
+            ..self
+        }
     }
 
     pub(crate) fn switch(&self, enabled: bool) {
@@ -140,7 +145,7 @@ impl Registered {
         ToolStatus {
             enabled: self.is_enabled(),
             limit: self.guarding.limiter.as_ref().map(helve_guard::Limiter::status),
-            user_limit: self.guarding.user_limiter.as_ref().map(helve_guard::KeyedLimiter::totals),
+            user_limit: self.guarding.user_limiter.as_ref().map(|limiter| limiter.totals()),
             breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
             cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
             metrics: self.metrics(),

@@ -85,7 +85,8 @@ impl Hook for Foreign {
         output: &'a ToolOutput,
     ) -> HookFuture<'a, ChangedOutput> {
         Box::pin(async move {
-            let answer = self.ask(HookPoint::AfterCall, json!(call), json!({"output": output})).await?;
+            let answer =
+                self.ask(HookPoint::AfterCall, json!(call), json!({"output": wire::shown(output)})).await?;
             answer.map_or(Ok(Said::Nothing), wire::output)
         })
     }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
-use helve_tool::{Action, CallContext, Fault, Outcome, Pipeline, Progress, Rule, Rules, Skip, Toolbox};
+use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip};
 use helve_types::{
     CallId, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState, ToolCall,
     ToolChoice, Trail, UserId,
 };
 use tracing::{Instrument, Span, error_span};
 
+use super::order::{Order, Terms};
 use super::{Runtime, Shared, StartError};
 
 /// Names are what models and callers write: no longer than this in a log.
@@ -23,18 +24,6 @@ pub struct CallOptions {
     pub skip_cache: bool,
     /// Past the limits of the tool and of the user.
     pub skip_limit: bool,
-}
-
-/// Who orders a call. To order it is the consent it needs, as far as that is theirs to give.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Whoever types it on the server's own machine.
-    #[default]
-    CommandLine,
-    /// Somebody with all rights.
-    Admin,
-    /// Anybody else: where the operator wants a person asked, they have to be.
-    User,
 }
 
 /// A call that was made, and what came of it.
@@ -153,6 +142,7 @@ impl Open {
         progress: Progress,
     ) -> Result<Called, StartError> {
         let Self { run, user, agent, reply, journal, call } = self;
+        let terms = Terms::of(shared, options.order, &user, &call);
         let cx = CallContext {
             run,
             conversation: None,
@@ -163,17 +153,15 @@ impl Open {
             attempts_before: 0,
             grant: None,
             skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
-            toolbox: Arc::new(Toolbox::new(shared.catalogue.registry().all())),
+            toolbox: Arc::new(terms.toolbox),
             journal: journal.clone(),
             cancel: shared.halt.clone(),
             progress,
             world: shared.world.clone(),
         };
-        let operator = &shared.settings.rules;
-        let plain = Rules::new().with_layer("operator", operator.clone());
-        let pipeline = Pipeline::new(ordered(operator, options.order))
+        let pipeline = Pipeline::new(terms.rules)
             .with_hooks(shared.settings.hooks.clone())
-            .with_stand_ins(shared.catalogue.registry().clone(), plain);
+            .with_stand_ins(shared.catalogue.registry().clone(), terms.stand_ins);
         let outcome = match pipeline.execute(&call, &cx).await {
             Ok(outcome) => outcome,
             Err(Fault::Journal(error)) => return Err(error.into()),
@@ -213,33 +201,4 @@ fn trail_of(journal: &RunJournal) -> Trail {
         _ => None,
     });
     trail.unwrap_or_default()
-}
-
-impl Order {
-    /// What rules call it; there is no agent.
-    fn agent(self) -> &'static str {
-        match self {
-            Self::CommandLine => "command line",
-            Self::Admin | Self::User => "api",
-        }
-    }
-}
-
-/// The operator's rules for somebody who has decided already. What is forbidden stays forbidden. Where a rule asks, an
-/// operator has answered with the order; a user has not, and is told who can. Where no rule speaks, the caller is the
-/// person who would be asked.
-fn ordered(operator: &[Rule], order: Order) -> Rules {
-    let decided = operator.iter().map(|rule| match (rule.action, order) {
-        (Action::Ask, Order::CommandLine | Order::Admin) => Rule { action: Action::Allow, ..rule.clone() },
-        (Action::Ask, Order::User) => {
-            let asks = "a rule wants a person asked first";
-            let because =
-                if rule.because.is_empty() { asks.into() } else { format!("{asks}: {}", rule.because) };
-            let because = format!("{because}; have it called in a conversation, where you can approve it");
-            Rule { action: Action::Deny, because, ..rule.clone() }
-        }
-        (Action::Allow | Action::Deny, _) => rule.clone(),
-    });
-    let allow = Rule { because: "ordered by a person".into(), ..Rule::new(Action::Allow) };
-    Rules::new().with_layer("operator", decided.collect()).with_layer("order", vec![allow])
 }

@@ -1,11 +1,19 @@
 //! Calling tools without a model.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_agent::AgentSettings;
 use helve_store::{Store, TokenRights};
-use helve_tool::{Action, Rule};
+use helve_tool::{Action, CallContext, Pattern, Request, Rule, Tool, ToolFuture};
+use helve_types::{Effect, ToolOutput, ToolSpec};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
-use crate::house::{House, Plan};
+use crate::house::{House, Plan, spec};
 
 async fn call(house: &House, token: &str, tool: &str, body: Value) -> Response {
     let path = format!("/api/tools/{tool}/call");
@@ -98,6 +106,70 @@ async fn where_no_rule_speaks_the_caller_is_the_person_who_decides() {
     assert_eq!(sent.json::<Value>().await.unwrap()["outcome"], "finished");
 }
 
+/// A house whose agents are these, with their tools and permissions, and the tokens of mei and of the operator.
+async fn staffed(agents: &[(&str, &[&str], Vec<Rule>)]) -> (House, String, String) {
+    let agents = agents.iter().map(|(name, tools, permissions)| AgentSettings {
+        name: (*name).into(),
+        tools: Some(tools.iter().map(|tool| (*tool).into()).collect()),
+        permissions: permissions.clone(),
+        ..AgentSettings::default()
+    });
+    let house = House::planned(Plan { agents: Some(agents.collect()), ..Plan::default() }, []).await;
+    let chat = house.token("mei", TokenRights::Chat).await;
+    let admin = house.token("boss", TokenRights::Admin).await;
+    (house, chat, admin)
+}
+
+#[tokio::test]
+async fn a_user_can_order_only_what_some_agent_offers() {
+    let (house, chat, admin) = staffed(&[("default", &["look"], vec![]), ("clerk", &["look"], vec![])]).await;
+    let body = json!({"arguments": {"q": "hello"}});
+    let refused = call(&house, &chat, "send", body.clone()).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "tool_not_offered");
+    assert!(problem["detail"].as_str().unwrap().contains("no agent offers `send` to you"), "{problem}");
+    assert_eq!(call(&house, &chat, "look", body.clone()).await.status(), StatusCode::OK);
+    assert_eq!(call(&house, &admin, "send", body).await.status(), StatusCode::OK);
+
+    let old = |tool: &str| {
+        let asked = house.request(Method::POST, "/api/tools/execute").bearer_auth(&chat);
+        asked.json(&json!({"tool": tool, "q": "hello"})).send()
+    };
+    assert_eq!(old("send").await.unwrap().status(), StatusCode::FORBIDDEN);
+    let misspelt = old("Send").await.unwrap().text().await.unwrap();
+    assert!(misspelt.contains("there is no tool `Send`; the tools are: `look`"), "{misspelt}");
+    assert_eq!(old("look").await.unwrap().text().await.unwrap(), "look hello");
+}
+
+#[tokio::test]
+async fn a_user_orders_on_the_terms_of_an_agent_that_has_the_tool() {
+    let about = |q: &str, action| Rule {
+        arguments: [("q".to_owned(), Pattern::Text(q.into()))].into(),
+        ..rule("send", action, "not by him")
+    };
+    let (house, chat, admin) = staffed(&[
+        (
+            "default",
+            &["look", "send"],
+            vec![about("in*", Action::Allow), rule("send", Action::Deny, "not by me")],
+        ),
+        ("clerk", &["send"], vec![about("secret*", Action::Deny), about("dear*", Action::Ask)]),
+        ("idle", &["look"], vec![]),
+    ])
+    .await;
+    for (q, status) in [
+        ("in house", StatusCode::OK),
+        ("hello", StatusCode::OK),
+        ("secrets", StatusCode::FORBIDDEN),
+        ("dear boss", StatusCode::FORBIDDEN),
+    ] {
+        let body = json!({"arguments": {"q": q}});
+        assert_eq!(call(&house, &chat, "send", body.clone()).await.status(), status, "{q}");
+        assert_eq!(call(&house, &admin, "send", body).await.status(), StatusCode::OK, "{q}");
+    }
+}
+
 #[tokio::test]
 async fn guards_are_left_out_by_admins_only_and_on_record() {
     let (house, chat, admin) = ruled(Action::Ask).await;
@@ -126,6 +198,57 @@ async fn a_call_is_made_for_another_only_by_an_admin() {
     let id = called["call"].as_str().unwrap().parse().unwrap();
     let held = house.store.execution(helve_store::Scope::Everyone, id).await.unwrap();
     assert_eq!(held.user.0, "li");
+}
+
+/// Says when it is called, and answers when it is let go.
+struct Slow {
+    spec: ToolSpec,
+    called: Arc<Notify>,
+    go: Arc<Notify>,
+}
+
+impl Tool for Slow {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            self.called.notify_one();
+            self.go.notified().await;
+            Ok(ToolOutput::text("done"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_call_comes_to_its_end_although_the_caller_leaves() {
+    let (called, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let slow = Slow { spec: spec("slow", Effect::NonIdempotent), called: called.clone(), go: go.clone() };
+    let house = House::planned(Plan { tools: vec![Arc::new(slow)], ..Plan::default() }, []).await;
+    let host = house.url.strip_prefix("http://").unwrap();
+    let mut caller = TcpStream::connect(host).await.unwrap();
+    let body = r#"{"arguments": {"q": "tea"}}"#;
+    let head =
+        format!("POST /api/tools/slow/call HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json");
+    let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    caller.write_all(request.as_bytes()).await.unwrap();
+    called.notified().await;
+    caller.shutdown().await.unwrap();
+    // The server has noticed, and has given up the request, when it closes the connection.
+    assert_eq!(caller.read_to_end(&mut vec![]).await.unwrap(), 0);
+    assert_eq!(house.get_json("/api/executions?tool=slow").await["executions"][0]["state"], "started");
+
+    go.notify_one();
+    let state = async || house.get_json("/api/executions?tool=slow").await["executions"][0]["state"].clone();
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while state().await == "started" {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(state().await, "succeeded");
 }
 
 #[tokio::test]

@@ -109,6 +109,8 @@ pub(crate) struct Plan {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// What the operator says about calls.
     pub(crate) rules: Vec<Rule>,
+    /// In the place of those that every house has.
+    pub(crate) agents: Option<Vec<AgentSettings>>,
 }
 
 impl Default for Plan {
@@ -121,6 +123,7 @@ impl Default for Plan {
             problem: None,
             tools: vec![],
             rules: vec![],
+            agents: None,
         }
     }
 }
@@ -166,8 +169,8 @@ impl House {
         models.add(speaker, plan.options);
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
-        let settings =
-            RuntimeSettings { agents: vec![agent, clerk], rules: plan.rules, ..RuntimeSettings::default() };
+        let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
+        let settings = RuntimeSettings { agents, rules: plan.rules, ..RuntimeSettings::default() };
         let catalogue = Catalogue::new(registry, store.clone(), world.clone(), maker());
         let runtime = Runtime::over(Arc::new(catalogue), models, settings);
         let access = AccessSettings {

@@ -2,7 +2,10 @@
 //!
 //! Three locks, each of which would do: the file is opened without the right to write, `query_only` is set, and an
 //! authorizer refuses everything but reading tables. It runs on a thread that may block; its clock is looked at
-//! between the steps of the query, and when nobody waits any more it stops.
+//! between the steps of the query, and when nobody waits any more it stops. Where only some tables may be read, `model`
+//! is asked first.
+
+mod model;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,10 +38,11 @@ pub(super) async fn select(
 ) -> Result<Table, ToolError> {
     let of = database.clone();
     on_a_thread(database, path, move |mut connection| {
-        let tables = of.tables.clone();
-        connection
-            .authorizer(Some(move |asked: AuthContext<'_>| judge(&asked, tables.as_deref())))
-            .map_err(|error| told(&of, &error))?;
+        if let Some(tables) = &of.tables {
+            let tried = model::of(&mut connection, tables).and_then(|model| model.prepare(&sql).map(drop));
+            tried.map_err(|error| failed_to_prepare(&of, error))?;
+        }
+        connection.authorizer(Some(judge)).map_err(|error| told(&of, &error))?;
         ask(&connection, &of, &sql, &parameters)
     })
     .await
@@ -100,15 +104,9 @@ fn open(database: &Database, path: &PathBuf, stopped: Arc<AtomicBool>) -> Result
 }
 
 /// Whether a part of a statement may be prepared: reading, and nothing else.
-fn judge(asked: &AuthContext<'_>, tables: Option<&[String]>) -> Authorization {
-    let is_listed =
-        |name: &str| tables.is_none_or(|tables| tables.iter().any(|held| held.eq_ignore_ascii_case(name)));
+fn judge(asked: AuthContext<'_>) -> Authorization {
     let may = match asked.action {
-        AuthAction::Select | AuthAction::Recursive => true,
-        // What a view reads is read for the view. A query that reads no table names none.
-        AuthAction::Read { table_name, .. } => {
-            table_name.is_empty() || is_listed(table_name) || asked.accessor.is_some_and(is_listed)
-        }
+        AuthAction::Select | AuthAction::Recursive | AuthAction::Read { .. } => true,
         AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
         _ => false,
     };
@@ -122,10 +120,7 @@ fn ask(
     parameters: &[Value],
 ) -> Result<Table, ToolError> {
     let failed = |error: rusqlite::Error| told(database, &error);
-    let mut statement = connection.prepare(sql).map_err(|error| match error {
-        rusqlite::Error::MultipleStatement => ToolError::Declined("write one statement only".into()),
-        other => failed(other),
-    })?;
+    let mut statement = connection.prepare(sql).map_err(|error| failed_to_prepare(database, error))?;
     if !statement.readonly() || statement.column_count() == 0 {
         return Err(ToolError::Declined("the database is read only: write a SELECT".into()));
     }
@@ -140,6 +135,13 @@ fn ask(
         }
     }
     Ok(table)
+}
+
+fn failed_to_prepare(database: &Database, error: rusqlite::Error) -> ToolError {
+    match error {
+        rusqlite::Error::MultipleStatement => ToolError::Declined("write one statement only".into()),
+        other => told(database, &other),
+    }
 }
 
 fn bind(statement: &mut Statement<'_>, parameters: &[Value]) -> Result<(), ToolError> {

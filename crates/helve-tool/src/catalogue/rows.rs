@@ -36,6 +36,7 @@ impl Catalogue {
         let enabled = held.row.definition.enabled;
         match &held.made {
             Ok(made) => {
+                made.guarding.set_limits();
                 if let Some(before) = self.registry.replace(made.clone()) {
                     self.pinned.remember(&before);
                 }

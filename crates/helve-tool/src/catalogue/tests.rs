@@ -1,5 +1,7 @@
 //! A catalogue over a store in memory, with a maker that makes small tools of definitions.
 
+mod guards;
+
 use helve_store::MemoryStore;
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec};
 use serde_json::json;

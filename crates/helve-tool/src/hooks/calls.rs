@@ -4,6 +4,8 @@
 //! run. A call that a person was asked about, or that was sent before, has its arguments on record; nobody is asked
 //! about it again. After: on every delivery; what is cached is the tool's own output.
 
+use std::borrow::Cow;
+
 use helve_types::{Failure, FailureKind, Stage, ToolOutput, Trail};
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::gate::Candidate;
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::pipeline::instead::Answered;
-use crate::{CallContext, Registered};
+use crate::{CallContext, Progress, Registered};
 
 impl Hooks {
     /// The call as the hooks leave it.
@@ -107,10 +109,7 @@ impl Hooks {
         }
         let called = &permit.tool;
         let call = described(called, &by, &permit.arguments.value, cx);
-        let is_asked = |placed: &&Placed| {
-            [called, &by].iter().any(|tool| placed.settings.is_about_tool(&tool.spec.name))
-        };
-        for placed in self.at(HookPoint::AfterCall, &cx.agent).filter(is_asked) {
+        for placed in self.looking_at(&[called, &by], cx) {
             let answer = placed.ask(placed.hook.after_call(&call, &output)).await;
             note(trail, placed, &answer);
             match answer {
@@ -121,6 +120,25 @@ impl Hooks {
             }
         }
         output
+    }
+
+    /// The context for a tool whose output somebody looks at before it is delivered: until then nobody sees any of it.
+    pub(crate) fn held_back<'a>(&self, tool: &Registered, cx: &'a CallContext) -> Cow<'a, CallContext> {
+        match self.looking_at(&[tool], cx).next() {
+            Some(_) => Cow::Owned(CallContext { progress: Progress::default(), ..cx.clone() }),
+            None => Cow::Borrowed(cx),
+        }
+    }
+
+    /// Those who are asked about the output of any of these tools.
+    fn looking_at<'a>(
+        &'a self,
+        tools: &'a [&'a Registered],
+        cx: &'a CallContext,
+    ) -> impl Iterator<Item = &'a Placed> {
+        let is_asked =
+            |placed: &&Placed| tools.iter().any(|tool| placed.settings.is_about_tool(&tool.spec.name));
+        self.at(HookPoint::AfterCall, &cx.agent).filter(is_asked)
     }
 }
 
@@ -160,7 +178,12 @@ impl ChangedOutput {
             output.data = None;
         }
         output.data = self.data.or(output.data.take());
+        output.title = self.title.or(output.title.take());
         output.metadata = self.metadata.or(output.metadata.take());
+        if let Some(stay) = self.files {
+            output.files.retain(|file| stay.contains(&file.name));
+            output.attachments.retain(|attachment| stay.contains(&attachment.name));
+        }
     }
 }
 

@@ -35,6 +35,7 @@ impl Pipeline {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<Answered, Stop> {
+        let cx = &*self.hooks.held_back(&permit.tool, cx);
         match permit.run(cx, trail).await {
             Ok(output) => Ok(Answered { output, by: permit.tool.clone() }),
             Err(stop) if permit.tool.guarding.settings.fallback.is_some() => {
@@ -143,7 +144,7 @@ impl Pipeline {
     ) -> Result<ToolOutput, Stop> {
         let began = Instant::now();
         let mut own = Trail::default();
-        let ended = permit.run(cx, &mut own).await;
+        let ended = permit.run(&self.hooks.held_back(&permit.tool, cx), &mut own).await;
         let outcome = ended.clone().map_or_else(Stop::outcome, |output| Ok(Outcome::Finished(output)));
         if let Ok(outcome) = &outcome {
             permit.tool.counters.count(outcome, &own, began.elapsed());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use helve_tool::OnFailure;
-use helve_types::{CallId, UserId, World};
+use helve_types::{CallId, OutputFile, UserId, World};
 
 use super::*;
 use crate::testing::HttpStub;
@@ -170,4 +170,14 @@ fn answers_at_every_point_are_read() {
     let changed = ChangedOutput { text: Some("****".into()), ..ChangedOutput::default() };
     assert_eq!(output, Ok(Said::Change(changed)));
     assert_eq!(wire::output(json!({})), Ok(Said::Nothing));
+    let fewer = ChangedOutput { title: Some("x".into()), files: Some(vec![]), ..ChangedOutput::default() };
+    assert_eq!(wire::output(json!({"title": "x", "files": []})), Ok(Said::Change(fewer)));
+}
+
+#[test]
+fn files_are_shown_by_name_type_and_size() {
+    let file = OutputFile { name: "a.png".into(), media_type: "image/png".into(), bytes: vec![1, 2, 3] };
+    let shown = wire::shown(&ToolOutput { files: vec![file], ..ToolOutput::text("drawn") });
+    assert_eq!(shown["files"], json!([{"name": "a.png", "media_type": "image/png", "bytes": 3}]));
+    assert!(wire::shown(&ToolOutput::text("x")).get("files").is_none());
 }

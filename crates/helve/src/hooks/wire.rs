@@ -1,7 +1,7 @@
 //! What a foreign hook is asked, and how its answer is read. A word that is not known is a mistake worth telling.
 
 use helve_tool::{ChangedOutput, HookError, HookPoint, Said};
-use helve_types::ModelParams;
+use helve_types::{ModelParams, ToolOutput};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -41,6 +41,19 @@ pub(super) fn arguments(answer: Value) -> Result<Said<Value>, HookError> {
 
 pub(super) fn output(answer: Value) -> Result<Said<ChangedOutput>, HookError> {
     read(answer, |output: ChangedOutput| (output != ChangedOutput::default()).then_some(output))
+}
+
+/// The output with its files, whose bytes stay here.
+pub(super) fn shown(output: &ToolOutput) -> Value {
+    let mut shown = json!(output);
+    let files = output
+        .files
+        .iter()
+        .map(|file| json!({"name": file.name, "media_type": file.media_type, "bytes": file.bytes.len()}));
+    if !output.files.is_empty() {
+        shown["files"] = files.collect();
+    }
+    shown
 }
 
 pub(super) fn system(answer: Value, before: &str) -> Result<Said<String>, HookError> {

@@ -198,6 +198,41 @@ async fn only_listed_tables_are_read_but_a_listed_view_may_read_others() {
 }
 
 #[tokio::test]
+async fn no_name_of_the_querys_own_opens_a_table_that_is_not_listed() {
+    let lab = Lab::new(|database| database.with_tables(vec!["orders".into(), "Words".into()]).unwrap());
+    lab.shop
+        .refuses(&[
+            "WITH orders AS (SELECT word FROM secrets) SELECT * FROM orders",
+            "WITH orders(x) AS (SELECT sql FROM sqlite_schema) SELECT x FROM orders",
+            "WITH words AS (SELECT word || '' FROM secrets) SELECT * FROM words",
+            "WITH \"WORDS\" AS MATERIALIZED (SELECT * FROM main.secrets) SELECT * FROM [words]",
+            "WITH RECURSIVE words(x) AS (SELECT word FROM secrets UNION SELECT x FROM words) SELECT * FROM words",
+            "SELECT * FROM (WITH orders AS (SELECT word FROM secrets) SELECT * FROM orders) AS orders",
+            "SELECT * FROM (SELECT word FROM secrets) AS orders",
+            "SELECT orders.word FROM secrets AS orders",
+            "SELECT * FROM orders WHERE customer IN (WITH words AS (SELECT 1 FROM secrets) SELECT * FROM words)",
+            "SELECT * FROM orders WHERE EXISTS (SELECT 1 FROM secrets AS words WHERE word LIKE 'h%')",
+            "SELECT count(*) FROM secrets",
+            "SELECT count(*) FROM sqlite_master",
+            "SELECT name FROM pragma_table_info('secrets')",
+            "SELECT count(*) FROM pragma_table_info('secrets')",
+            "WITH orders AS (SELECT name FROM pragma_table_list) SELECT * FROM orders",
+            "SELECT * FROM temp.sqlite_schema",
+            "SELECT 1 UNION ALL SELECT word FROM secrets",
+        ])
+        .await;
+    for (sql, found) in [
+        ("WITH mine AS (SELECT customer FROM orders) SELECT count(*) FROM mine", "3"),
+        ("WITH words AS (SELECT 'mine' AS word) SELECT word FROM words", "mine"),
+        ("SELECT o.customer FROM (SELECT * FROM main.orders) AS o WHERE o.id = 2", "Bob"),
+        ("WITH mine AS (SELECT word FROM words) SELECT w.word FROM mine AS w", "hunter2"),
+    ] {
+        let said = lab.shop.says(sql, json!([])).await;
+        assert!(said.contains(found), "{sql}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_is_no_database_is_the_operators_business() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.db");

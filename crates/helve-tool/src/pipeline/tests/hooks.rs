@@ -199,6 +199,86 @@ async fn a_withheld_output_is_no_failure_since_the_call_was_made() {
 }
 
 #[tokio::test]
+async fn files_and_title_are_seen_and_changed_with_the_rest() {
+    let draws = || -> Behaviour {
+        Box::new(|_| {
+            let file = |name: &str| OutputFile {
+                name: name.into(),
+                media_type: "text/plain".into(),
+                bytes: name.as_bytes().to_vec(),
+            };
+            let files = vec![file("plan.txt"), file("names.txt")];
+            Box::pin(async { Ok(ToolOutput { files, ..ToolOutput::text("drawn").titled("for Mei") }) })
+        })
+    };
+    let names = |outcome: &Outcome| match outcome {
+        Outcome::Finished(output) => {
+            let files = output.attachments.iter().map(|file| file.name.clone()).collect::<Vec<_>>();
+            (output.title.clone().unwrap(), files)
+        }
+        other => panic!("{other:?}"),
+    };
+    for (stay, left) in [(Some(vec!["plan.txt".into()]), &["plan.txt"][..]), (Some(vec![]), &[])] {
+        let mut lab = Lab::new().await;
+        lab.hooks = one(after(move |output| {
+            assert_eq!((output.files.len(), output.title.as_deref()), (2, Some("for Mei")));
+            let title = Some("for somebody".into());
+            Ok(Said::Change(ChangedOutput { title, files: stay.clone(), ..ChangedOutput::default() }))
+        }));
+        lab.tool(spec("draw", Effect::Read), Guards::default(), draws());
+        let call = lab.call("draw", r#"{"q": "x"}"#);
+        let outcome = lab.execute(&call).await.unwrap();
+        assert_eq!(
+            names(&outcome),
+            ("for somebody".into(), left.iter().map(|name| (*name).into()).collect())
+        );
+    }
+    let mut lab = Lab::new().await;
+    lab.hooks = one(after(|_| Ok(Said::Refuse("private".into()))));
+    lab.tool(spec("draw", Effect::Read), Guards::default(), draws());
+    assert_eq!(names(&lab.run("draw", r#"{"q": "x"}"#).await), ("withheld".into(), vec![]));
+}
+
+#[tokio::test]
+async fn nobody_sees_a_tool_at_work_whose_output_somebody_looks_at_first() {
+    let about =
+        |tool: &str| HookSettings { tools: vec![tool.into()], ..settings("guard", OnFailure::Refuse) };
+    for (asked_about, seen) in [("look", ""), ("other", "working")] {
+        let mut lab = Lab::new().await;
+        lab.hooks = Arc::new(Hooks::new().with(about(asked_about), after(|_| Ok(Said::Nothing))));
+        lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
+        lab.run("look", r#"{"q": "x"}"#).await;
+        assert_eq!(*lab.said.lock().unwrap(), seen, "{asked_about}");
+    }
+    // Of a tool that stands in as well.
+    let mut lab = Lab::new().await;
+    lab.hooks = Arc::new(Hooks::new().with(about("peek"), after(|_| Ok(Said::Nothing))));
+    let fallback = Some(helve_types::Fallback { tool: Some("peek".into()), ..Default::default() });
+    let down = fails(ToolError::NotSent("no route".into()));
+    lab.tool(spec("look", Effect::Read), Guards { fallback, attempts: 1, ..Guards::default() }, down);
+    lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
+    lab.run("look", r#"{"q": "x"}"#).await;
+    assert_eq!(*lab.said.lock().unwrap(), "working", "only what was called is seen at work");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_check_tool_says_passes_the_hooks_too() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    lab.hooks = one(after(|output| {
+        let text = Some(output.text.replace("Mei", "somebody"));
+        Ok(Said::Change(ChangedOutput { text, ..ChangedOutput::default() }))
+    }));
+    let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+    lab.tool(send, Guards::default(), hangs());
+    lab.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to Mei"));
+    lab.run("send", r#"{"q": "x"}"#).await;
+    let log = lab.log().await;
+    assert!(log.contains("one mail to somebody") && !log.contains("Mei"), "{log}");
+    assert_eq!(*lab.said.lock().unwrap(), "");
+}
+
+#[tokio::test]
 async fn hooks_are_asked_in_order_and_only_about_what_they_are_for() {
     let mut lab = Lab::new().await;
     let add = |word: &'static str| {

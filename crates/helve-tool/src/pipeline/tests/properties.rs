@@ -27,6 +27,8 @@ impl Tool for Mirror {
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
+            // Long enough for others to come meanwhile.
+            tokio::time::sleep(Duration::from_secs(20)).await;
             let (user, agent, conversation) = (&cx.user, &cx.agent, cx.conversation);
             let description = &self.spec.description;
             Ok(ToolOutput::text(format!(
@@ -37,7 +39,7 @@ impl Tool for Mirror {
     }
 }
 
-/// One call: who asks, where, for what; whether the tool was changed before, and how much time has passed.
+/// One call: who asks, where, for what, of which version of the tool, and when.
 #[derive(Debug, Clone)]
 struct Ask {
     user: u8,
@@ -45,19 +47,19 @@ struct Ask {
     conversation: u8,
     q: u8,
     version: u8,
-    pause: u64,
+    at: u64,
     past_the_cache: bool,
 }
 
 fn any_ask() -> impl Strategy<Value = Ask> {
-    (0u8..3, 0u8..2, 0u8..3, 0u8..2, 0u8..2, 0u64..200, any::<bool>()).prop_map(
-        |(user, agent, conversation, q, version, pause, past_the_cache)| Ask {
+    (0u8..3, 0u8..2, 0u8..3, 0u8..2, 0u8..2, 0u64..60, any::<bool>()).prop_map(
+        |(user, agent, conversation, q, version, at, past_the_cache)| Ask {
             user,
             agent,
             conversation,
             q,
             version,
-            pause,
+            at: at * 10,
             past_the_cache,
         },
     )
@@ -79,23 +81,25 @@ proptest! {
             let scope = SCOPES[scope];
             let lab = Lab::new().await;
             let conversations = [None, Some(lab.world.conversation_id()), Some(lab.world.conversation_id())];
-            // Both versions live on, as they do while runs that began with the old one go on.
-            let versions: Vec<_> = (0..2)
-                .map(|version| {
-                    let registry = Registry::new();
-                    registry.register(Arc::new(mirror(version)), cached(scope), &lab.world).unwrap();
-                    registry
-                })
-                .collect();
-            for ask in asks {
-                tokio::time::advance(Duration::from_secs(ask.pause)).await;
+            // Both versions live on and share their guards, as they do while runs that began with the old one go on.
+            let bell = || lab.registry.bell(&lab.world);
+            let made = |version| {
+                let tool = mirror(version);
+                let hash = tool.spec.version();
+                crate::Registered::of_row(Arc::new(tool), hash, cached(scope), bell()).unwrap()
+            };
+            let first = made(0);
+            let second = made(1).following(&first);
+            let versions = [Arc::new(first), Arc::new(second)];
+            let runs = asks.iter().map(|ask| async {
+                tokio::time::sleep(Duration::from_secs(ask.at)).await;
                 let arguments = format!(r#"{{"q": "{}"}}"#, ask.q);
                 let call = lab.call("look", &arguments);
                 let cx = CallContext {
                     user: helve_types::UserId(format!("user {}", ask.user)),
                     agent: format!("agent {}", ask.agent),
                     conversation: conversations[usize::from(ask.conversation)],
-                    toolbox: Arc::new(Toolbox::new(versions[usize::from(ask.version)].all())),
+                    toolbox: Arc::new(Toolbox::new([versions[usize::from(ask.version)].clone()])),
                     skip: crate::Skip { cache: ask.past_the_cache, limit: false },
                     ..lab.context(&call)
                 };
@@ -111,7 +115,8 @@ proptest! {
                     CacheScope::Agent => has(format!(" {} ", cx.agent)),
                     CacheScope::Conversation => has(format!(" {:?} ", cx.conversation)),
                 }
-            }
+            });
+            futures_util::future::join_all(runs).await;
         });
     }
 
