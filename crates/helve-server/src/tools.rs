@@ -125,9 +125,14 @@ struct MakeQuery {
     dry_run: bool,
 }
 
-async fn list_tools(State(app): State<App>, Asked(query): Asked<ToolQuery>) -> Answer<ToolList> {
+async fn list_tools(
+    State(app): State<App>,
+    principal: Principal,
+    Asked(query): Asked<ToolQuery>,
+) -> Answer<ToolList> {
+    let view = if principal.is_admin() { ToolView::of } else { ToolView::for_everybody };
     let views = app.runtime.catalogue().all();
-    let views = views.iter().map(ToolView::of).filter(|view| query.wants(view));
+    let views = views.iter().map(view).filter(|view| query.wants(view));
     Answer(ToolList { tools: views.collect() })
 }
 
@@ -138,7 +143,7 @@ async fn get_tool(
 ) -> Result<Response, Problem> {
     let tool = app.runtime.catalogue().get(&name).ok_or_else(|| Problem::not_found("tool"))?;
     // How a tool is made is for those who make them.
-    Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::of(&tool)) })
+    Ok(if principal.is_admin() { shown(&tool) } else { tagged(&tool, ToolView::for_everybody(&tool)) })
 }
 
 async fn make_tool(

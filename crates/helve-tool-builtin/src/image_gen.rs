@@ -110,17 +110,15 @@ impl Tool for ImageGen {
             if size.is_some_and(|size| !is_size(size)) {
                 return Err(declined("`size` must be width and height in pixels, such as `1024x1024`"));
             }
-            let drawn = self.order(prompt, size).await?;
-            let picture = drawn.data.into_iter().next();
-            let picture = picture.ok_or_else(|| declined("the service answered without a picture"))?;
-            let bytes = self.bytes_of(&picture).await?;
-            show(bytes, prompt, picture.revised_prompt)
+            let answer = self.order(prompt, size).await?;
+            Ok(self.shown(answer, prompt).await.unwrap_or_else(|problem| unusable(&problem)))
         })
     }
 }
 
 impl ImageGen {
-    async fn order(&self, prompt: &str, size: Option<&str>) -> Result<Drawn, ToolError> {
+    /// The answer to an order that was taken, or why it could not be read.
+    async fn order(&self, prompt: &str, size: Option<&str>) -> Result<Result<Vec<u8>, String>, ToolError> {
         let Images { base_url, model, has_key, response_format } = &self.images;
         let order = Order { model, prompt, n: 1, size, response_format: response_format.as_deref() };
         let address = format!("{}/images/generations", base_url.as_str().trim_end_matches('/'));
@@ -137,20 +135,28 @@ impl ImageGen {
         if !status.is_success() {
             return Err(refused(status, &body.unwrap_or_default()));
         }
-        let body = body.map_err(failed)?;
-        serde_json::from_slice(&body).map_err(|_| declined("the image service's answer could not be read"))
+        match body {
+            Ok(body) => Ok(Ok(body)),
+            Err(EgressError::TooLarge(problem)) => Ok(Err(problem)),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// What came of an order that was taken, or why nobody can see it.
+    async fn shown(&self, answer: Result<Vec<u8>, String>, prompt: &str) -> Result<ToolOutput, String> {
+        let drawn: Drawn =
+            serde_json::from_slice(&answer?).map_err(|_| "the service's answer could not be read")?;
+        let picture = drawn.data.into_iter().next().ok_or("the service answered without a picture")?;
+        let bytes = self.bytes_of(&picture).await?;
+        show(bytes, prompt, picture.revised_prompt)
     }
 
     /// The picture itself, fetched if only its address came.
-    async fn bytes_of(&self, picture: &Picture) -> Result<Vec<u8>, ToolError> {
+    async fn bytes_of(&self, picture: &Picture) -> Result<Vec<u8>, String> {
         if let Some(text) = &picture.b64_json {
-            return STANDARD.decode(text.trim()).map_err(|_| declined("the picture that came is broken"));
+            return STANDARD.decode(text.trim()).map_err(|_| "the picture that came is broken".into());
         }
-        let lost = |why: &str| {
-            declined(&format!(
-                "the picture was drawn, but it could not be fetched: {why}; say so, do not repeat it"
-            ))
-        };
+        let lost = |why: &str| format!("the picture could not be fetched: {why}");
         let url = picture.url.as_deref().and_then(|url| Url::parse(url).ok());
         let url = url.ok_or_else(|| lost("there is no address"))?;
         let request = Outgoing { redirects: 3, bounds: PICTURE, ..Outgoing::new(Method::GET, url) };
@@ -162,10 +168,8 @@ impl ImageGen {
     }
 }
 
-fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOutput, ToolError> {
-    let Some((media_type, ending)) = kind_of(&bytes) else {
-        return Err(declined("the service sent something that is no picture"));
-    };
+fn show(bytes: Vec<u8>, prompt: &str, revised: Option<String>) -> Result<ToolOutput, String> {
+    let (media_type, ending) = kind_of(&bytes).ok_or("the service sent something that is no picture")?;
     let mut text =
         "The picture is drawn and the user sees it. Do not describe how to find it, and make no link."
             .to_owned();
@@ -199,13 +203,19 @@ fn declined(message: &str) -> ToolError {
     ToolError::Declined(message.into())
 }
 
+/// The order was taken and is to be paid, whatever became of the picture: not a failure that anybody may try again.
+fn unusable(problem: &str) -> ToolOutput {
+    ToolOutput::text(format!(
+        "The picture was ordered and is paid for, but {problem}. Nobody can see it. Say so; do not call again for the same."
+    ))
+}
+
 fn failed(error: EgressError) -> ToolError {
     match error {
         EgressError::Refused(why) => ToolError::Declined(why),
         EgressError::NotSent(_) => ToolError::NotSent("the image service cannot be reached".into()),
-        EgressError::Lost(why) => ToolError::Lost(format!("the image service gave no answer: {why}")),
-        EgressError::TooLarge(why) => {
-            ToolError::Declined(format!("the picture was drawn, but it is too large to be kept: {why}"))
+        EgressError::Lost(why) | EgressError::TooLarge(why) => {
+            ToolError::Lost(format!("the image service gave no answer: {why}"))
         }
     }
 }
@@ -224,8 +234,11 @@ fn refused(status: StatusCode, body: &[u8]) -> ToolError {
             message: format!("the image service is too busy ({code}){said}"),
             retry_after: None,
         },
-        400..=499 => ToolError::Declined(format!("the image service refused the order ({code}){said}")),
-        _ => ToolError::Ailing(format!("the image service failed ({code}){said}")),
+        307 | 308 | 400..=407 | 409..=499 => {
+            ToolError::Declined(format!("the image service refused the order ({code}){said}"))
+        }
+        // It may have drawn before it failed, and drawing is paid for.
+        _ => ToolError::Lost(format!("the image service failed ({code}){said}")),
     }
 }
 

@@ -79,6 +79,7 @@ fn http(tools: &HttpTools, definition: &ToolDefinition) -> Result<HttpTool, Defi
                 .iter()
                 .flat_map(|terms| terms.failure_statuses.clone())
                 .collect(),
+            writes: spec.effect != Effect::Read,
         },
         egress: tools.egress.clone(),
         template,

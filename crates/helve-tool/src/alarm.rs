@@ -12,6 +12,7 @@ use serde::Serialize;
 pub struct Alarm {
     pub tool: String,
     pub kind: AlarmKind,
+    /// In our words: what the other side said may be nobody's business.
     pub because: String,
     pub at: Timestamp,
     /// When calls are tried again.

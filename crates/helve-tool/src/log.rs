@@ -28,7 +28,8 @@ pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
             debug!(problem = failure.message, "why it was refused");
         }
         Outcome::Unknown { because, .. } => {
-            info!(outcome = "unknown", ms, because, "nobody knows what became of the call");
+            info!(outcome = "unknown", ms, "nobody knows what became of the call");
+            debug!(problem = because, "why nobody knows");
         }
         Outcome::Asked(_) => info!(outcome = "asked", "a person is asked about the call"),
         Outcome::Delegated { .. } => info!(outcome = "delegated", "the client is given the call"),

@@ -64,6 +64,19 @@ pub enum ToolError {
     Lost(String),
 }
 
+impl ToolError {
+    /// What happened, without a word of the other side's: for the log and for alarms, which others may read.
+    pub fn in_short(&self) -> &'static str {
+        match self {
+            Self::Declined(_) => "it said no",
+            Self::Ailing(_) => "it answered, but not as it should",
+            Self::NotSent(_) => "it could not be reached",
+            Self::Busy { .. } => "it is too busy",
+            Self::Lost(_) => "it failed, or did not answer",
+        }
+    }
+}
+
 /// The JSON Schema of a tool's argument struct, which is the only source of what models are told about it.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {

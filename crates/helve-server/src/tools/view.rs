@@ -42,7 +42,8 @@ pub(super) struct ToolView {
     created_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<i64>,
-    /// Why it cannot be used; nobody is offered it until that is put right.
+    /// Why it cannot be used; nobody is offered it until that is put right. The reason is for those with the right
+    /// `admin`.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     /// What is odd about it, but may be meant.
@@ -64,7 +65,8 @@ enum Source {
 #[derive(Debug, Serialize, JsonSchema)]
 struct EndpointView {
     method: Method,
-    /// The template up to its query.
+    /// The template up to its query; without the right `admin` only its scheme and host, since a path may be as good as
+    /// a key.
     url: String,
     /// How it is authorised.
     auth: &'static str,
@@ -93,6 +95,17 @@ pub(super) struct VersionView {
 }
 
 impl ToolView {
+    /// As everybody may see it: a problem may name secrets, and an address may be one.
+    pub(super) fn for_everybody(tool: &Listed) -> Self {
+        let definition = tool.row.as_ref().map(|row| &row.definition);
+        Self {
+            endpoint: definition.map(|tool| EndpointView::with(tool, place(&tool.endpoint.url_template))),
+            problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
+            ..Self::of(tool)
+        }
+    }
+
+    /// As those see it who make tools.
     pub(super) fn of(tool: &Listed) -> Self {
         let row = tool.row.as_deref();
         let definition = row.map(|row| &row.definition);
@@ -143,11 +156,15 @@ impl ToolView {
 
 impl EndpointView {
     fn of(definition: &ToolDefinition) -> Self {
+        let url = definition.endpoint.url_template.split(['?', '#']).next().unwrap_or_default();
+        Self::with(definition, url.to_owned())
+    }
+
+    fn with(definition: &ToolDefinition, url: String) -> Self {
         let endpoint = &definition.endpoint;
-        let url = endpoint.url_template.split(['?', '#']).next().unwrap_or_default();
         Self {
             method: endpoint.method,
-            url: url.to_owned(),
+            url,
             auth: match endpoint.auth {
                 Auth::None => "none",
                 Auth::Bearer { .. } => "bearer",
@@ -158,6 +175,14 @@ impl EndpointView {
     }
 }
 
+/// The scheme and the host of an address.
+fn place(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}")
+}
+
 impl From<ToolRow> for VersionView {
     fn from(row: ToolRow) -> Self {
         Self {
@@ -166,6 +191,54 @@ impl From<ToolRow> for VersionView {
             id: row.id.to_string(),
             updated_at: row.updated_at.0,
             definition: row.definition,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use helve_tool::{DefinitionError, read_definition};
+    use helve_types::World;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn why_a_tool_cannot_be_used_and_where_it_goes_is_for_those_who_make_tools() {
+        let definition = read_definition(json!({
+            "name": "post",
+            "description": "Posts.",
+            "endpoint": {"url_template": "https://hooks.example.com/services/T0/B0/XXX"},
+        }));
+        let world = World::still();
+        let listed = Listed {
+            row: Some(Arc::new(ToolRow::new(world.tool_id(), definition.unwrap(), world.now()))),
+            registered: None,
+            problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),
+            warnings: vec![],
+        };
+        let plain = json!(ToolView::for_everybody(&listed));
+        assert_eq!(plain["problem"], "it cannot be used now");
+        assert_eq!(plain["endpoint"]["url"], "https://hooks.example.com");
+        assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("XXX"), "{plain}");
+        let whole = json!(ToolView::of(&listed));
+        assert_eq!(whole["problem"], "`endpoint.auth.secret`: known: payroll, crm");
+        assert_eq!(whole["endpoint"]["url"], "https://hooks.example.com/services/T0/B0/XXX");
+    }
+
+    #[test]
+    fn of_an_address_everybody_sees_the_host_alone() {
+        for (url, expected) in [
+            ("https://hooks.example.com/services/T0/B0/XXX", "https://hooks.example.com"),
+            ("https://me:hush@api.example.com:8443?key=hush", "https://api.example.com:8443"),
+            ("https://api.example.com\\hush", "https://api.example.com"),
+            ("https://api.example.com#hush", "https://api.example.com"),
+            ("internal://dice", "internal://dice"),
+            ("hush", ""),
+        ] {
+            assert_eq!(place(url), expected, "{url}");
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
+use helve_tool::{Action, CallContext, Request, Rule, Tool, ToolError, ToolFuture};
+use helve_types::{Effect, ToolSpec};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tracing::Level;
@@ -11,7 +13,7 @@ use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::house::{House, reply};
+use crate::house::{House, Plan, reply, spec};
 
 thread_local! {
     /// What this thread logs, and how closely it listens. Each test is a thread with all that it starts.
@@ -122,6 +124,40 @@ async fn on_info_neither_arguments_nor_messages_are_logged() {
     house.post("/api/tools/look/call", json!({"arguments": {"q": {"CANARY": 1}}})).await;
     house.get("/api/executions?tool=CANARY").await;
     assert!(log.text().contains("the call is over"));
+    assert!(!log.text().contains("CANARY"), "{}", log.text());
+}
+
+/// Fails in the other side's words.
+struct Failing(ToolSpec);
+
+impl Tool for Failing {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async { Err(ToolError::Lost("500: CANARY".into())) })
+    }
+}
+
+#[tokio::test]
+async fn on_info_the_other_sides_words_are_not_logged() {
+    let log = Log::begin(Level::INFO);
+    let failing = |name, effect| Arc::new(Failing(spec(name, effect))) as Arc<dyn Tool>;
+    let plan = Plan {
+        tools: vec![failing("ask", Effect::Read), failing("pay", Effect::NonIdempotent)],
+        rules: vec![Rule::new(Action::Allow)],
+        ..Plan::default()
+    };
+    let house = House::planned(plan, []).await;
+    for number in 0..8 {
+        for tool in ["ask", "pay"] {
+            let arguments = json!({"arguments": {"q": number.to_string()}});
+            house.post(&format!("/api/tools/{tool}/call"), arguments).await;
+        }
+    }
+    assert!(log.text().contains("the breaker opened"), "{}", log.text());
+    assert!(log.text().contains("nobody knows what became of the call"), "{}", log.text());
     assert!(!log.text().contains("CANARY"), "{}", log.text());
 }
 

@@ -100,10 +100,13 @@ async fn tools_are_listed_with_where_they_come_from_and_without_what_is_not_for_
 
     // Who may only chat sees that there is a tool, and not how it is made.
     let chat = house.token("mei", TokenRights::Chat).await;
-    let one = house.request(Method::GET, "/api/tools/weather").bearer_auth(&chat).send().await.unwrap();
-    let text = one.text().await.unwrap();
-    for secret in ["careless", "weather_key", "X-Team", "definition"] {
-        assert!(!text.contains(secret), "{secret}: {text}");
+    for path in ["/api/tools/weather", "/api/tools"] {
+        let seen = house.request(Method::GET, path).bearer_auth(&chat).send().await.unwrap();
+        let text = seen.text().await.unwrap();
+        assert!(text.contains("\"https://api.example.com\""), "{text}");
+        for secret in ["careless", "weather_key", "X-Team", "definition", "{q}"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
     }
 }
 

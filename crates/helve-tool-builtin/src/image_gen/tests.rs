@@ -118,9 +118,9 @@ async fn a_picture_at_a_place_that_must_not_be_reached_is_not_fetched() {
         let service =
             Service::new(move |_, _| ("200 OK", json!({"data": [{"url": url}]}).to_string().into_bytes()))
                 .await;
-        let error = service.draw(json!({"prompt": "a cat"})).await.unwrap_err();
-        let ToolError::Declined(message) = error else { panic!("{error:?}") };
-        assert!(message.contains("was drawn, but it could not be fetched"), "{message}");
+        let output = service.draw(json!({"prompt": "a cat"})).await.unwrap();
+        assert!(output.text.contains("is paid for, but the picture could not be fetched"), "{}", output.text);
+        assert!(output.files.is_empty());
     }
 }
 
@@ -135,19 +135,33 @@ async fn each_way_of_failing_is_told_for_what_it_is() {
     assert_eq!(refused, declined("the image service refused the order (400): no such size"));
     assert!(matches!(draw("401 Unauthorized", said()).await, ToolError::Declined(_)));
     assert!(matches!(draw("429 Too Many Requests", said()).await, ToolError::Busy { .. }));
-    assert!(matches!(draw("500 Internal Server Error", vec![]).await, ToolError::Ailing(_)));
-    assert_eq!(draw("200 OK", b"{".to_vec()).await, declined("the image service's answer could not be read"));
-    assert_eq!(
-        draw("200 OK", b"{\"data\":[]}".to_vec()).await,
-        declined("the service answered without a picture")
-    );
-    let page = inline(b"<svg onload=alert(1)>");
-    assert_eq!(draw("200 OK", page).await, declined("the service sent something that is no picture"));
+    assert!(matches!(draw("307 Temporary Redirect", vec![]).await, ToolError::Declined(_)));
+    for unknown in ["302 Found", "408 Request Timeout", "500 Internal Server Error", "502 Bad Gateway"] {
+        assert!(matches!(draw(unknown, vec![]).await, ToolError::Lost(_)), "{unknown}");
+    }
     let service = Service::new(|_, _| ("200 OK", inline(PNG))).await;
     for arguments in [json!({"prompt": " "}), json!({"prompt": "x", "size": "big"})] {
         assert!(matches!(service.draw(arguments).await, Err(ToolError::Declined(_))));
     }
     assert!(service.heard.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_paid_for_is_never_told_as_failed() {
+    let too_large = vec![b' '; ANSWER.bytes_max + 1];
+    for (body, problem) in [
+        (b"{".to_vec(), "the service's answer could not be read"),
+        (b"{\"data\":[]}".to_vec(), "the service answered without a picture"),
+        (b"{\"data\":[{\"b64_json\":\"%%\"}]}".to_vec(), "the picture that came is broken"),
+        (inline(b"<svg onload=alert(1)>"), "the service sent something that is no picture"),
+        (too_large, "the answer is larger"),
+    ] {
+        let service = Service::new(move |_, _| ("200 OK", body.clone())).await;
+        let output = service.draw(json!({"prompt": "a cat"})).await.unwrap();
+        assert!(output.text.contains(&format!("is paid for, but {problem}")), "{}", output.text);
+        assert!(output.text.ends_with("do not call again for the same."), "{}", output.text);
+        assert!(output.files.is_empty());
+    }
 }
 
 #[test]

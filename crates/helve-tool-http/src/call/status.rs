@@ -11,21 +11,38 @@ pub(crate) struct Terms {
     pub(crate) busy_is_not_done: bool,
     /// Statuses below 500 that are signs of illness.
     pub(crate) failure_statuses: Vec<u16>,
+    /// Whether the tool changes anything.
+    pub(crate) writes: bool,
 }
 
 pub(super) fn refused(status: u16, pause: Option<Duration>, reason: &str, terms: &Terms) -> ToolError {
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let busy = status == 429 || (status == 503 && pause.is_some());
-    let message = format!("the other side {} ({status}){said}{}", what(status), advice(status));
-    if terms.failure_statuses.contains(&status) {
-        return ToolError::Ailing(message);
+    let not_done = if busy { terms.busy_is_not_done } else { is_not_done(status, terms.writes) };
+    let advice = advice(status, not_done);
+    let message = format!("the other side {} ({status}){said}{advice}", what(status));
+    // What was perhaps done comes first: a sign of illness says nothing about it.
+    if !not_done {
+        ToolError::Lost(message)
+    } else if terms.failure_statuses.contains(&status) {
+        ToolError::Ailing(message)
+    } else if busy {
+        ToolError::Busy { message, retry_after: pause }
+    } else {
+        ToolError::Declined(message)
     }
+}
+
+/// Whether the status itself says that nothing was done.
+fn is_not_done(status: u16, writes: bool) -> bool {
     match status {
-        _ if busy && terms.busy_is_not_done => ToolError::Busy { message, retry_after: pause },
+        307 | 308 => true,
+        // A form that was taken is answered with where to look next.
+        300..=399 => !writes,
         // A proxy says this about a server that may well be at work.
-        408 | 429 => ToolError::Lost(message),
-        300..=499 => ToolError::Declined(message),
-        _ => ToolError::Lost(message),
+        408 => false,
+        400..=499 => true,
+        _ => false,
     }
 }
 
@@ -50,8 +67,11 @@ fn what(status: u16) -> &'static str {
     }
 }
 
-fn advice(status: u16) -> &'static str {
+fn advice(status: u16, not_done: bool) -> &'static str {
     match status {
+        300..=399 if !not_done => {
+            "; many answer like this once it is done, so do not repeat it. Operator: let the tool follow `redirects`"
+        }
         300..=399 => {
             "; answer without it. Operator: correct the tool's address, or let it follow `redirects`"
         }
@@ -70,9 +90,12 @@ fn advice(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    fn word(status: u16, pause: Option<u64>, busy_is_not_done: bool) -> &'static str {
-        let terms = Terms { busy_is_not_done, failure_statuses: vec![403] };
-        match refused(status, pause.map(Duration::from_secs), "", &terms) {
+    fn terms(busy_is_not_done: bool, failure_statuses: &[u16], writes: bool) -> Terms {
+        Terms { busy_is_not_done, failure_statuses: failure_statuses.to_vec(), writes }
+    }
+
+    fn word(status: u16, pause: Option<u64>, terms: &Terms) -> &'static str {
+        match refused(status, pause.map(Duration::from_secs), "", terms) {
             ToolError::Declined(_) => "declined",
             ToolError::Ailing(_) => "ailing",
             ToolError::NotSent(_) => "not sent",
@@ -83,24 +106,41 @@ mod tests {
 
     #[test]
     fn every_status_says_whether_anything_was_done() {
-        for status in 300..=599 {
+        for (status, writes) in (300..=599).flat_map(|status| [(status, true), (status, false)]) {
             let expected = match status {
                 403 => "ailing",
                 429 => "busy",
                 408 | 500.. => "lost",
+                307 | 308 => "declined",
+                300..=399 if writes => "lost",
                 _ => "declined",
             };
-            assert_eq!(word(status, None, true), expected, "{status}");
+            assert_eq!(word(status, None, &terms(true, &[403], writes)), expected, "{status} {writes}");
         }
-        assert_eq!(word(503, Some(3), true), "busy");
-        assert_eq!(word(500, Some(3), true), "lost");
+        let by_default = terms(true, &[], true);
+        assert_eq!([word(503, Some(3), &by_default), word(500, Some(3), &by_default)], ["busy", "lost"]);
         // Where busy may mean done, nobody knows.
-        assert_eq!([word(429, Some(3), false), word(503, Some(3), false)], ["lost", "lost"]);
+        let unsure = terms(false, &[], true);
+        assert_eq!([word(429, Some(3), &unsure), word(503, Some(3), &unsure)], ["lost", "lost"]);
+    }
+
+    #[test]
+    fn a_sign_of_illness_does_not_say_that_nothing_was_done() {
+        let all: Vec<u16> = (300..=599).collect();
+        for (status, writes) in (300..=599).flat_map(|status| [(status, true), (status, false)]) {
+            for (busy_is_not_done, pause) in [(true, None), (true, Some(3)), (false, None), (false, Some(3))]
+            {
+                let plain = word(status, pause, &terms(busy_is_not_done, &[], writes));
+                let expected = if plain == "lost" { "lost" } else { "ailing" };
+                let ill = word(status, pause, &terms(busy_is_not_done, &all, writes));
+                assert_eq!(ill, expected, "{status} {writes} {busy_is_not_done} {pause:?}");
+            }
+        }
     }
 
     #[test]
     fn the_message_says_how_to_do_better() {
-        let terms = Terms { busy_is_not_done: true, failure_statuses: vec![] };
+        let terms = terms(true, &[], true);
         assert_eq!(
             refused(422, None, "`city` is unknown", &terms).to_string(),
             "the other side does not understand these arguments (422): `city` is unknown; correct the arguments \

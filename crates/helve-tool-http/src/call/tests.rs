@@ -243,7 +243,8 @@ async fn what_was_done_is_never_told_as_failed() {
     .await;
     let server = Server::saying("200 OK", JSON, "0".repeat(2 << 20)).await;
     check(&server, post.clone(), expect!["It was done (status 200), but the answer is larger than 1048576 bytes and was not read. Do not call again for the same."]).await;
-    // This one never said that it was done.
+    // These never said that it was done, nor that it was not.
+    check_status("303 See Other", "location: /orders/7\r\n", "", post.clone(), expect![[r#"Lost("the other side says that this has moved, which is not followed (303); many answer like this once it is done, so do not repeat it. Operator: let the tool follow `redirects`")"#]]).await;
     check_status("502 Bad Gateway", "", "", post, expect![[r#"Lost("the other side failed (502)")"#]]).await;
 }
 

@@ -49,6 +49,9 @@ pub struct Import {
     /// The names of what was not asked for: tools of these are not gone.
     #[serde(skip)]
     pub unselected: BTreeSet<String>,
+    /// What the names of its secrets begin with.
+    #[serde(skip)]
+    pub(super) secrets_of: String,
     pub notes: Vec<String>,
     pub secrets: Vec<SecretNeeded>,
 }
@@ -255,6 +258,7 @@ impl Gathered {
             tools: self.tools,
             skipped,
             unselected: self.unselected,
+            secrets_of: identity.secrets,
             notes,
             secrets: secrets.collect(),
         }

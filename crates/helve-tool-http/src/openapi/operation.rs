@@ -222,7 +222,8 @@ impl<'a> Common<'a> {
 }
 
 /// What repeating it does, as HTTP says of the method.
-fn effect(method: Method) -> Effect {
+/// What an import makes of a method.
+pub(super) fn effect(method: Method) -> Effect {
     match method {
         Method::Get | Method::Head => Effect::Read,
         Method::Put | Method::Delete => Effect::Idempotent,

@@ -6,6 +6,8 @@
 
 mod shape;
 
+use helve_egress::header::HeaderName;
+use helve_egress::header_refused;
 use helve_types::Auth;
 use serde_json::Value;
 
@@ -38,23 +40,8 @@ impl<'a> Parameter<'a> {
     }
 }
 
-/// Headers that belong to the connection or to Helve, and those that the specification says to ignore.
+/// Headers that the specification says to ignore.
 const IGNORED: &[&str] = &["accept", "authorization", "content-type"];
-const NOT_OURS: &[&str] = &[
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "referer",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// Puts one parameter in its place.
 pub(super) fn place<'a>(
@@ -67,8 +54,9 @@ pub(super) fn place<'a>(
     let lower = parameter.name.to_ascii_lowercase();
     match parameter.place {
         "header" if IGNORED.contains(&lower.as_str()) => return Ok(()),
-        "header" if NOT_OURS.contains(&lower.as_str()) || !is_header(parameter.name) => {
-            draft.notes.insert(format!("the header `{name}` is not sent: it belongs to the connection"));
+        "header" if !is_header(parameter.name) => {
+            let why = header_refused(parameter.name).unwrap_or("that is no name of a header");
+            draft.notes.insert(format!("the header `{name}` is not sent: {why}"));
             return Ok(());
         }
         "header" | "query" if is_credential(parameter, auth) => return Ok(()),
@@ -149,7 +137,7 @@ fn is_credential(parameter: Parameter<'_>, auth: &Auth) -> bool {
     }
 }
 
+/// Whether it is a header that a tool may set.
 pub(super) fn is_header(name: &str) -> bool {
-    let fits = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
-    !name.is_empty() && name.bytes().all(fits) && !name.to_ascii_lowercase().starts_with("proxy-")
+    HeaderName::try_from(name).is_ok() && header_refused(name).is_none()
 }

@@ -5,6 +5,7 @@ mod hostile;
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect, expect_file};
+use helve_types::{Auth, Effect, ToolDefinition};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -121,6 +122,53 @@ mod again {
             fresh: {"change":"added"}
             gone: ["search"]"#]],
         );
+    }
+
+    /// The tool after an import of the same operation, but with another method, and what is said about it.
+    fn again(change: impl FnOnce(&mut ToolDefinition), method: &str) -> (ToolDefinition, Vec<String>) {
+        let document = |method: &str| {
+            let operation = json!({"operationId": "leave", "security": [{"key": []}]});
+            let mut root = with_operation(
+                "3.1.0",
+                json!({}),
+                json!({
+                    "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}
+                }),
+            );
+            root["paths"] = json!({"/unsubscribe": {method: operation}});
+            imported(root)
+        };
+        let mut row = document("get").tools.remove(0).definition;
+        assert_eq!(row.effect(), Effect::Read);
+        change(&mut row);
+        let mut diff = diff(&[row], &BTreeSet::new(), &document(method));
+        (diff.tools.remove(0).0, diff.stays.remove("leave").unwrap_or_default())
+    }
+
+    #[test]
+    fn an_effect_that_a_person_chose_stays() {
+        let graver = |row: &mut ToolDefinition| row.effect = Some(Effect::NonIdempotent);
+        let (tool, said) = again(graver, "get");
+        assert_eq!(tool.effect(), Effect::NonIdempotent);
+        assert_eq!(
+            said,
+            ["its effect stays \"non_idempotent\", as somebody chose; the document says \"read\""]
+        );
+        // Another method may be graver than what was chosen for the former, and never lighter.
+        assert_eq!(again(graver, "put").0.effect(), Effect::NonIdempotent);
+        let lighter = |row: &mut ToolDefinition| row.effect = Some(Effect::Idempotent);
+        assert_eq!(again(lighter, "post").0.effect(), Effect::NonIdempotent);
+        assert_eq!((again(|_| {}, "put").0.effect(), again(|_| {}, "put").1), (Effect::Idempotent, vec![]));
+    }
+
+    #[test]
+    fn a_secret_that_a_person_chose_stays() {
+        let own = Auth::Bearer { secret: "shared".into() };
+        let (tool, said) = again(|row| row.endpoint.auth = own.clone(), "get");
+        assert_eq!(tool.endpoint.auth, own);
+        assert_eq!(said, ["its `auth` stays, since somebody gave it a secret of its own"]);
+        let (tool, said) = again(|row| row.endpoint.auth = Auth::None, "get");
+        assert!(matches!(tool.endpoint.auth, Auth::Bearer { .. }) && said.is_empty());
     }
 
     #[test]

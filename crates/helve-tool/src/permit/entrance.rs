@@ -86,7 +86,10 @@ impl Permit {
         if let Some(change) = change {
             let because = match ended {
                 _ if change == Change::Closed => "it answers again".into(),
-                Ended::Error(error) => error.to_string(),
+                Ended::Error(error) => {
+                    tracing::debug!(problem = %error, "what it said");
+                    error.in_short().into()
+                }
                 Ended::TimedOut(limit) => format!("it did not answer within {} s", limit.as_secs_f64()),
                 // Also a success can be the call that makes them enough to judge.
                 Ended::Output(_) | Ended::Cancelled => "too many of its latest calls failed".into(),

@@ -68,7 +68,8 @@ impl Pipeline {
             }
             let Some(next) = self.stand_in(asked, &tried, called, cx, trail).await else { return Err(stop) };
             let by = next.tool.spec.name.clone();
-            tracing::info!(tool = called.spec.name, instead = by, because, "another tool stands in");
+            // Why it does is in the trail: the other side's words may be nobody's business.
+            tracing::info!(tool = called.spec.name, instead = by, "another tool stands in");
             trail.push(fallback(&by, &because, None));
             match self.ask_stand_in(&next, cx, trail).await {
                 Ok(output) => {
@@ -108,7 +109,8 @@ impl Pipeline {
         let arguments = match check(name, &tool.validator, &asked.arguments.canonical) {
             Ok(arguments) => arguments,
             Err(misfit) => {
-                not_used(&misfit.message);
+                not_used("it does not take these arguments");
+                tracing::debug!(problem = misfit.message, "why it does not take them");
                 return None;
             }
         };

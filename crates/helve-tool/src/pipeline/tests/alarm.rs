@@ -36,7 +36,10 @@ async fn an_alarm_is_given_when_a_breaker_opens_and_when_it_closes() {
     let kinds: Vec<_> = heard.iter().map(|alarm| (alarm.kind, &*alarm.because, &*alarm.tool)).collect();
     assert_eq!(
         kinds,
-        [(AlarmKind::Opened, "the line went dead", "look"), (AlarmKind::Closed, "it answers again", "look")]
+        [
+            (AlarmKind::Opened, "it failed, or did not answer", "look"),
+            (AlarmKind::Closed, "it answers again", "look")
+        ]
     );
     assert!(heard[0].retry_after_ms.is_some_and(|ms| (54_000..=66_000).contains(&ms)));
 }
