@@ -28,27 +28,11 @@ fn a_row_of_few_lines_gets_every_guard() {
 
 #[test]
 fn guards_are_what_the_row_says() {
-    let (_, guards) = make(json!({
-        "endpoint": {"timeout_ms": 1500},
-        "rate_limit": {"concurrent": 5, "per_minute": 60, "per_minute_and_user": 6, "wait_ms": 0},
-        "cache": {"ttl_ms": 60000, "scope": "params"},
-        "breaker": {"failures": 3, "open_ms": 400000, "failure_statuses": [403]},
-        "fallback": {"last_good_ms": 1000, "tool": "other"},
-        "attempts": 1,
-        "output_bytes_max": 1000
-    }))
-    .unwrap();
-    assert_eq!((guards.timeout, guards.attempts), (Duration::from_millis(1500), 1));
-    let (tool, user) = (guards.limits.tool.unwrap(), guards.limits.user.unwrap());
-    assert_eq!((tool.concurrent, tool.per_window, tool.wait), (Some(5), Some(60), Duration::ZERO));
-    assert_eq!((user.concurrent, user.per_window), (None, Some(6)));
-    let cache = guards.cache.unwrap();
-    assert_eq!((cache.ttl, cache.scope), (Duration::from_secs(60), CacheScope::Everyone));
-    let breaker = guards.breaker.unwrap();
-    assert_eq!((breaker.failures_in_row, breaker.open), (3, Duration::from_secs(400)));
-    assert!(breaker.open_max >= breaker.open);
-    assert_eq!(guards.fallback.unwrap().tool.as_deref(), Some("other"));
-    assert_eq!(guards.output_bytes_max, 1000);
+    let wishes = json!({"endpoint": {"timeout_ms": 1500}, "cache": {"ttl_ms": 60000, "scope": "params"}});
+    let (_, guards) = make(wishes).unwrap();
+    assert_eq!(guards.timeout, Duration::from_millis(1500));
+    assert_eq!(guards.cache.unwrap().scope, CacheScope::Everyone);
+    assert!(guards.breaker.is_some());
 }
 
 #[test]
@@ -155,37 +139,14 @@ fn what_is_wrong_is_said_with_its_field() {
         expect!["`response_transform.bytes_max`: 1048576 is the most that can be asked for"],
     );
     check_wrong(
-        json!({"rate_limit": {"wait_ms": 100000}}),
-        expect!["`rate_limit.wait_ms`: 100000 is not between 0 and 60000"],
-    );
-    check_wrong(
-        json!({"breaker": {"failure_statuses": [500]}}),
-        expect!["`breaker.failure_statuses`: 500 is not between 400 and 499"],
-    );
-    check_wrong(
         json!({"endpoint": {"method": "POST"}, "cache": {"ttl_ms": 1000}}),
         expect![[
             r#"`cache`: only a tool that reads can be answered from memory; say `"effect": "read"` if this one does"#
         ]],
     );
     check_wrong(
-        json!({"endpoint": {"method": "POST"}, "fallback": {"last_good_ms": 1000}}),
-        expect![
-            "`fallback.last_good_ms`: an old answer of a tool that changes something says nothing; name a `tool` instead"
-        ],
-    );
-    check_wrong(
-        json!({"fallback": {"tool": "weather"}}),
-        expect!["`fallback.tool`: a tool cannot stand in for itself"],
-    );
-    check_wrong(
         json!({"check_tool": "weather"}),
         expect!["`check_tool`: a tool cannot check itself; name one that reads"],
-    );
-    check_wrong(json!({"attempts": 9}), expect!["`attempts`: 9 is not between 1 and 5"]);
-    check_wrong(
-        json!({"output_bytes_max": 9}),
-        expect!["`output_bytes_max`: 9 is not between 256 and 1048576"],
     );
     check_wrong(
         json!({"type": "streamable", "endpoint": {"method": "HEAD"}}),

@@ -1,15 +1,12 @@
 //! Rows that lead to a tool inside Helve: another name, description and guards for what is there already.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use helve_types::{CacheSharing, Effect, ToolDefinition, ToolSpec};
+use helve_types::{Effect, ToolDefinition, ToolSpec};
 use serde_json::Value;
 
-use super::Made;
-use crate::{
-    CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Registered, Request, Tool, ToolFuture,
-};
+use super::{DefinitionError, Made};
+use crate::{CallContext, Registered, Request, Tool, ToolFuture};
 
 const SCHEME: &str = "internal://";
 
@@ -33,11 +30,15 @@ impl Tool for Inside {
     }
 }
 
-/// Only tools of the server's are registered, and those can be run.
-pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Option<Made> {
-    let inner = target.tool.clone()?;
-    let guards = guards(definition, target.guarding.settings.clone());
-    Some((Arc::new(Inside { spec: spec(definition, &target.spec), inner }), guards))
+/// The target under the definition's name, with its own guards and what the definition says about them.
+pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Result<Made, DefinitionError> {
+    let Some(inner) = target.tool.clone() else {
+        let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
+        return Err(DefinitionError::new("endpoint.url_template", problem));
+    };
+    let spec = spec(definition, &target.spec);
+    let guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
+    Ok((Arc::new(Inside { spec, inner }), guards))
 }
 
 fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
@@ -72,44 +73,4 @@ fn graver(one: Effect, other: Effect) -> Effect {
         Effect::NonIdempotent => 2,
     };
     if weight(one) >= weight(other) { one } else { other }
-}
-
-/// The target's own guards, with what the definition says about them.
-fn guards(definition: &ToolDefinition, mut guards: Guards) -> Guards {
-    let ms = Duration::from_millis;
-    if let Some(timeout) = definition.endpoint.timeout_ms {
-        guards.timeout = ms(timeout.get());
-    }
-    if let Some(attempts) = definition.attempts {
-        guards.attempts = attempts.get();
-    }
-    if let Some(bytes) = definition.output_bytes_max {
-        guards.output_bytes_max = bytes.get() as usize;
-    }
-    if let Some(limit) = definition.rate_limit {
-        let held = guards.limits.tool.unwrap_or_default();
-        guards.limits.tool = Some(LimitSettings {
-            concurrent: limit.concurrent.map(|n| n.get()).or(held.concurrent),
-            per_window: limit.per_minute.map(|n| n.get()).or(held.per_window),
-            wait: limit.wait_ms.map_or(held.wait, ms),
-            ..held
-        });
-        if let Some(per_minute) = limit.per_minute_and_user {
-            let held = guards.limits.user.unwrap_or_default();
-            guards.limits.user = Some(LimitSettings { per_window: Some(per_minute.get()), ..held });
-        }
-    }
-    if let Some(cache) = definition.cache {
-        let everyone = cache.scope == CacheSharing::Params;
-        let scope = if everyone { CacheScope::Everyone } else { CacheScope::User };
-        guards.cache = Some(CachePolicy { ttl: ms(cache.ttl_ms.get()), scope });
-    }
-    if let Some(terms) = &definition.breaker {
-        let mut breaker = guards.breaker.unwrap_or_default();
-        breaker.failures_in_row = terms.failures.map_or(breaker.failures_in_row, |n| n.get());
-        breaker.open = terms.open_ms.map_or(breaker.open, |open| ms(open.get()));
-        guards.breaker = Some(breaker);
-    }
-    guards.fallback = definition.fallback.clone().or(guards.fallback);
-    guards
 }
