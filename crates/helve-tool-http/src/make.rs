@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
 use helve_egress::{Credential, EgressError, Url, header_refused};
-use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError, Tool};
+use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError};
 use helve_types::{Auth, Effect, Endpoint, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
 
 use crate::HttpTools;
 use crate::call::{HttpTool, Terms};
-use crate::internal;
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
 
@@ -24,11 +23,8 @@ const REDIRECTS_MAX: u8 = 3;
 
 pub(crate) fn make(tools: &HttpTools, definition: &ToolDefinition) -> Result<Made, DefinitionError> {
     let guards = guards().asked(definition, definition.effect())?;
-    let tool: Arc<dyn Tool> = match internal::name(&definition.endpoint.url_template) {
-        Some(name) => Arc::new(internal::make(&tools.internal, name, definition)?),
-        None => Arc::new(http(tools, definition, guards.timeout)?),
-    };
-    Ok((tool, guards))
+    let tool = http(tools, definition, guards.timeout)?;
+    Ok((Arc::new(tool), guards))
 }
 
 /// What a tool over the network has where its definition says nothing.
@@ -98,7 +94,7 @@ fn http(
 }
 
 /// The registry's own judgement of name, description and parameters, with the field that it is about.
-pub(crate) fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
+fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
     let problem = match Registered::of_client(spec.clone()) {
         Ok(_) => return Ok(()),
         Err(RegistryError::Wrong { problem, .. }) => problem,
@@ -128,9 +124,6 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         ),
         (Effect::Read, _) if keyed => {
             wrong("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
-        }
-        _ if definition.check_tool.as_ref() == Some(&definition.name) => {
-            wrong("check_tool", "a tool cannot check itself; name one that reads")
         }
         _ => Ok(()),
     }

@@ -1,14 +1,11 @@
 //! What a definition becomes, and what is said about one that is wrong.
 
-use std::collections::BTreeMap;
-
 use expect_test::{Expect, expect};
-use helve_tool::{CacheScope, CallContext, Request, ToolFuture};
-use helve_types::{Example, ToolOutput};
+use helve_tool::CacheScope;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{context, definition, make, tools};
+use crate::testing::{definition, make, tools};
 
 fn check_wrong(changes: Value, expected: Expect) {
     expected.assert_eq(&make(changes).err().map_or("made".into(), |error| error.to_string()));
@@ -145,16 +142,8 @@ fn what_is_wrong_is_said_with_its_field() {
         ]],
     );
     check_wrong(
-        json!({"check_tool": "weather"}),
-        expect!["`check_tool`: a tool cannot check itself; name one that reads"],
-    );
-    check_wrong(
         json!({"type": "streamable", "endpoint": {"method": "HEAD"}}),
         expect!["`type`: the answer to a HEAD has no body, so there is nothing to stream"],
-    );
-    check_wrong(
-        json!({"endpoint": {"url_template": "internal://shell"}}),
-        expect!["`endpoint.url_template`: there is no `internal://shell`; known: there are none"],
     );
 }
 
@@ -172,76 +161,6 @@ fn what_is_unusual_and_can_be_true_is_taken() {
     ] {
         let (tool, _) = make(changes.clone()).unwrap();
         assert_eq!(tool.spec().effect, effect, "{changes}");
-    }
-}
-
-struct Double(ToolSpec);
-
-impl Tool for Double {
-    fn spec(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
-        let doubled = request.arguments["n"].as_i64().unwrap_or(0) * 2;
-        Box::pin(async move { Ok(ToolOutput::text(doubled.to_string())) })
-    }
-}
-
-fn with_double() -> HttpTools {
-    let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-    let mut spec = ToolSpec::new("double", "Doubles.", parameters, Effect::Read);
-    spec.examples = vec![Example {
-        question: "2?".into(),
-        arguments: json!({"n": 2}),
-        result: "4".into(),
-        answer: "4".into(),
-    }];
-    let double: Arc<dyn Tool> = Arc::new(Double(spec));
-    tools().with_internal(BTreeMap::from([("double".to_owned(), double)]))
-}
-
-fn internal(changes: Value) -> ToolDefinition {
-    let mut row = json!({
-        "name": "twice", "description": "Twice as much.", "endpoint": {"url_template": "internal://double"}
-    });
-    row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    serde_json::from_value(row).unwrap()
-}
-
-#[tokio::test]
-async fn a_row_can_run_a_tool_of_our_own_under_another_name() {
-    let (tool, guards) = with_double().make(&internal(json!({"cache": {"ttl_ms": 1000}}))).unwrap();
-    let spec = tool.spec();
-    assert_eq!((spec.name.as_str(), spec.description.as_str()), ("twice", "Twice as much."));
-    assert_eq!(spec.parameters["properties"]["n"]["type"], "integer");
-    assert_eq!(spec.examples.len(), 1);
-    assert!(guards.cache.is_some() && guards.breaker.is_some());
-    let output = tool.call(Request { arguments: &json!({"n": 21}) }, &context()).await.unwrap();
-    assert_eq!(output.text, "42");
-    let own = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}});
-    let (tool, _) = with_double().make(&internal(json!({"parameters": own}))).unwrap();
-    assert_eq!(tool.spec().parameters["properties"]["n"]["maximum"], 9);
-}
-
-#[test]
-fn a_tool_of_our_own_takes_nothing_that_is_about_http() {
-    for (changes, field) in [
-        (json!({"endpoint": {"url_template": "internal://double", "method": "POST"}}), "endpoint"),
-        (json!({"endpoint": {"url_template": "internal://double", "headers": {"X-A": "1"}}}), "endpoint"),
-        (
-            json!({"endpoint": {"url_template": "internal://double", "auth": {"type": "bearer", "secret": "weather"}}}),
-            "endpoint",
-        ),
-        (json!({"endpoint": {"url_template": "internal://double/../x"}}), "endpoint.url_template"),
-        (json!({"endpoint": {"url_template": "INTERNAL://shell"}}), "endpoint.url_template"),
-        (json!({"response_transform": {"path": "a"}}), "response_transform"),
-        (json!({"type": "streamable"}), "type"),
-        (json!({"effect": "non_idempotent"}), "effect"),
-        (json!({"name": "a b"}), "name"),
-    ] {
-        let error = with_double().make(&internal(changes.clone())).err().unwrap();
-        assert_eq!(error.field, field, "{changes}: {error}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! Rows that lead to a tool inside Helve: another name, description and guards for what is there already.
+//!
+//! `internal` is no scheme that anything is sent to, so such a row has nothing to say about HTTP.
 
 use std::sync::Arc;
 
-use helve_types::{Effect, ToolDefinition, ToolSpec};
+use helve_types::{Auth, BodyFormat, Effect, Endpoint, Method, ToolDefinition, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use super::{DefinitionError, Made};
@@ -12,7 +14,8 @@ const SCHEME: &str = "internal://";
 
 /// The tool inside Helve that a definition leads to.
 pub(super) fn target(definition: &ToolDefinition) -> Option<&str> {
-    definition.endpoint.url_template.strip_prefix(SCHEME)
+    let (scheme, name) = definition.endpoint.url_template.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(name)
 }
 
 struct Inside {
@@ -36,14 +39,60 @@ pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Result<M
         let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
         return Err(DefinitionError::new("endpoint.url_template", problem));
     };
+    check(definition)?;
     let spec = spec(definition, &target.spec);
     let guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
     Ok((Arc::new(Inside { spec, inner }), guards))
 }
 
+/// Whether a definition says anything that only a call over HTTP could obey.
+fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    // Without `..`, so that nobody adds a field and forgets it here.
+    let Endpoint {
+        url_template: _,
+        method,
+        query,
+        headers,
+        body,
+        body_format,
+        auth,
+        timeout_ms: _,
+        redirects,
+        idempotency_header,
+        busy_is_not_done,
+    } = &definition.endpoint;
+    let statuses = definition.breaker.as_ref().is_some_and(|terms| !terms.failure_statuses.is_empty());
+    let said = [
+        ("endpoint.method", *method != Method::default()),
+        ("endpoint.query", !query.is_empty()),
+        ("endpoint.headers", !headers.is_empty()),
+        ("endpoint.body", body.is_some()),
+        ("endpoint.body_format", *body_format != BodyFormat::default()),
+        ("endpoint.auth", *auth != Auth::None),
+        ("endpoint.redirects", *redirects > 0),
+        ("endpoint.idempotency_header", idempotency_header.is_some()),
+        ("endpoint.busy_is_not_done", !busy_is_not_done),
+        ("breaker.failure_statuses", statuses),
+        ("response_transform", definition.response_transform.is_some()),
+        ("type", definition.kind == ToolKind::Streamable),
+    ];
+    match said.into_iter().find(|(_, said)| *said) {
+        Some((field, _)) => {
+            let problem = "a tool inside Helve is not reached over HTTP and answers as it is; leave this out";
+            Err(DefinitionError::new(field, problem))
+        }
+        None => Ok(()),
+    }
+}
+
 fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
-    let says_nothing = |parameters: &Value| {
-        parameters.get("properties").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+    let properties = definition.parameters.get("properties").and_then(Value::as_object);
+    let has_own = properties.is_some_and(|properties| !properties.is_empty());
+    // Its examples are about its parameters.
+    let (parameters, examples) = match has_own {
+        true => (&definition.parameters, &definition.examples),
+        false if definition.examples.is_empty() => (&target.parameters, &target.examples),
+        false => (&target.parameters, &definition.examples),
     };
     let mut tags = definition.tags.clone();
     // Rules about a kind of tools hold for it under any name.
@@ -52,13 +101,10 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
         name: definition.name.clone(),
         title: definition.display_name.clone(),
         description: definition.description.clone(),
-        parameters: match says_nothing(&definition.parameters) {
-            true => target.parameters.clone(),
-            false => definition.parameters.clone(),
-        },
+        parameters: parameters.clone(),
         effect: definition.effect.map_or(target.effect, |said| graver(said, target.effect)),
         tags,
-        examples: definition.examples.clone(),
+        examples: examples.clone(),
         client: false,
         on_unknown: definition.on_unknown.unwrap_or(target.on_unknown),
         check_tool: definition.check_tool.clone().or_else(|| target.check_tool.clone()),
