@@ -3,7 +3,6 @@
 //! Everything that can be known before the first call is checked here, so that whoever writes a row learns of it
 //! and not the model that calls it.
 
-mod guards;
 #[cfg(test)]
 mod tests;
 
@@ -12,32 +11,40 @@ use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
 use helve_egress::{Credential, EgressError, Url, header_refused};
-use helve_tool::{DefinitionError, Made, Registered, RegistryError, Tool};
+use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError};
 use helve_types::{Auth, Effect, Endpoint, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
 
-use self::guards::{guards, timeout};
 use crate::HttpTools;
 use crate::call::{HttpTool, Terms};
-use crate::internal;
 use crate::template::{Template, header_name};
 use crate::transform::Transform;
 
 const REDIRECTS_MAX: u8 = 3;
 
 pub(crate) fn make(tools: &HttpTools, definition: &ToolDefinition) -> Result<Made, DefinitionError> {
-    let tool: Arc<dyn Tool> = match internal::name(&definition.endpoint.url_template) {
-        Some(name) => Arc::new(internal::make(&tools.internal, name, definition)?),
-        None => Arc::new(http(tools, definition)?),
-    };
-    let guards = guards(definition, tool.spec().effect)?;
-    Ok((tool, guards))
+    let guards = guards().asked(definition, definition.effect())?;
+    let tool = http(tools, definition, guards.timeout)?;
+    Ok((Arc::new(tool), guards))
+}
+
+/// What a tool over the network has where its definition says nothing.
+fn guards() -> Guards {
+    Guards {
+        timeout: Duration::from_secs(30),
+        breaker: Some(BreakerSettings::default()),
+        ..Guards::default()
+    }
 }
 
 fn wrong<T>(field: &str, problem: impl Into<String>) -> Result<T, DefinitionError> {
     Err(DefinitionError::new(field, problem))
 }
 
-fn http(tools: &HttpTools, definition: &ToolDefinition) -> Result<HttpTool, DefinitionError> {
+fn http(
+    tools: &HttpTools,
+    definition: &ToolDefinition,
+    timeout: Duration,
+) -> Result<HttpTool, DefinitionError> {
     let endpoint = &definition.endpoint;
     let spec = ToolSpec {
         title: definition.display_name.clone(),
@@ -69,7 +76,7 @@ fn http(tools: &HttpTools, definition: &ToolDefinition) -> Result<HttpTool, Defi
         transform: definition.response_transform.as_ref().map(Transform::make).transpose()?,
         method: method(endpoint.method),
         redirects: endpoint.redirects,
-        timeout: Duration::from_millis(timeout(definition)?),
+        timeout,
         streams,
         wants_json: accepts_json(endpoint),
         terms: Terms {
@@ -88,7 +95,7 @@ fn http(tools: &HttpTools, definition: &ToolDefinition) -> Result<HttpTool, Defi
 }
 
 /// The registry's own judgement of name, description and parameters, with the field that it is about.
-pub(crate) fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
+fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
     let problem = match Registered::of_client(spec.clone()) {
         Ok(_) => return Ok(()),
         Err(RegistryError::Wrong { problem, .. }) => problem,
@@ -118,9 +125,6 @@ fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         ),
         (Effect::Read, _) if keyed => {
             wrong("endpoint.idempotency_header", "a call that only reads needs no key; leave it out")
-        }
-        _ if definition.check_tool.as_ref() == Some(&definition.name) => {
-            wrong("check_tool", "a tool cannot check itself; name one that reads")
         }
         _ => Ok(()),
     }

@@ -309,14 +309,14 @@ impl Catalogue {
 
     /// A tool that leads to one that comes with Helve.
     fn within(&self, definition: &ToolDefinition, target: &str) -> Result<Made, DefinitionError> {
-        let found = self.registry.get(target).filter(|_| !self.owns(target));
-        found.and_then(|found| inside::make(definition, &found)).ok_or_else(|| {
-            let tools = self.registry.all();
-            let names = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !self.owns(name));
-            let known: Vec<_> = names.map(|name| format!("`internal://{name}`")).collect();
-            let problem = format!("nothing in Helve is called `{target}`; there are: {}", known.join(", "));
-            DefinitionError::new("endpoint.url_template", problem)
-        })
+        if let Some(found) = self.registry.get(target).filter(|_| !self.owns(target)) {
+            return inside::make(definition, &found);
+        }
+        let tools = self.registry.all();
+        let names = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !self.owns(name));
+        let known: Vec<_> = names.map(|name| format!("`internal://{name}`")).collect();
+        let problem = format!("nothing in Helve is called `{target}`; there are: {}", known.join(", "));
+        Err(DefinitionError::new("endpoint.url_template", problem))
     }
 
     fn line(&self, action: &str, detail: &str, by: &str) -> AuditEntry {

@@ -1,5 +1,7 @@
 //! What protects a tool from its callers and its callers from it.
 
+mod asked;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;

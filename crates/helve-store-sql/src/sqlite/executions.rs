@@ -136,7 +136,7 @@ mod tests {
     fn plan(scope: &Scope, filter: &ExecutionFilter) -> String {
         let mut connection = Connection::open_in_memory().unwrap();
         crate::migrate::migrate(&mut connection, 1).unwrap();
-        super::super::keep_plans(&connection).unwrap();
+        super::super::open::keep_plans(&connection).unwrap();
         let call = CallId::new(RunId(uuid::Uuid::from_u128(7)), 1, 0);
         let before = Some(helve_store::Mark { requested_at: Timestamp(5), call });
         let (sql, values) = query(scope, filter, &ExecutionPage { before, limit: 50 });

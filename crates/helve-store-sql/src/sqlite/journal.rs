@@ -4,15 +4,13 @@
 
 use std::sync::Arc;
 
-use helve_store::{Append, CallChange, CallState, NewRun, Place, Recorded, Scope, StoreError, call_change};
-use helve_types::{
-    CallId, ConversationId, Fact, Failure, FailureKind, Message, RunId, RunState, Spent, Timestamp,
-};
+use helve_store::{Append, NewRun, Place, Recorded, Scope, StoreError};
+use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp};
 use rusqlite::{Connection, params};
 
+use super::derived::derive;
 use super::rows::{column, execute, first, id_column, to_json};
-use super::spent::add_spent;
-use super::{conversations, files, runs};
+use super::{conversations, files};
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
 pub(super) enum OpenedRow {
@@ -221,135 +219,6 @@ fn keep_message(
         params![conversation.0.as_bytes(), at.0],
     )?;
     Ok(())
-}
-
-/// Brings the rows beside the log up to date with one event.
-fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
-    let at = recorded.event.at;
-    let fact = &recorded.event.fact;
-    match fact {
-        Fact::StepFinished { .. } => {
-            if let Some(spent) = Spent::of(fact) {
-                add_spent(connection, run, &spent)?;
-            }
-            execute(
-                connection,
-                "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0",
-                [run.0.as_bytes()],
-            )?;
-        }
-        Fact::ApprovalAsked(question) => {
-            execute(
-                connection,
-                "INSERT INTO approvals (id, run, user, question, asked_at, expires_at, state)
-                 SELECT ?1, id, user, ?3, ?4, ?5, 'pending' FROM runs WHERE id = ?2",
-                params![
-                    question.approval.0.as_bytes(),
-                    run.0.as_bytes(),
-                    to_json(question)?,
-                    at.0,
-                    question.expires_at.0
-                ],
-            )?;
-        }
-        Fact::ApprovalAnswered { approval, answer, by, .. } => {
-            execute(
-                connection,
-                "UPDATE approvals SET state = 'answered', answer = ?2, answered_by = ?3, answered_at = ?4
-                 WHERE id = ?1 AND state = 'pending'",
-                params![approval.0.as_bytes(), to_json(answer)?, by, at.0],
-            )?;
-        }
-        _ => {}
-    }
-    match (fact.call(), call_change(fact)) {
-        (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
-        _ => Ok(()),
-    }
-}
-
-fn change_call(
-    connection: &Connection,
-    run: RunId,
-    at: Timestamp,
-    call: &CallId,
-    change: &CallChange<'_>,
-) -> Result<(), StoreError> {
-    let (run, call) = (run.0.as_bytes(), call.as_str());
-    match change {
-        CallChange::Plan { step, tool, arguments, provider_id } => execute(
-            connection,
-            "INSERT INTO tool_calls
-                 (run, id, step, provider_id, tool, arguments, state, attempt, trail, requested_at, user)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, '[]', ?7, user FROM runs WHERE id = ?1",
-            params![run, call, step, provider_id, tool, arguments, at.0],
-        ),
-        CallChange::Start { tool, version, effect, attempt, arguments } => {
-            // Only a name that was repaired changes: an index that is named in SET is written again, changed or not.
-            execute(
-                connection,
-                "UPDATE tool_calls SET tool = ?3 WHERE run = ?1 AND id = ?2 AND tool <> ?3",
-                params![run, call, tool],
-            )?;
-            execute(
-                connection,
-                "UPDATE tool_calls SET state = 'started', version = ?3, effect = ?4, attempt = ?5,
-                     arguments = coalesce(?6, arguments), started_at = ?7
-                 WHERE run = ?1 AND id = ?2",
-                params![run, call, version, runs::effect_word(*effect), attempt, arguments, at.0],
-            )
-        }
-        CallChange::Move(state) => execute(
-            connection,
-            "UPDATE tool_calls SET state = ?3, ended_at = NULL WHERE run = ?1 AND id = ?2",
-            params![run, call, state.as_str()],
-        ),
-        CallChange::Lose { because, trail } => {
-            execute(
-                connection,
-                "UPDATE tool_calls SET state = 'unknown', ended_at = ?3, trail = ?4 WHERE run = ?1 AND id = ?2",
-                params![run, call, at.0, to_json(trail)?],
-            )?;
-            end_badly(connection, run, call, CallState::Unknown, None, because)
-        }
-        CallChange::Settle { state, trail, result } => {
-            execute(
-                connection,
-                "UPDATE tool_calls SET state = ?3, trail = ?4, output_bytes = ?5, ended_at = ?6
-                 WHERE run = ?1 AND id = ?2",
-                params![run, call, state.as_str(), to_json(trail)?, result.output_bytes(), at.0],
-            )?;
-            match result.failure() {
-                Some(Failure { kind, message, .. }) => {
-                    end_badly(connection, run, call, *state, Some(*kind), message)
-                }
-                // A call that nobody knew about may turn out well.
-                None => execute(
-                    connection,
-                    "UPDATE tool_calls SET bad_end = NULL, failure = NULL, problem = NULL
-                     WHERE run = ?1 AND id = ?2 AND bad_end IS NOT NULL",
-                    params![run, call],
-                ),
-            }
-        }
-    }?;
-    Ok(())
-}
-
-/// Notes why a call gave no output, in columns that calls which succeed do not touch.
-fn end_badly(
-    connection: &Connection,
-    run: &[u8; 16],
-    call: &str,
-    state: CallState,
-    failure: Option<FailureKind>,
-    problem: &str,
-) -> Result<usize, StoreError> {
-    execute(
-        connection,
-        "UPDATE tool_calls SET bad_end = ?3, failure = ?4, problem = ?5 WHERE run = ?1 AND id = ?2",
-        params![run, call, state.as_str(), failure.map(FailureKind::as_str), problem],
-    )
 }
 
 fn enter_state(

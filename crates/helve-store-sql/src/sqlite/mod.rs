@@ -2,9 +2,11 @@
 
 mod approvals;
 mod conversations;
+mod derived;
 mod executions;
 mod files;
 mod journal;
+mod open;
 mod plans;
 mod profiles;
 mod readers;
@@ -15,7 +17,6 @@ mod tokens;
 mod tools;
 mod writer;
 
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -25,44 +26,13 @@ use helve_store::{
     RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use self::journal::{ClaimedRow, OpenedRow};
+pub use self::open::OpenError;
 use self::readers::Readers;
 use self::writer::Writer;
-use crate::migrate::{MigrateError, migrate};
-use crate::{DataDir, DataDirError};
-
-/// Before this version the write-ahead log could be corrupted when it was reset.
-const SQLITE_MIN: i32 = 3_051_003;
-
-/// Up to this size a database that was not closed properly is checked before the server starts.
-const CHECKED_BYTES_MAX: u64 = 64 << 20;
-
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-
-    #[error("the database `{path}` cannot be opened")]
-    Database { path: String, source: rusqlite::Error },
-
-    #[error("the database file `{path}` cannot be created or made private")]
-    Private { path: String, source: std::io::Error },
-
-    #[error("the database `{path}` is damaged: {finding}; restore it from a backup, or use another --data")]
-    Damaged { path: String, finding: String },
-
-    #[error(transparent)]
-    Migrate(#[from] MigrateError),
-
-    #[error("SQLite {0} is too old: its write-ahead log can lose data; 3.51.3 is needed")]
-    OldSqlite(&'static str),
-
-    #[error("the writer thread cannot be started")]
-    Thread(#[source] std::io::Error),
-}
+use crate::DataDir;
 
 pub struct SqliteStore {
     /// `None` once closed.
@@ -75,19 +45,8 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in the directory, and brings its layout up to date.
     pub fn open(dir: DataDir, now: Timestamp) -> Result<Self, OpenError> {
-        if rusqlite::version_number() < SQLITE_MIN {
-            return Err(OpenError::OldSqlite(rusqlite::version()));
-        }
         let path = dir.database();
-        let failed = |source| OpenError::Database { path: path.display().to_string(), source };
-        keep_private(&path)?;
-        let mut connection = Connection::open(&path).map_err(failed)?;
-        configure(&connection).map_err(failed)?;
-        migrate(&mut connection, now.0)?;
-        if !was_closed(&connection).map_err(failed)? {
-            check_after_crash(&connection, &path)?;
-        }
-        set_closed(&connection, false).map_err(failed)?;
+        let connection = open::database(&path, now)?;
         let (writer, thread) = Writer::spawn(connection).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
@@ -146,71 +105,6 @@ impl Drop for SqliteStore {
             tracing::error!("the writer did not end properly");
         }
     }
-}
-
-fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
-    connection.execute_batch(
-        "PRAGMA busy_timeout = 5000;
-         PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
-         PRAGMA foreign_keys = ON;
-         PRAGMA mmap_size = 0;
-         PRAGMA wal_autocheckpoint = 2000;
-         PRAGMA journal_size_limit = 67108864;",
-    )?;
-    keep_plans(connection)?;
-    connection.set_prepared_statement_cache_capacity(128);
-    Ok(())
-}
-
-/// Plans a statement once: without this, SQLite plans it again whenever other values are bound to it.
-fn keep_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(())
-}
-
-/// The database holds conversations: not for other users of the machine. SQLite gives the files beside it the mode
-/// that the database has when they are made, so it comes first.
-fn keep_private(path: &Path) -> Result<(), OpenError> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        let failed = |source| OpenError::Private { path: path.display().to_string(), source };
-        let file =
-            std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-        let private = std::fs::Permissions::from_mode(0o600);
-        file.and_then(|file| file.set_permissions(private)).map_err(failed)?;
-    }
-    Ok(())
-}
-
-fn was_closed(connection: &Connection) -> Result<bool, rusqlite::Error> {
-    let state: Option<String> = connection
-        .query_row("SELECT value FROM settings WHERE name = 'closed'", [], |row| row.get(0))
-        .optional()?;
-    Ok(state.is_none_or(|state| state == "yes"))
-}
-
-fn set_closed(connection: &Connection, closed: bool) -> Result<(), rusqlite::Error> {
-    let value = if closed { "yes" } else { "no" };
-    connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES ('closed', ?1)", [value])?;
-    Ok(())
-}
-
-fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    if bytes > CHECKED_BYTES_MAX {
-        tracing::info!(
-            bytes,
-            "the last stop was not clean; the database is too large to check at every start"
-        );
-        return Ok(());
-    }
-    let damaged = |finding| OpenError::Damaged { path: path.display().to_string(), finding };
-    let finding: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|error| damaged(error.to_string()))?;
-    if finding == "ok" { Ok(()) } else { Err(damaged(finding)) }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function for map_err")]
@@ -438,7 +332,7 @@ impl Store for SqliteStore {
 
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.write_now(|connection| set_closed(connection, true).map_err(unavailable)).await?;
+            self.write_now(|connection| open::set_closed(connection, true).map_err(unavailable)).await?;
             // Dropping the queue ends the thread once it has written what is left.
             self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
             let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

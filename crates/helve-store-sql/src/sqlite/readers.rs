@@ -56,7 +56,7 @@ impl Readers {
         let connection = Connection::open_with_flags(&*self.path, flags)?;
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA mmap_size = 0; PRAGMA query_only = ON")?;
-        super::keep_plans(&connection)?;
+        super::open::keep_plans(&connection)?;
         Ok(connection)
     }
 }

@@ -1,14 +1,11 @@
 //! What a definition becomes, and what is said about one that is wrong.
 
-use std::collections::BTreeMap;
-
 use expect_test::{Expect, expect};
-use helve_tool::{CacheScope, CallContext, Request, ToolFuture};
-use helve_types::{Example, ToolOutput};
+use helve_tool::CacheScope;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{context, definition, make, tools};
+use crate::testing::{definition, make, tools};
 
 fn check_wrong(changes: Value, expected: Expect) {
     expected.assert_eq(&make(changes).err().map_or("made".into(), |error| error.to_string()));
@@ -28,27 +25,11 @@ fn a_row_of_few_lines_gets_every_guard() {
 
 #[test]
 fn guards_are_what_the_row_says() {
-    let (_, guards) = make(json!({
-        "endpoint": {"timeout_ms": 1500},
-        "rate_limit": {"concurrent": 5, "per_minute": 60, "per_minute_and_user": 6, "wait_ms": 0},
-        "cache": {"ttl_ms": 60000, "scope": "params"},
-        "breaker": {"failures": 3, "open_ms": 400000, "failure_statuses": [403]},
-        "fallback": {"last_good_ms": 1000, "tool": "other"},
-        "attempts": 1,
-        "output_bytes_max": 1000
-    }))
-    .unwrap();
-    assert_eq!((guards.timeout, guards.attempts), (Duration::from_millis(1500), 1));
-    let (tool, user) = (guards.limits.tool.unwrap(), guards.limits.user.unwrap());
-    assert_eq!((tool.concurrent, tool.per_window, tool.wait), (Some(5), Some(60), Duration::ZERO));
-    assert_eq!((user.concurrent, user.per_window), (None, Some(6)));
-    let cache = guards.cache.unwrap();
-    assert_eq!((cache.ttl, cache.scope), (Duration::from_secs(60), CacheScope::Everyone));
-    let breaker = guards.breaker.unwrap();
-    assert_eq!((breaker.failures_in_row, breaker.open), (3, Duration::from_secs(400)));
-    assert!(breaker.open_max >= breaker.open);
-    assert_eq!(guards.fallback.unwrap().tool.as_deref(), Some("other"));
-    assert_eq!(guards.output_bytes_max, 1000);
+    let wishes = json!({"endpoint": {"timeout_ms": 1500}, "cache": {"ttl_ms": 60000, "scope": "params"}});
+    let (_, guards) = make(wishes).unwrap();
+    assert_eq!(guards.timeout, Duration::from_millis(1500));
+    assert_eq!(guards.cache.unwrap().scope, CacheScope::Everyone);
+    assert!(guards.breaker.is_some());
 }
 
 #[test]
@@ -155,45 +136,14 @@ fn what_is_wrong_is_said_with_its_field() {
         expect!["`response_transform.bytes_max`: 1048576 is the most that can be asked for"],
     );
     check_wrong(
-        json!({"rate_limit": {"wait_ms": 100000}}),
-        expect!["`rate_limit.wait_ms`: 100000 is not between 0 and 60000"],
-    );
-    check_wrong(
-        json!({"breaker": {"failure_statuses": [500]}}),
-        expect!["`breaker.failure_statuses`: 500 is not between 400 and 499"],
-    );
-    check_wrong(
         json!({"endpoint": {"method": "POST"}, "cache": {"ttl_ms": 1000}}),
         expect![[
             r#"`cache`: only a tool that reads can be answered from memory; say `"effect": "read"` if this one does"#
         ]],
     );
     check_wrong(
-        json!({"endpoint": {"method": "POST"}, "fallback": {"last_good_ms": 1000}}),
-        expect![
-            "`fallback.last_good_ms`: an old answer of a tool that changes something says nothing; name a `tool` instead"
-        ],
-    );
-    check_wrong(
-        json!({"fallback": {"tool": "weather"}}),
-        expect!["`fallback.tool`: a tool cannot stand in for itself"],
-    );
-    check_wrong(
-        json!({"check_tool": "weather"}),
-        expect!["`check_tool`: a tool cannot check itself; name one that reads"],
-    );
-    check_wrong(json!({"attempts": 9}), expect!["`attempts`: 9 is not between 1 and 5"]);
-    check_wrong(
-        json!({"output_bytes_max": 9}),
-        expect!["`output_bytes_max`: 9 is not between 256 and 1048576"],
-    );
-    check_wrong(
         json!({"type": "streamable", "endpoint": {"method": "HEAD"}}),
         expect!["`type`: the answer to a HEAD has no body, so there is nothing to stream"],
-    );
-    check_wrong(
-        json!({"endpoint": {"url_template": "internal://shell"}}),
-        expect!["`endpoint.url_template`: there is no `internal://shell`; known: there are none"],
     );
 }
 
@@ -211,76 +161,6 @@ fn what_is_unusual_and_can_be_true_is_taken() {
     ] {
         let (tool, _) = make(changes.clone()).unwrap();
         assert_eq!(tool.spec().effect, effect, "{changes}");
-    }
-}
-
-struct Double(ToolSpec);
-
-impl Tool for Double {
-    fn spec(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
-        let doubled = request.arguments["n"].as_i64().unwrap_or(0) * 2;
-        Box::pin(async move { Ok(ToolOutput::text(doubled.to_string())) })
-    }
-}
-
-fn with_double() -> HttpTools {
-    let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-    let mut spec = ToolSpec::new("double", "Doubles.", parameters, Effect::Read);
-    spec.examples = vec![Example {
-        question: "2?".into(),
-        arguments: json!({"n": 2}),
-        result: "4".into(),
-        answer: "4".into(),
-    }];
-    let double: Arc<dyn Tool> = Arc::new(Double(spec));
-    tools().with_internal(BTreeMap::from([("double".to_owned(), double)]))
-}
-
-fn internal(changes: Value) -> ToolDefinition {
-    let mut row = json!({
-        "name": "twice", "description": "Twice as much.", "endpoint": {"url_template": "internal://double"}
-    });
-    row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    serde_json::from_value(row).unwrap()
-}
-
-#[tokio::test]
-async fn a_row_can_run_a_tool_of_our_own_under_another_name() {
-    let (tool, guards) = with_double().make(&internal(json!({"cache": {"ttl_ms": 1000}}))).unwrap();
-    let spec = tool.spec();
-    assert_eq!((spec.name.as_str(), spec.description.as_str()), ("twice", "Twice as much."));
-    assert_eq!(spec.parameters["properties"]["n"]["type"], "integer");
-    assert_eq!(spec.examples.len(), 1);
-    assert!(guards.cache.is_some() && guards.breaker.is_some());
-    let output = tool.call(Request { arguments: &json!({"n": 21}) }, &context()).await.unwrap();
-    assert_eq!(output.text, "42");
-    let own = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}});
-    let (tool, _) = with_double().make(&internal(json!({"parameters": own}))).unwrap();
-    assert_eq!(tool.spec().parameters["properties"]["n"]["maximum"], 9);
-}
-
-#[test]
-fn a_tool_of_our_own_takes_nothing_that_is_about_http() {
-    for (changes, field) in [
-        (json!({"endpoint": {"url_template": "internal://double", "method": "POST"}}), "endpoint"),
-        (json!({"endpoint": {"url_template": "internal://double", "headers": {"X-A": "1"}}}), "endpoint"),
-        (
-            json!({"endpoint": {"url_template": "internal://double", "auth": {"type": "bearer", "secret": "weather"}}}),
-            "endpoint",
-        ),
-        (json!({"endpoint": {"url_template": "internal://double/../x"}}), "endpoint.url_template"),
-        (json!({"endpoint": {"url_template": "INTERNAL://shell"}}), "endpoint.url_template"),
-        (json!({"response_transform": {"path": "a"}}), "response_transform"),
-        (json!({"type": "streamable"}), "type"),
-        (json!({"effect": "non_idempotent"}), "effect"),
-        (json!({"name": "a b"}), "name"),
-    ] {
-        let error = with_double().make(&internal(changes.clone())).err().unwrap();
-        assert_eq!(error.field, field, "{changes}: {error}");
     }
 }
 

@@ -73,6 +73,9 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
         return Err(DefinitionError::new("description", problem));
     }
     compile(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
+    if definition.check_tool.as_ref() == Some(name) {
+        return Err(DefinitionError::new("check_tool", "a tool cannot check itself; name one that reads"));
+    }
     let labels = definition.tags.iter().enumerate().map(|(n, tag)| (format!("tags.{n}"), tag));
     let labels = labels.chain(definition.category.iter().map(|label| ("category".to_owned(), label)));
     let labels = labels.chain(definition.display_name.iter().map(|label| ("display_name".to_owned(), label)));

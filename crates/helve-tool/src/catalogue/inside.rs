@@ -1,21 +1,21 @@
 //! Rows that lead to a tool inside Helve: another name, description and guards for what is there already.
+//!
+//! `internal` is no scheme that anything is sent to, so such a row has nothing to say about HTTP.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use helve_types::{CacheSharing, Effect, ToolDefinition, ToolSpec};
+use helve_types::{Auth, BodyFormat, Effect, Endpoint, Method, ToolDefinition, ToolKind, ToolSpec};
 use serde_json::Value;
 
-use super::Made;
-use crate::{
-    CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Registered, Request, Tool, ToolFuture,
-};
+use super::{DefinitionError, Made};
+use crate::{CallContext, Registered, Request, Tool, ToolFuture};
 
 const SCHEME: &str = "internal://";
 
 /// The tool inside Helve that a definition leads to.
 pub(super) fn target(definition: &ToolDefinition) -> Option<&str> {
-    definition.endpoint.url_template.strip_prefix(SCHEME)
+    let (scheme, name) = definition.endpoint.url_template.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(name)
 }
 
 struct Inside {
@@ -33,16 +33,66 @@ impl Tool for Inside {
     }
 }
 
-/// Only tools of the server's are registered, and those can be run.
-pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Option<Made> {
-    let inner = target.tool.clone()?;
-    let guards = guards(definition, target.guarding.settings.clone());
-    Some((Arc::new(Inside { spec: spec(definition, &target.spec), inner }), guards))
+/// The target under the definition's name, with its own guards and what the definition says about them.
+pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Result<Made, DefinitionError> {
+    let Some(inner) = target.tool.clone() else {
+        let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
+        return Err(DefinitionError::new("endpoint.url_template", problem));
+    };
+    check(definition)?;
+    let spec = spec(definition, &target.spec);
+    let guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
+    Ok((Arc::new(Inside { spec, inner }), guards))
+}
+
+/// Whether a definition says anything that only a call over HTTP could obey.
+fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    // Without `..`, so that nobody adds a field and forgets it here.
+    let Endpoint {
+        url_template: _,
+        method,
+        query,
+        headers,
+        body,
+        body_format,
+        auth,
+        timeout_ms: _,
+        redirects,
+        idempotency_header,
+        busy_is_not_done,
+    } = &definition.endpoint;
+    let statuses = definition.breaker.as_ref().is_some_and(|terms| !terms.failure_statuses.is_empty());
+    let said = [
+        ("endpoint.method", *method != Method::default()),
+        ("endpoint.query", !query.is_empty()),
+        ("endpoint.headers", !headers.is_empty()),
+        ("endpoint.body", body.is_some()),
+        ("endpoint.body_format", *body_format != BodyFormat::default()),
+        ("endpoint.auth", *auth != Auth::None),
+        ("endpoint.redirects", *redirects > 0),
+        ("endpoint.idempotency_header", idempotency_header.is_some()),
+        ("endpoint.busy_is_not_done", !busy_is_not_done),
+        ("breaker.failure_statuses", statuses),
+        ("response_transform", definition.response_transform.is_some()),
+        ("type", definition.kind == ToolKind::Streamable),
+    ];
+    match said.into_iter().find(|(_, said)| *said) {
+        Some((field, _)) => {
+            let problem = "a tool inside Helve is not reached over HTTP and answers as it is; leave this out";
+            Err(DefinitionError::new(field, problem))
+        }
+        None => Ok(()),
+    }
 }
 
 fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
-    let says_nothing = |parameters: &Value| {
-        parameters.get("properties").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+    let properties = definition.parameters.get("properties").and_then(Value::as_object);
+    let has_own = properties.is_some_and(|properties| !properties.is_empty());
+    // Its examples are about its parameters.
+    let (parameters, examples) = match has_own {
+        true => (&definition.parameters, &definition.examples),
+        false if definition.examples.is_empty() => (&target.parameters, &target.examples),
+        false => (&target.parameters, &definition.examples),
     };
     let mut tags = definition.tags.clone();
     // Rules about a kind of tools hold for it under any name.
@@ -51,13 +101,10 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
         name: definition.name.clone(),
         title: definition.display_name.clone(),
         description: definition.description.clone(),
-        parameters: match says_nothing(&definition.parameters) {
-            true => target.parameters.clone(),
-            false => definition.parameters.clone(),
-        },
+        parameters: parameters.clone(),
         effect: definition.effect.map_or(target.effect, |said| graver(said, target.effect)),
         tags,
-        examples: definition.examples.clone(),
+        examples: examples.clone(),
         client: false,
         on_unknown: definition.on_unknown.unwrap_or(target.on_unknown),
         check_tool: definition.check_tool.clone().or_else(|| target.check_tool.clone()),
@@ -72,44 +119,4 @@ fn graver(one: Effect, other: Effect) -> Effect {
         Effect::NonIdempotent => 2,
     };
     if weight(one) >= weight(other) { one } else { other }
-}
-
-/// The target's own guards, with what the definition says about them.
-fn guards(definition: &ToolDefinition, mut guards: Guards) -> Guards {
-    let ms = Duration::from_millis;
-    if let Some(timeout) = definition.endpoint.timeout_ms {
-        guards.timeout = ms(timeout.get());
-    }
-    if let Some(attempts) = definition.attempts {
-        guards.attempts = attempts.get();
-    }
-    if let Some(bytes) = definition.output_bytes_max {
-        guards.output_bytes_max = bytes.get() as usize;
-    }
-    if let Some(limit) = definition.rate_limit {
-        let held = guards.limits.tool.unwrap_or_default();
-        guards.limits.tool = Some(LimitSettings {
-            concurrent: limit.concurrent.map(|n| n.get()).or(held.concurrent),
-            per_window: limit.per_minute.map(|n| n.get()).or(held.per_window),
-            wait: limit.wait_ms.map_or(held.wait, ms),
-            ..held
-        });
-        if let Some(per_minute) = limit.per_minute_and_user {
-            let held = guards.limits.user.unwrap_or_default();
-            guards.limits.user = Some(LimitSettings { per_window: Some(per_minute.get()), ..held });
-        }
-    }
-    if let Some(cache) = definition.cache {
-        let everyone = cache.scope == CacheSharing::Params;
-        let scope = if everyone { CacheScope::Everyone } else { CacheScope::User };
-        guards.cache = Some(CachePolicy { ttl: ms(cache.ttl_ms.get()), scope });
-    }
-    if let Some(terms) = &definition.breaker {
-        let mut breaker = guards.breaker.unwrap_or_default();
-        breaker.failures_in_row = terms.failures.map_or(breaker.failures_in_row, |n| n.get());
-        breaker.open = terms.open_ms.map_or(breaker.open, |open| ms(open.get()));
-        guards.breaker = Some(breaker);
-    }
-    guards.fallback = definition.fallback.clone().or(guards.fallback);
-    guards
 }

@@ -1,6 +1,7 @@
 //! A catalogue over a store in memory, with a maker that makes small tools of definitions.
 
 mod guards;
+mod inside;
 
 use helve_store::MemoryStore;
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec};
@@ -317,31 +318,6 @@ async fn a_run_finds_the_version_it_was_started_with_however_long_ago() {
     assert!(Arc::ptr_eq(&time, &again.registry().get("time").unwrap()));
 }
 
-#[tokio::test]
-async fn a_row_may_lead_to_a_tool_inside_helve_and_is_as_grave_as_that() {
-    let Shop { catalogue, .. } = new_shop().await;
-    let definition = json!({
-        "name": "remember", "description": "Keeps a note.", "effect": "read", "tags": ["mine"],
-        "endpoint": {"url_template": "internal://save_note"}
-    });
-    let listed = catalogue.create(read_definition(definition.clone()).unwrap(), "mei").await.unwrap();
-    let spec = listed.registered.unwrap().spec().clone();
-    assert_eq!(
-        (spec.effect, &spec.parameters["properties"]["q"]["type"]),
-        (Effect::Idempotent, &json!("string"))
-    );
-
-    let mut nowhere = read_definition(definition).unwrap();
-    nowhere.name = "other".into();
-    for (target, shown) in
-        [("nothing", "`internal://save_note`, `internal://time`"), ("remember", "`remember`")]
-    {
-        nowhere.endpoint.url_template = format!("internal://{target}");
-        let wrong = catalogue.create(nowhere.clone(), "mei").await.err().unwrap().to_string();
-        assert!(wrong.starts_with("`endpoint.url_template`") && wrong.contains(shown), "{wrong}");
-    }
-}
-
 #[test]
 fn an_error_in_a_definition_names_its_field() {
     let good = json!(weather("https://a.example"));
@@ -371,6 +347,7 @@ fn an_error_in_a_definition_names_its_field() {
         (with("/parameters", json!({"type": "array"})), "parameters"),
         (with("/tags", json!(["a", ""])), "tags.1"),
         (with("/category", json!("a\nb")), "category"),
+        (with("/check_tool", json!("weather")), "check_tool"),
     ];
     for (given, field) in table {
         let wrong = read_definition(given.clone()).and_then(|definition| check(&definition)).unwrap_err();

@@ -1,0 +1,157 @@
+//! What runs leave in conversations, and who sees it.
+
+use helve_types::{CallId, Fact, Mode, RunState, Spent, StopReason, Timestamp, Usage, UserId, World};
+
+use super::{Actor, Subject, ok, question, requested};
+use crate::{ApprovalFilter, Page, Place, Scope, StoreError};
+
+pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "hi").await;
+    mei.finish(&mut run, "hello").await;
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
+    let row = ok(mei.store.conversation(mei.scope(), conversation).await);
+    assert_eq!((row.messages, row.active_run), (2, None));
+    let messages = ok(mei.store.messages(mei.scope(), conversation).await);
+    assert_eq!(messages[1].text(), "hello");
+    assert_eq!(messages[1].model.as_deref(), Some("demo"));
+    let record = ok(mei.store.run(mei.scope(), run.run).await);
+    assert_eq!(record.state, RunState::Completed);
+    assert!(record.ended_at.is_some());
+    assert_eq!(ok(mei.store.running_runs().await), []);
+}
+
+pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let step = |step, cost_nanos| Fact::StepFinished {
+        step,
+        attempt: 1,
+        reason: StopReason::Stop,
+        mode: Mode::Native,
+        usage: Usage {
+            input_tokens: 10,
+            output_tokens: 5,
+            cached_tokens: 4,
+            cache_write_tokens: 2,
+            reasoning_tokens: 1,
+        },
+        cost_nanos,
+        model: None,
+        fingerprint: None,
+        echo: None,
+        params: None,
+    };
+    let mut first = mei.start(mei.new_conversation(), "one").await;
+    let Some(conversation) = first.conversation else { panic!("no conversation") };
+    let of_run = async |run| ok(mei.store.run(mei.scope(), run).await).spent;
+    let of_talk = async || ok(mei.store.conversation(mei.scope(), conversation).await).spent;
+    assert_eq!(of_run(first.run).await, Spent::default());
+    ok(mei.append(&mut first, vec![step(1, None)]).await);
+    assert_eq!(of_talk().await.cost_nanos, None);
+    ok(mei.append(&mut first, vec![step(2, Some(700))]).await);
+    mei.finish(&mut first, "an answer").await;
+    let mut second = mei.start(Place::Conversation(conversation), "two").await;
+    ok(mei.append(&mut second, vec![step(1, Some(50)), step(2, None)]).await);
+
+    let steps = |count: u64, cost_nanos| Spent {
+        usage: Usage {
+            input_tokens: 10 * count,
+            output_tokens: 5 * count,
+            cached_tokens: 4 * count,
+            cache_write_tokens: 2 * count,
+            reasoning_tokens: count,
+        },
+        cost_nanos,
+    };
+    assert_eq!(of_run(first.run).await, steps(2, Some(700)));
+    assert_eq!(of_run(second.run).await, steps(2, Some(50)));
+    assert_eq!(of_talk().await, steps(4, Some(750)));
+    let listed = ok(mei.store.conversations(mei.scope(), Page::first(9)).await);
+    assert_eq!(listed[0].spent, steps(4, Some(750)));
+}
+
+pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "one").await;
+    let usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
+    let step = |step| Fact::StepFinished {
+        step,
+        attempt: 1,
+        reason: StopReason::Stop,
+        mode: Mode::Native,
+        usage,
+        cost_nanos: Some(u64::MAX),
+        model: None,
+        fingerprint: None,
+        echo: None,
+        params: None,
+    };
+    ok(mei.append(&mut run, vec![step(1), step(2)]).await);
+    let spent = ok(mei.store.run(mei.scope(), run.run).await).spent;
+    assert_eq!((spent.usage.input_tokens, spent.cost_nanos), (Spent::MAX, Some(Spent::MAX)));
+}
+
+pub async fn nobody_sees_anothers_things(store: Subject) {
+    let mei = Actor::new(store.clone(), "mei");
+    let mut run = mei.start(mei.new_conversation(), "secret").await;
+    let call = CallId::new(run.run, 1, 0);
+    let asked = question(&mei, &call, Timestamp(i64::MAX));
+    ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
+
+    let eve = Scope::User(UserId("eve".into()));
+    assert_eq!(store.run(eve.clone(), run.run).await, Err(StoreError::NotFound("run")));
+    assert_eq!(ok(store.runs(eve.clone(), Page::first(9)).await), []);
+    assert_eq!(
+        store.conversation(eve.clone(), conversation).await,
+        Err(StoreError::NotFound("conversation"))
+    );
+    assert_eq!(store.messages(eve.clone(), conversation).await, Err(StoreError::NotFound("conversation")));
+    assert_eq!(ok(store.conversations(eve.clone(), Page::first(9)).await), []);
+    assert_eq!(
+        store.rename_conversation(eve.clone(), conversation, "mine".into()).await,
+        Err(StoreError::NotFound("conversation"))
+    );
+    assert_eq!(
+        store.delete_conversation(eve.clone(), conversation).await,
+        Err(StoreError::NotFound("conversation"))
+    );
+    assert_eq!(store.approval(eve.clone(), asked.approval).await, Err(StoreError::NotFound("approval")));
+    assert_eq!(ok(store.approvals(eve, ApprovalFilter::Pending).await), []);
+    assert!(store.run(Scope::Everyone, run.run).await.is_ok());
+}
+
+pub async fn conversations_are_listed_latest_first_in_pages(store: Subject) {
+    let mut mei = Actor::new(store, "mei");
+    mei.world = World::still();
+    let mut ids = vec![];
+    for _ in 0..4 {
+        mei.world.clock.advance_ms(1_000);
+        ids.extend(mei.start(mei.new_conversation(), "hi").await.conversation);
+    }
+    ids.reverse();
+    let page = |offset, limit| Page { offset, limit };
+    let listed = |rows: Vec<crate::Conversation>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(0, 9)).await)), ids);
+    assert_eq!(listed(ok(mei.store.conversations(mei.scope(), page(1, 2)).await)), ids[1..3]);
+    ok(mei.store.rename_conversation(mei.scope(), ids[0], "new name".into()).await);
+    assert_eq!(ok(mei.store.conversation(mei.scope(), ids[0]).await).title, "new name");
+}
+
+pub async fn a_deleted_conversation_takes_its_runs_with_it(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "forget me").await;
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
+    let call = CallId::new(run.run, 1, 0);
+    ok(mei.append(&mut run, vec![requested(&call)]).await);
+    assert_eq!(
+        mei.store.delete_conversation(mei.scope(), conversation).await,
+        Err(StoreError::Busy(run.run))
+    );
+    mei.finish(&mut run, "done").await;
+    ok(mei.store.delete_conversation(mei.scope(), conversation).await);
+    assert_eq!(mei.store.run(mei.scope(), run.run).await, Err(StoreError::NotFound("run")));
+    assert_eq!(ok(mei.store.events(run.run, 0, 9).await), []);
+    assert_eq!(ok(mei.store.calls(run.run).await), []);
+    assert_eq!(ok(mei.store.conversations(mei.scope(), Page::first(9)).await), []);
+}

@@ -1,0 +1,45 @@
+//! What belongs to the whole server.
+
+use helve_types::{Finding, ModelProfile, Timestamp, UserId};
+
+use super::{Subject, ok};
+use crate::{AuditEntry, StoreError, Token, TokenRights};
+
+pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
+    let token = Token {
+        id: "t1".into(),
+        secret_hash: [7; 32],
+        user: UserId("mei".into()),
+        rights: TokenRights::Admin,
+        note: "laptop".into(),
+        created_at: Timestamp(1),
+        revoked_at: None,
+    };
+    ok(store.create_token(token.clone()).await);
+    assert_eq!(ok(store.tokens().await), std::slice::from_ref(&token));
+    ok(store.revoke_token("t1".into(), Timestamp(5)).await);
+    assert_eq!(ok(store.tokens().await), [Token { revoked_at: Some(Timestamp(5)), ..token }]);
+    assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
+}
+
+pub async fn a_models_newest_profile_is_the_one_that_is_kept(store: Subject) {
+    assert!(ok(store.model_profiles().await).is_empty());
+    let first = ModelProfile::unknown(Timestamp(1), "llama at http://localhost");
+    let newest = ModelProfile { native: Finding::no("it said so"), at: Timestamp(2), ..first.clone() };
+    for profile in [&first, &newest] {
+        ok(store.keep_model_profile("local".into(), profile.clone()).await);
+    }
+    assert_eq!(ok(store.model_profiles().await), [("local".to_owned(), newest)]);
+}
+
+pub async fn a_healthy_store_says_so(store: Subject) {
+    ok(store.check().await);
+    let entry = AuditEntry {
+        at: Timestamp(1),
+        by: "mei".into(),
+        action: "breaker.reset".into(),
+        detail: "search_web".into(),
+    };
+    ok(store.audit(entry).await);
+    ok(store.close().await);
+}

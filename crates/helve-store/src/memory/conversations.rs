@@ -1,0 +1,56 @@
+//! Conversations, and what goes with them.
+
+use std::collections::BTreeMap;
+
+use helve_types::{ConversationId, Message, RunId, Timestamp};
+
+use super::Shelves;
+use super::runs::RunShelf;
+use crate::{Conversation, Scope, StoreError};
+
+pub(super) struct ConversationShelf {
+    pub(super) row: Conversation,
+    pub(super) messages: Vec<Message>,
+}
+
+impl ConversationShelf {
+    pub(super) fn keep(&mut self, at: Timestamp, messages: impl IntoIterator<Item = Message>) {
+        self.messages.extend(messages);
+        self.row.messages = self.messages.len() as u64;
+        self.row.updated_at = at;
+    }
+}
+
+impl Shelves {
+    pub(super) fn conversation(
+        &self,
+        scope: &Scope,
+        id: ConversationId,
+    ) -> Result<&ConversationShelf, StoreError> {
+        self.conversations
+            .get(&id)
+            .filter(|shelf| scope.sees(&shelf.row.user))
+            .ok_or(StoreError::NotFound("conversation"))
+    }
+
+    pub(super) fn delete_conversation(
+        &mut self,
+        scope: &Scope,
+        id: ConversationId,
+    ) -> Result<(), StoreError> {
+        if let Some(active) = self.conversation(scope, id)?.row.active_run {
+            return Err(StoreError::Busy(active));
+        }
+        self.conversations.remove(&id);
+        let gone = |run: RunId, runs: &BTreeMap<RunId, RunShelf>| {
+            runs.get(&run).is_some_and(|shelf| shelf.record.conversation == Some(id))
+        };
+        self.approvals.retain(|_, held| !gone(held.run, &self.runs));
+        self.wholes.retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
+        self.files.retain(|(run, _), _| !gone(*run, &self.runs));
+        self.calls.retain(|_, call| !gone(call.run, &self.runs));
+        self.keys.retain(|_, (_, run, _)| !gone(*run, &self.runs));
+        self.runs.retain(|_, shelf| shelf.record.conversation != Some(id));
+        Ok(())
+    }
+}

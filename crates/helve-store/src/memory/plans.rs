@@ -1,0 +1,53 @@
+//! Users' own plans.
+
+use helve_types::{CallId, Timestamp, UserId};
+
+use super::Shelves;
+use crate::{PLANS_MAX, PlanBody, PlanChange, StoreError, UserPlan};
+
+pub(super) struct PlanShelf {
+    plan: UserPlan,
+    made_by: CallId,
+}
+
+impl Shelves {
+    pub(super) fn create_plan(
+        &mut self,
+        user: UserId,
+        by: CallId,
+        body: PlanBody,
+        at: Timestamp,
+    ) -> Result<UserPlan, StoreError> {
+        let shelves = self.plans.entry(user).or_default();
+        if let Some(made) = shelves.iter().find(|shelf| shelf.made_by == by) {
+            return Ok(made.plan.clone());
+        }
+        let number = u32::try_from(shelves.len() + 1).unwrap_or(u32::MAX);
+        if number > PLANS_MAX {
+            return Err(StoreError::Full("plan"));
+        }
+        let plan = UserPlan { number, version: 1, body, changed_by: None, created_at: at, updated_at: at };
+        shelves.push(PlanShelf { plan: plan.clone(), made_by: by });
+        Ok(plan)
+    }
+
+    pub(super) fn change_plan(&mut self, user: &UserId, change: PlanChange) -> Result<UserPlan, StoreError> {
+        let mut shelves = self.plans.get_mut(user).into_iter().flatten();
+        let shelf = shelves.find(|shelf| shelf.plan.number == change.number);
+        let shelf = shelf.ok_or(StoreError::NotFound("plan"))?;
+        if shelf.plan.changed_by.as_ref() != Some(&change.by) {
+            if shelf.plan.version != change.over {
+                return Err(StoreError::Changed(shelf.plan.version));
+            }
+            shelf.plan.version += 1;
+            shelf.plan.body = change.body;
+            shelf.plan.updated_at = change.at;
+            shelf.plan.changed_by = Some(change.by);
+        }
+        Ok(shelf.plan.clone())
+    }
+
+    pub(super) fn plans_of(&self, user: &UserId) -> impl Iterator<Item = &UserPlan> {
+        self.plans.get(user).into_iter().flatten().map(|shelf| &shelf.plan)
+    }
+}

@@ -1,0 +1,95 @@
+//! Runs: opened once, claimed by one writer at a time.
+
+use helve_types::{RunId, RunState, Spent};
+
+use super::Shelves;
+use super::conversations::ConversationShelf;
+use crate::{Claimed, Conversation, NewRun, Opened, Place, Recorded, RunRecord, Scope, StoreError};
+
+pub(super) struct RunShelf {
+    pub(super) record: RunRecord,
+    pub(super) epoch: u64,
+    pub(super) log: Vec<Recorded>,
+    /// How many messages of the conversation were there before the run's own.
+    pub(super) history: usize,
+}
+
+impl Shelves {
+    pub(super) fn open_run(&mut self, new: NewRun) -> Result<Opened, StoreError> {
+        if let Some(key) = &new.key {
+            let name = (new.user.clone(), key.route.clone(), key.key.clone());
+            let is_open =
+                |run: &RunId| self.runs.get(run).is_some_and(|shelf| !shelf.record.state.is_final());
+            let now = new.started.event.at;
+            let known = self.keys.get(&name).filter(|known| known.2 > now || is_open(&known.1));
+            if let Some((fingerprint, run, _)) = known {
+                return if *fingerprint == key.fingerprint {
+                    Ok(Opened::Replayed { run: *run })
+                } else {
+                    Err(StoreError::KeyReused)
+                };
+            }
+        }
+        let at = new.started.event.at;
+        let history = match &new.place {
+            Place::NewConversation { id, title } => {
+                let row = Conversation {
+                    id: *id,
+                    user: new.user.clone(),
+                    title: title.clone(),
+                    messages: 0,
+                    spent: Spent::default(),
+                    created_at: at,
+                    updated_at: at,
+                    active_run: None,
+                };
+                self.conversations.insert(*id, ConversationShelf { row, messages: vec![] });
+                vec![]
+            }
+            Place::Conversation(id) => {
+                let shelf = self.conversation(&Scope::User(new.user.clone()), *id)?;
+                if let Some(active) = shelf.row.active_run {
+                    return Err(StoreError::Busy(active));
+                }
+                shelf.messages.clone()
+            }
+            Place::Nowhere => vec![],
+        };
+        if let Some(shelf) = new.place.conversation().and_then(|id| self.conversations.get_mut(&id)) {
+            shelf.row.active_run = Some(new.run);
+            shelf.keep(at, new.message.iter().cloned());
+        }
+        if let Some(key) = new.key {
+            self.keys
+                .insert((new.user.clone(), key.route, key.key), (key.fingerprint, new.run, key.expires_at));
+        }
+        let record = RunRecord {
+            run: new.run,
+            user: new.user,
+            conversation: new.place.conversation(),
+            state: RunState::Running,
+            setup: new.setup,
+            last_seq: 1,
+            resumes: 0,
+            spent: Spent::default(),
+            created_at: at,
+            ended_at: None,
+        };
+        let shelf = RunShelf { record, epoch: 1, log: vec![(*new.started).clone()], history: history.len() };
+        self.runs.insert(new.run, shelf);
+        Ok(Opened::New { epoch: 1, history })
+    }
+
+    pub(super) fn claim(&mut self, run: RunId, counts_as_resume: bool) -> Result<Claimed, StoreError> {
+        let shelf = self.runs.get_mut(&run).ok_or(StoreError::NotFound("run"))?;
+        shelf.epoch += 1;
+        shelf.record.resumes += u32::from(counts_as_resume);
+        let messages = shelf.record.conversation.and_then(|id| self.conversations.get(&id));
+        Ok(Claimed {
+            epoch: shelf.epoch,
+            record: shelf.record.clone(),
+            history: messages.map_or(vec![], |place| place.messages[..shelf.history].to_vec()),
+            events: shelf.log.clone(),
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Rows that lead to a tool inside Helve.
+
+use helve_types::Example;
+
+use super::*;
+use crate::LimitSettings;
+
+#[tokio::test]
+async fn a_row_may_lead_to_a_tool_inside_helve_and_is_as_grave_as_that() {
+    let Shop { catalogue, .. } = new_shop().await;
+    let definition = json!({
+        "name": "remember", "description": "Keeps a note.", "effect": "read", "tags": ["mine"],
+        "endpoint": {"url_template": "internal://save_note"}
+    });
+    let listed = catalogue.create(read_definition(definition.clone()).unwrap(), "mei").await.unwrap();
+    let spec = listed.registered.unwrap().spec().clone();
+    assert_eq!(
+        (spec.effect, &spec.parameters["properties"]["q"]["type"]),
+        (Effect::Idempotent, &json!("string"))
+    );
+
+    let mut nowhere = read_definition(definition).unwrap();
+    nowhere.name = "other".into();
+    for (target, shown) in
+        [("nothing", "`internal://save_note`, `internal://time`"), ("remember", "`remember`")]
+    {
+        nowhere.endpoint.url_template = format!("internal://{target}");
+        let wrong = catalogue.create(nowhere.clone(), "mei").await.err().unwrap().to_string();
+        assert!(wrong.starts_with("`endpoint.url_template`") && wrong.contains(shown), "{wrong}");
+    }
+}
+
+/// With a tool that comes with an example and a limit.
+fn with_double() -> Catalogue {
+    let catalogue = shop(&Arc::default()).catalogue;
+    let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let mut spec = ToolSpec::new("double", "Doubles.", parameters, Effect::Read);
+    spec.examples = vec![Example {
+        question: "2?".into(),
+        arguments: json!({"n": 2}),
+        result: "4".into(),
+        answer: "4".into(),
+    }];
+    let limit = LimitSettings { concurrent: Some(5), ..LimitSettings::default() };
+    let guards =
+        Guards { limits: crate::Limits { tool: Some(limit), user: None }, attempts: 3, ..Guards::default() };
+    catalogue.registry().register(Arc::new(Echo(spec, "4".into())), guards, catalogue.world()).unwrap();
+    catalogue
+}
+
+fn twice(changes: Value) -> Result<Registered, DefinitionError> {
+    let mut row = json!({
+        "name": "twice", "description": "Twice as much.", "endpoint": {"url_template": "internal://double"}
+    });
+    row.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    with_double().make(&read_definition(row)?)
+}
+
+#[test]
+fn it_has_the_targets_parameters_examples_and_guards_where_it_has_none_of_its_own() {
+    let made = twice(json!({"cache": {"ttl_ms": 1000}, "rate_limit": {"per_minute": 60}})).unwrap();
+    let spec = made.spec();
+    assert_eq!((spec.name.as_str(), spec.description.as_str()), ("twice", "Twice as much."));
+    assert_eq!(spec.parameters["properties"]["n"]["type"], "integer");
+    assert_eq!(spec.examples.len(), 1);
+    let guards = &made.guarding.settings;
+    let limit = guards.limits.tool.unwrap();
+    assert_eq!((limit.concurrent, limit.per_window, guards.attempts), (Some(5), Some(60), 3));
+    assert!(guards.cache.is_some());
+
+    let own = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}});
+    let made = twice(json!({"parameters": own, "attempts": 1})).unwrap();
+    assert_eq!(made.spec().parameters["properties"]["n"]["maximum"], 9);
+    assert!(made.spec().examples.is_empty(), "they are about other parameters");
+    assert_eq!(made.guarding.settings.attempts, 1);
+}
+
+#[test]
+fn it_takes_nothing_that_is_about_http() {
+    let at =
+        |name: &str, value: Value| json!({"endpoint": {"url_template": "internal://double", name: value}});
+    for (changes, field) in [
+        (at("method", json!("POST")), "endpoint.method"),
+        (at("query", json!({"q": "{n}"})), "endpoint.query"),
+        (at("headers", json!({"X-A": "1"})), "endpoint.headers"),
+        (at("body", json!({})), "endpoint.body"),
+        (at("body_format", json!("form")), "endpoint.body_format"),
+        (at("auth", json!({"type": "bearer", "secret": "weather"})), "endpoint.auth"),
+        (at("redirects", json!(1)), "endpoint.redirects"),
+        (at("idempotency_header", json!("X-Key")), "endpoint.idempotency_header"),
+        (at("busy_is_not_done", json!(false)), "endpoint.busy_is_not_done"),
+        (at("timeout_ms", json!(5)), "endpoint.timeout_ms"),
+        (json!({"endpoint": {"url_template": "internal://double/../x"}}), "endpoint.url_template"),
+        (json!({"endpoint": {"url_template": "internal://"}}), "endpoint.url_template"),
+        (json!({"endpoint": {"url_template": "INTERNAL://shell"}}), "endpoint.url_template"),
+        (json!({"breaker": {"failure_statuses": [404]}}), "breaker.failure_statuses"),
+        (json!({"response_transform": {"path": "a"}}), "response_transform"),
+        (json!({"type": "streamable"}), "type"),
+        (json!({"effect": "non_idempotent", "cache": {"ttl_ms": 1000}}), "cache"),
+        (json!({"attempts": 9}), "attempts"),
+        (json!({"name": "a b"}), "name"),
+    ] {
+        let wrong = twice(changes.clone()).err().unwrap();
+        assert_eq!(wrong.field, field, "{changes}: {wrong}");
+    }
+    assert!(twice(at("timeout_ms", json!(500))).is_ok());
+    assert!(twice(json!({"endpoint": {"url_template": "Internal://double"}})).is_ok());
+}
