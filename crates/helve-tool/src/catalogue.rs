@@ -294,7 +294,10 @@ impl Catalogue {
             return Err(DefinitionError::new("name", problem));
         }
         let (tool, guards) = match inside::target(definition) {
-            Some(target) => self.within(definition, target)?,
+            Some(target) => {
+                inside::check(definition)?;
+                self.within(definition, target)?
+            }
             None => (self.maker)(definition)?,
         };
         let guards = (self.over)(&definition.name, guards);
@@ -302,7 +305,7 @@ impl Catalogue {
         let registered = registered.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
         let registered = self.registry.placed(registered);
         Ok(match before {
-            Some(before) => registered.switched_with(&before),
+            Some(before) => registered.beside_version(&before),
             None => registered,
         })
     }

@@ -98,8 +98,8 @@ impl Default for Guards {
 /// The guards of one registered tool, at work.
 pub(crate) struct Guarding {
     pub(crate) settings: Guards,
-    pub(crate) limiter: Option<Limiter>,
-    pub(crate) user_limiter: Option<KeyedLimiter>,
+    pub(crate) limiter: Option<Arc<Limiter>>,
+    pub(crate) user_limiter: Option<Arc<KeyedLimiter>>,
     pub(crate) breaker: Option<Breaker>,
     pub(crate) cache: Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)>,
 }
@@ -117,12 +117,24 @@ impl Guarding {
         // Only what changes nothing can be answered from memory.
         let kept = settings.last_good().map(|_| CachePolicy { ttl: Duration::ZERO, scope: CacheScope::User });
         let cache = settings.cache.or(kept).filter(|_| effect == Effect::Read);
+        let user_limiter = settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX));
         Self {
-            limiter: settings.limits.tool.map(Limiter::new),
-            user_limiter: settings.limits.user.map(|limit| KeyedLimiter::new(limit, LIMITED_USERS_MAX)),
+            limiter: settings.limits.tool.map(|limit| Arc::new(Limiter::new(limit))),
+            user_limiter: user_limiter.map(Arc::new),
             breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
             cache: cache.map(|policy| (policy, Cache::new(CACHE, weight))),
             settings,
+        }
+    }
+
+    /// Takes over the limits of another version of the tool where they are the same: the other side counts on.
+    pub(crate) fn limit_with(&mut self, other: &Self) {
+        let (ours, theirs) = (&self.settings.limits, &other.settings.limits);
+        if ours.tool == theirs.tool {
+            self.limiter.clone_from(&other.limiter);
+        }
+        if ours.user == theirs.user {
+            self.user_limiter.clone_from(&other.user_limiter);
         }
     }
 

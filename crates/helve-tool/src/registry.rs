@@ -35,7 +35,8 @@ pub struct Registered {
     /// None where the client runs it.
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
-    pub(crate) counters: Counters,
+    /// Shared by all versions of a tool, as its switch is: a change of a row makes nothing of its past undone.
+    pub(crate) counters: Arc<Counters>,
     /// None where there is no breaker to ring for.
     bell: Option<Bell>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
@@ -66,7 +67,7 @@ impl Registered {
             validator,
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
-            counters: Counters::default(),
+            counters: Arc::default(),
             bell,
             enabled: Arc::new(AtomicBool::new(true)),
             beside: Weak::new(),
@@ -97,9 +98,11 @@ impl Registered {
         Self::new(tool.spec().clone(), version, Some(tool), guards, chance, Some(bell))
     }
 
-    /// The same tool under the switch of another version of it.
-    pub(crate) fn switched_with(self, other: &Self) -> Self {
-        Self { enabled: other.enabled.clone(), ..self }
+    /// The same tool as another version of it: under the same switch, with the same counts, and with the same limits
+    /// at work if they are the same. Its breaker is its own, since what failed may be what was changed.
+    pub(crate) fn beside_version(mut self, other: &Self) -> Self {
+        self.guarding.limit_with(&other.guarding);
+        Self { enabled: other.enabled.clone(), counters: other.counters.clone(), ..self }
     }
 
     pub(crate) fn switch(&self, enabled: bool) {
@@ -139,8 +142,8 @@ impl Registered {
     pub fn status(&self) -> ToolStatus {
         ToolStatus {
             enabled: self.is_enabled(),
-            limit: self.guarding.limiter.as_ref().map(helve_guard::Limiter::status),
-            user_limit: self.guarding.user_limiter.as_ref().map(helve_guard::KeyedLimiter::totals),
+            limit: self.guarding.limiter.as_ref().map(|limiter| limiter.status()),
+            user_limit: self.guarding.user_limiter.as_ref().map(|limiter| limiter.totals()),
             breaker: self.guarding.breaker.as_ref().map(helve_guard::Breaker::status),
             cache: self.guarding.cache.as_ref().map(|(_, cache)| cache.status()),
             metrics: self.metrics(),

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_types::{CacheSharing, Effect, ToolDefinition, ToolSpec};
+use helve_types::{
+    Auth, BodyFormat, CacheSharing, Effect, Endpoint, Method, ToolDefinition, ToolKind, ToolSpec,
+};
 use serde_json::Value;
 
-use super::Made;
+use super::{DefinitionError, Made};
 use crate::{
     CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Registered, Request, Tool, ToolFuture,
 };
@@ -33,6 +35,27 @@ impl Tool for Inside {
     }
 }
 
+/// Refuses what would be kept and never used: nothing is sent to a tool inside Helve.
+pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
+    let Endpoint { method, query, headers, body, body_format, auth, redirects, idempotency_header, .. } =
+        &definition.endpoint;
+    let sends = (method, body_format) != (&Method::default(), &BodyFormat::default())
+        || !(query.is_empty() && headers.is_empty() && body.is_none() && *auth == Auth::default())
+        || *redirects > 0
+        || idempotency_header.is_some();
+    let (field, problem) = match definition {
+        _ if sends => ("endpoint", "a tool inside Helve takes nothing but `url_template` and `timeout_ms`"),
+        ToolDefinition { response_transform: Some(_), .. } => {
+            ("response_transform", "a tool inside Helve answers as it is")
+        }
+        ToolDefinition { kind: ToolKind::Streamable, .. } => {
+            ("type", "a tool inside Helve gives its answer whole")
+        }
+        _ => return Ok(()),
+    };
+    Err(DefinitionError::new(field, problem))
+}
+
 /// Only tools of the server's are registered, and those can be run.
 pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Option<Made> {
     let inner = target.tool.clone()?;
@@ -57,7 +80,10 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
         },
         effect: definition.effect.map_or(target.effect, |said| graver(said, target.effect)),
         tags,
-        examples: definition.examples.clone(),
+        examples: match definition.examples.is_empty() && says_nothing(&definition.parameters) {
+            true => target.examples.clone(),
+            false => definition.examples.clone(),
+        },
         client: false,
         on_unknown: definition.on_unknown.unwrap_or(target.on_unknown),
         check_tool: definition.check_tool.clone().or_else(|| target.check_tool.clone()),
