@@ -1,7 +1,7 @@
 // The server under test: the mock, or the real binary where `HELVE_SERVER` says where it is.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMock } from './mock/server';
@@ -15,19 +15,25 @@ export interface TestServer {
 
 export function startServer(token?: string): Promise<TestServer> {
   const binary = process.env.HELVE_SERVER;
-  return binary ? startBinary(binary, token) : startMock(token === undefined ? {} : { token });
+  return binary
+    ? startBinary(binary, token === undefined ? {} : { HELVE_TOKEN: token })
+    : startMock(token === undefined ? {} : { token });
 }
 
-async function startBinary(binary: string, token?: string): Promise<TestServer> {
+/** The real binary with a configuration of its own. */
+export async function startBinary(binary: string, more: NodeJS.ProcessEnv, config = ''): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), 'helve-e2e-'));
-  let running = await launch(binary, data, '127.0.0.1:0', token);
+  const file = join(data, 'helve.toml');
+  await writeFile(file, config);
+  const env = { ...more, HELVE_CONFIG: file };
+  let running = await launch(binary, data, '127.0.0.1:0', env);
   const { url } = running;
   return {
     url,
     restart: async (downMs) => {
       await running.end('SIGKILL');
       await new Promise((resolve) => setTimeout(resolve, downMs));
-      running = await launch(binary, data, new URL(url).host, token);
+      running = await launch(binary, data, new URL(url).host, env);
     },
     close: async () => {
       await running.end('SIGTERM');
@@ -41,9 +47,9 @@ interface Launched {
   end: (signal: NodeJS.Signals) => Promise<void>;
 }
 
-function launch(binary: string, data: string, listen: string, token?: string): Promise<Launched> {
+function launch(binary: string, data: string, listen: string, more: NodeJS.ProcessEnv): Promise<Launched> {
   const child = spawn(binary, ['serve', '--listen', listen, '--data', data], {
-    env: { ...process.env, ...(token !== undefined && { HELVE_TOKEN: token }) },
+    env: { ...process.env, ...more },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

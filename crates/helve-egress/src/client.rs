@@ -90,7 +90,8 @@ impl Egress {
         let redirects = request.redirects.min(REDIRECTS_MAX);
         let mut hop = Hop::from(request);
         for left in (0..=redirects).rev() {
-            let response = self.hop(&hop, bounds, deadline).await.map_err(|error| error.after(hop.acted))?;
+            let answered = self.hop(&hop, bounds, deadline).await.map_err(|error| error.after(hop.acted));
+            let response = answered.map_err(|error| if left < redirects { error.led() } else { error })?;
             let status = response.status();
             let location = response.headers().get(LOCATION).filter(|_| is_redirect(status));
             let Some(location) = location.filter(|_| redirects > 0) else {

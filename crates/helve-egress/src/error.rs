@@ -22,6 +22,17 @@ pub enum EgressError {
 }
 
 impl EgressError {
+    /// The same, of a place that nobody has named but the answer before.
+    pub(crate) fn led(self) -> Self {
+        let led = |why: String| format!("the answer is a redirect, and {why}");
+        match self {
+            Self::Refused(why) => Self::Refused(led(why)),
+            Self::NotSent(why) => Self::NotSent(led(why)),
+            Self::Lost(why) => Self::Lost(led(why)),
+            Self::TooLarge(why) => Self::TooLarge(why),
+        }
+    }
+
     /// The same, of a request of which a part may have had an effect already: nobody knows any more what was done.
     pub(crate) fn after(self, acted: bool) -> Self {
         match self {

@@ -27,6 +27,8 @@ const HEADS: [helve_egress::header::HeaderName; 7] =
 pub(crate) enum Answer {
     Empty,
     Value(Value),
+    /// What a transform picked, in which there is nothing.
+    Hollow(Value),
     /// Several values of one answer.
     Values(Vec<Value>),
     Text(String),
@@ -41,7 +43,10 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
         return Ok(Answer::Empty);
     }
     match &head.kind {
-        Kind::Json => json::parse(without_mark(&body)).map(Answer::Value),
+        Kind::Json => match json::parse(without_mark(&body)) {
+            Ok(value) => Ok(Answer::Value(value)),
+            Err(problem) => Err(format!("the answer cannot be used: {problem}")),
+        },
         Kind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
         Kind::Html | Kind::Text(_) | Kind::Events | Kind::Unknown => {
             // Many servers call their JSON text, or nothing at all.
@@ -77,12 +82,23 @@ fn lines(text: &str) -> Answer {
 /// What a transform picked.
 pub(crate) fn picked(mut found: Vec<Value>) -> Answer {
     match (found.len(), found.pop()) {
+        (1, Some(only)) if is_hollow(&only) => Answer::Hollow(only),
         (1, Some(only)) => Answer::Value(only),
         (_, None) => Answer::Note("The answer has nothing that this tool picks from it.".into()),
         (_, Some(last)) => {
             found.push(last);
             Answer::Values(found)
         }
+    }
+}
+
+/// Whether it has a place for something, and nothing is there.
+fn is_hollow(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_hollow),
+        Value::Object(members) => !members.is_empty() && members.values().all(is_hollow),
+        _ => false,
     }
 }
 
@@ -132,6 +148,10 @@ impl Answer {
             }
             Self::Empty => ToolOutput::text(format!("Done (status {status}); there is no further answer.")),
             Self::Value(value) => ToolOutput::text(shown(&value)).with_data(value),
+            Self::Hollow(value) => {
+                let note = "Nothing but null was found: the answer may not have what this tool looks for.";
+                ToolOutput::text(format!("{}\n{note}", shown(&value))).with_data(value)
+            }
             Self::Values(values) => {
                 let lines: Vec<String> = values.iter().map(shown).collect();
                 ToolOutput::text(lines.join("\n")).with_data(values.into())

@@ -146,8 +146,12 @@ impl HttpTool {
     /// The whole body; text has a smaller bound than files.
     async fn body(&self, mut incoming: Incoming, head: &Head) -> Result<Vec<u8>, EgressError> {
         let bytes_max = if head.kind.is_text() { TEXT_BYTES_MAX } else { FILE_BYTES_MAX };
-        let too_large =
-            || EgressError::TooLarge(format!("the answer is larger than {bytes_max} bytes and was not read"));
+        let too_large = || {
+            EgressError::TooLarge(format!(
+                "the answer is larger than {} MiB and was not read",
+                bytes_max >> 20
+            ))
+        };
         let announced =
             incoming.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if announced.is_some_and(|bytes: usize| bytes > bytes_max) {
@@ -220,9 +224,9 @@ impl HttpTool {
         if self.spec.effect == Effect::Read {
             return Err(match why {
                 Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less")),
-                Unusable::NoJson => ToolError::Ailing(format!(
-                    "{problem}; answer without this tool and say so. Operator: look at what its address answers"
-                )),
+                Unusable::NoJson => {
+                    ToolError::Ailing(format!("{problem}. Operator: look at what its address answers"))
+                }
                 Unusable::Unfit => ToolError::Declined(format!(
                     "{problem}; answer without this tool and say so. Operator: correct its `response_transform`"
                 )),
@@ -293,9 +297,9 @@ fn unanswered(error: EgressError, url: &Url) -> ToolError {
     let host = url.host_str().unwrap_or_default();
     match error {
         EgressError::Refused(why) => {
-            ToolError::Declined(format!("{why}; answer without this tool and say so"))
+            ToolError::Declined(format!("{why}. Answer without this tool and say so"))
         }
-        EgressError::NotSent(why) => ToolError::NotSent(format!("`{host}`: {why}; nothing was sent")),
+        EgressError::NotSent(why) => ToolError::NotSent(format!("{why}; nothing was sent")),
         EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),
         EgressError::TooLarge(why) => ToolError::Lost(format!("`{host}`: {why}")),
     }

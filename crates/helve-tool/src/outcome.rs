@@ -120,6 +120,9 @@ pub(crate) enum Stop {
     Fault(Fault),
 }
 
+/// What a model does about a tool that does not work.
+const ADVICE: &str = ". Answer without it and say so, or try again later";
+
 impl Stop {
     pub(crate) fn down(failure: Failure) -> Self {
         Self::Down { because: failure.message.clone(), failure }
@@ -137,7 +140,12 @@ impl Stop {
     pub(crate) fn outcome(self) -> Result<Outcome, Fault> {
         match self {
             Self::Outcome(outcome) => Ok(*outcome),
-            Self::Down { failure, .. } => Ok(Outcome::failed(failure)),
+            Self::Down { failure, because } => {
+                // Whoever holds a call back has said how to go on; a tool that failed has only said what it met.
+                let advice = if failure.message == because { ADVICE } else { "" };
+                let message = failure.message + advice;
+                Ok(Outcome::failed(Failure { message, ..failure }))
+            }
             Self::Fault(fault) => Err(fault),
         }
     }

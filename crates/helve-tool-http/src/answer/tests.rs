@@ -34,7 +34,7 @@ fn a_body_is_what_its_server_calls_it() {
     check(
         "application/json",
         b"<html>",
-        expect!["no: this is no valid JSON (expected value at line 1 column 1)"],
+        expect!["no: the answer cannot be used: this is no valid JSON (expected value at line 1 column 1)"],
     );
     check(
         "application/x-ndjson",

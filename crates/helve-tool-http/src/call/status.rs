@@ -77,7 +77,9 @@ fn advice(status: u16, not_done: bool) -> &'static str {
         }
         400 | 406 | 415 | 422 => "; correct the arguments and call again",
         401 | 403 => "; answer without it and say so. Operator: check the tool's `auth` and its secret",
-        404 | 410 => "; check the arguments: what they name does not exist",
+        404 | 410 => {
+            "; check the arguments: what they name may not exist. Operator: if it does, check the tool's address"
+        }
         405 => "; answer without it. Operator: check the tool's `method`",
         409 | 412 => "; look at the present state before calling again",
         413 | 414 | 431 => "; send less",

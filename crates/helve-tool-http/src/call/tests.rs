@@ -116,7 +116,7 @@ async fn every_status_is_told_for_what_it_is() {
     check_status("204 No Content", "", "", none.clone(), expect!["The answer is empty (status 204)."]).await;
     check_status("301 Moved Permanently", "location: http://169.254.169.254/latest\r\n", "", none.clone(), expect![[r#"Declined("the other side says that this has moved, which is not followed (301); answer without it. Operator: correct the tool's address, or let it follow `redirects`")"#]]).await;
     check_status("400 Bad Request", JSON, r#"{"error": {"message": "`city` is unknown."}}"#, none.clone(), expect![[r#"Declined("the other side does not understand these arguments (400): `city` is unknown; correct the arguments and call again")"#]]).await;
-    check_status("404 Not Found", "content-type: text/html\r\n", "<html><head><title>404: nothing here</title></head>", none.clone(), expect![[r#"Declined("the other side has nothing there (404): 404: nothing here; check the arguments: what they name does not exist")"#]]).await;
+    check_status("404 Not Found", "content-type: text/html\r\n", "<html><head><title>404: nothing here</title></head>", none.clone(), expect![[r#"Declined("the other side has nothing there (404): 404: nothing here; check the arguments: what they name may not exist. Operator: if it does, check the tool's address")"#]]).await;
     check_status("422 Unprocessable", "content-type: application/problem+json\r\n", r#"{"title": "Invalid", "detail": "bad city", "errors": [{"field": "city"}]}"#, none.clone(), expect![[r#"Declined("the other side does not understand these arguments (422): bad city [{\"field\":\"city\"}]; correct the arguments and call again")"#]]).await;
     check_status(
         "429 Too Many Requests",
@@ -161,7 +161,7 @@ async fn every_status_is_told_for_what_it_is() {
         expect![[r#"Lost("the other side is asked too often (429)")"#]],
     )
     .await;
-    check_status("404 Not Found", "", "", wary, expect![[r#"Ailing("the other side has nothing there (404); check the arguments: what they name does not exist")"#]]).await;
+    check_status("404 Not Found", "", "", wary, expect![[r#"Ailing("the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address")"#]]).await;
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn what_cannot_be_reached_was_not_sent() {
 async fn a_redirect_is_followed_only_if_the_row_says_so_and_never_to_where_nobody_may_go() {
     let server =
         Server::saying("302 Found", "location: http://169.254.169.254/latest/meta-data\r\n", "").await;
-    check(&server, json!({"endpoint": {"redirects": 3}}), expect![[r#"Declined("`169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = [\"169.254.169.254\"]` in `[egress]`; answer without this tool and say so")"#]]).await;
+    check(&server, json!({"endpoint": {"redirects": 3}}), expect![[r#"Declined("the answer is a redirect, and `169.254.169.254` is not on the public internet, and only public places are reached; do not try other spellings of it. Operator: if it is meant to be reached, set `allow = [\"169.254.169.254\"]` in `[egress]`. Answer without this tool and say so")"#]]).await;
     let there = Server::json(json!("there")).await;
     let server = Server::saying("302 Found", &format!("location: {}/x\r\n", there.url), "").await;
     check(&server, json!({"endpoint": {"redirects": 1}}), expect!["there"]).await;
@@ -210,8 +210,26 @@ async fn what_is_not_json_is_said_to_be_none() {
     let page = "<!doctype html><html><body>Sign in</body></html>";
     let html = "content-type: text/html; charset=utf-8\r\n";
     let picky = json!({"response_transform": {"path": "temperature"}});
-    check_status("200 OK", html, page, picky.clone(), expect![[r#"Ailing("the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
-    check_status("200 OK", html, page, json!({"endpoint": {"headers": {"Accept": "application/json"}}}), expect![[r#"Ailing("the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status(
+        "200 OK",
+        html,
+        page,
+        picky.clone(),
+        expect![[
+            r#"Ailing("the answer is a web page, not JSON. Operator: look at what its address answers")"#
+        ]],
+    )
+    .await;
+    check_status(
+        "200 OK",
+        html,
+        page,
+        json!({"endpoint": {"headers": {"Accept": "application/json"}}}),
+        expect![[
+            r#"Ailing("the answer is a web page, not JSON. Operator: look at what its address answers")"#
+        ]],
+    )
+    .await;
     check_status(
         "200 OK",
         html,
@@ -221,10 +239,10 @@ async fn what_is_not_json_is_said_to_be_none() {
     )
     .await;
     check_status("200 OK", html, r#"{"temperature": 7}"#, picky.clone(), expect!["7"]).await;
-    check_status("200 OK", JSON, "{\"temperature\": ", picky.clone(), expect![[r#"Ailing("this is no valid JSON (EOF while parsing a value at line 1 column 16); answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
-    check_status("200 OK", "content-type: image/png\r\n", "PNG", picky.clone(), expect![[r#"Ailing("the answer is a file (image/png), not JSON; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", JSON, "{\"temperature\": ", picky.clone(), expect![[r#"Ailing("the answer cannot be used: this is no valid JSON (EOF while parsing a value at line 1 column 16). Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", "content-type: image/png\r\n", "PNG", picky.clone(), expect![[r#"Ailing("the answer is a file (image/png), not JSON. Operator: look at what its address answers")"#]]).await;
     check_status("200 OK", JSON, r#"{"temp": 7}"#, picky, expect![[r#"Declined("the transform of this tool does not fit its answer: the answer has no `temperature` in it, which is an object with temp; answer without this tool and say so. Operator: correct its `response_transform`")"#]]).await;
-    check_status("200 OK", JSON, &"[".repeat(1_000), json!({}), expect![[r#"Ailing("the JSON is nested deeper than 64 levels; answer without this tool and say so. Operator: look at what its address answers")"#]]).await;
+    check_status("200 OK", JSON, &"[".repeat(1_000), json!({}), expect![[r#"Ailing("the answer cannot be used: the JSON is nested deeper than 64 levels. Operator: look at what its address answers")"#]]).await;
 }
 
 #[tokio::test]
@@ -242,7 +260,7 @@ async fn what_was_done_is_never_told_as_failed() {
     )
     .await;
     let server = Server::saying("200 OK", JSON, "0".repeat(2 << 20)).await;
-    check(&server, post.clone(), expect!["It was done (status 200), but the answer is larger than 1048576 bytes and was not read. Do not call again for the same."]).await;
+    check(&server, post.clone(), expect!["It was done (status 200), but the answer is larger than 1 MiB and was not read. Do not call again for the same."]).await;
     // These never said that it was done, nor that it was not.
     check_status("303 See Other", "location: /orders/7\r\n", "", post.clone(), expect![[r#"Lost("the other side says that this has moved, which is not followed (303); many answer like this once it is done, so do not repeat it. Operator: let the tool follow `redirects`")"#]]).await;
     check_status("502 Bad Gateway", "", "", post, expect![[r#"Lost("the other side failed (502)")"#]]).await;
@@ -254,7 +272,7 @@ async fn an_answer_without_end_is_read_to_its_bound() {
     check(
         &server,
         json!({}),
-        expect![[r#"Declined("the answer is larger than 1048576 bytes and was not read; ask for less")"#]],
+        expect![[r#"Declined("the answer is larger than 1 MiB and was not read; ask for less")"#]],
     )
     .await;
     let server = Server::new(Reply::Flood("content-type: application/zip\r\n")).await;
@@ -269,7 +287,7 @@ async fn an_answer_without_end_is_read_to_its_bound() {
     check(
         &server,
         json!({}),
-        expect![[r#"Declined("the answer is larger than 1048576 bytes and was not read; ask for less")"#]],
+        expect![[r#"Declined("the answer is larger than 1 MiB and was not read; ask for less")"#]],
     )
     .await;
 }

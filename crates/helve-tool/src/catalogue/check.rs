@@ -30,9 +30,24 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
     })
 }
 
-/// The definition with what a merge patch says (RFC 7396).
+/// The definition with what a merge patch says (RFC 7396). What is one of several kinds is replaced by another kind:
+/// nothing of a key in the query is left in a bearer token.
 pub(super) fn patched(definition: &ToolDefinition, patch: &Value) -> Result<ToolDefinition, DefinitionError> {
     let mut laid = json!(definition);
+    let kind = "/endpoint/auth/type";
+    let is_other = patch.pointer(kind).is_some_and(|given| Some(given) != laid.pointer(kind));
+    if is_other && let Some(before) = laid.pointer_mut("/endpoint/auth") {
+        *before = json!({});
+    }
+    let given = &patch["response_transform"];
+    let other = match (given["jq"].is_string(), given["path"].is_string()) {
+        (true, false) => "path",
+        (false, true) => "jq",
+        _ => "",
+    };
+    if let Some(Value::Object(before)) = laid.get_mut("response_transform") {
+        before.remove(other);
+    }
     lay(&mut laid, patch);
     read_definition(laid)
 }

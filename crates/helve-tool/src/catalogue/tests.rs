@@ -198,6 +198,46 @@ async fn a_patch_changes_what_it_names_and_null_takes_it_back() {
 }
 
 #[tokio::test]
+async fn a_patch_to_another_kind_leaves_nothing_of_the_one_before() {
+    let Shop { catalogue, .. } = new_shop().await;
+    let mut definition = weather("https://a.example");
+    let key = json!({"type": "api_key", "secret": "sun", "name": "appid", "in": "query"});
+    definition.endpoint.auth = serde_json::from_value(key).unwrap();
+    definition.response_transform =
+        Some(serde_json::from_value(json!({"path": "now", "bytes_max": 9})).unwrap());
+    catalogue.create(definition, "mei").await.unwrap();
+    let patch = |patch: Value| catalogue.update("weather", Change::Patch(patch), None, "mei");
+    let bearer = json!({"type": "bearer", "secret": "sun"});
+    let patched = json!({"endpoint": {"auth": bearer}, "response_transform": {"jq": ".now"}});
+    let after = json!(patch(patched).await.unwrap().row.unwrap().definition);
+    assert_eq!(after["endpoint"]["auth"], bearer);
+    assert_eq!(after["response_transform"], json!({"jq": ".now", "bytes_max": 9}));
+    // Of the same kind, only what is named changes.
+    let after = patch(json!({"endpoint": {"auth": {"type": "bearer"}}})).await.unwrap();
+    assert_eq!(json!(after.row.unwrap().definition)["endpoint"]["auth"], bearer);
+}
+
+#[tokio::test]
+async fn a_change_of_a_tool_forgets_neither_its_counts_nor_who_has_used_up_its_limit() {
+    let limited = |_: &str, guards: Guards| {
+        let limit = helve_guard::LimitSettings { per_window: Some(1), ..Default::default() };
+        Guards { limits: crate::Limits { tool: Some(limit), user: Some(limit) }, ..guards }
+    };
+    let catalogue = shop(&Arc::default()).catalogue.guarding(Arc::new(limited));
+    catalogue.create(weather("https://a.example"), "mei").await.unwrap();
+    let held = catalogue.registry().get("weather").unwrap();
+    catalogue.update("weather", whole(weather("https://b.example")), None, "mei").await.unwrap();
+    let now = catalogue.registry().get("weather").unwrap();
+    assert!(!Arc::ptr_eq(&held, &now) && Arc::ptr_eq(&held.counters, &now.counters));
+    let turn = held.guarding.limiter.as_ref().unwrap().enter().await.unwrap();
+    drop(turn);
+    assert!(now.guarding.limiter.as_ref().unwrap().enter().await.is_err());
+    let turn = held.guarding.user_limiter.as_ref().unwrap().enter("mei").await.unwrap();
+    drop(turn);
+    assert!(now.guarding.user_limiter.as_ref().unwrap().enter("mei").await.is_err());
+}
+
+#[tokio::test]
 async fn runs_keep_the_tool_they_hold_and_a_switch_reaches_all_its_versions() {
     let Shop { catalogue, .. } = new_shop().await;
     catalogue.create(weather("https://a.example"), "mei").await.unwrap();

@@ -493,7 +493,7 @@ async fn a_read_that_hangs_is_tried_again_and_then_failed() {
         tool.requested look {"q": "x"}
         tool.started look attempt 1
         tool.started look attempt 2
-        tool.failed the tool did not answer within 60 s [resolved fits allow run(1) run(2)]
+        tool.failed the tool did not answer within 60 s. Answer without it and say so, or try again later [resolved fits allow run(1) run(2)]
     "#]])
         .await;
 }

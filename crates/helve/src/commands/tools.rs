@@ -126,6 +126,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
     for tool in &tools {
         let shown = described(tool);
         let first = shown["description"].as_str().unwrap_or_default();
+        let first = first.trim().lines().next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
         let state = match (&tool.problem, tool.is_enabled()) {
             (Some(problem), _) => format!(" (cannot be used: {problem})"),

@@ -4,8 +4,10 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod commands;
+mod outside;
 mod rows;
 mod serving;
+mod weather;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

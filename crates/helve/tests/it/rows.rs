@@ -38,6 +38,11 @@ fn a_tool_is_added_called_changed_switched_and_removed() {
     assert!(again.contains("`sum` already; change it with --replace"), "{again}");
     let other = SUM.replace("Adds up.", "Adds it all up.");
     assert_eq!(done(&data, &["add", "-", "--replace"], &other), "sum  version 2, on\n");
+    // However many lines a description has, a list has one for each tool.
+    let lines = done(&data, &["list"], "").lines().count();
+    done(&data, &["add", "-"], &SUM.replace(r#""sum""#, r#""long""#).replace("Adds up.", "\\nAdds\\n\\nup."));
+    assert_eq!(done(&data, &["list"], "").lines().count(), lines + 1);
+    done(&data, &["remove", "long"], "");
     assert_eq!(done(&data, &["disable", "sum"], ""), "sum  version 3, off\n");
     assert!(done(&data, &["list"], "").contains("Adds it all up. (off)"));
     let off = refused(&data, &["call", "sum", r#"{"expression": "1 + 1"}"#], "");

@@ -41,7 +41,9 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
   });
 
   const chat = useMemo(() => {
-    const titles = new Map(tools.map((tool) => [tool.name, t.tools.names[tool.name] ?? tool.display_name ?? tool.name]));
+    const titles = new Map(
+      tools.map((tool) => [tool.name, t.tools.names[tool.name] ?? tool.display_name ?? tool.name]),
+    );
     titles.set(BROWSER_JS_EVAL, t.browserCode.name);
     return {
       session,

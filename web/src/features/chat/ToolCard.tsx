@@ -5,7 +5,7 @@ import { Icon, type IconName } from '@/ui/Icon';
 import { Spinner } from '@/ui/Spinner';
 import { Attachments } from './Attachments';
 import { BrowserCode } from './BrowserCode';
-import { type ShownState, isCached, isForBrowser, shownState, summaryOf, tookMs } from './call-view';
+import { type ShownState, isCached, isForBrowser, shownState, standIn, summaryOf, tookMs } from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
@@ -72,12 +72,18 @@ function StateIcon({ name }: { name: IconName | null }) {
 function StateWords({ call, state }: { call: CallPlace['call']; state: ShownState }): ReactNode {
   const { t, tag } = useSpeech();
   const took = state === 'done' ? tookMs(call) : null;
+  const instead = state === 'done' ? standIn(call) : null;
   return (
     <>
       {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
       {isCached(call) && (
         <span className={styles.tag} title={t.tools.cachedHint}>
           {t.tools.cached}
+        </span>
+      )}
+      {instead && (
+        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.stage.instead(instead.by, instead.because)}>
+          {t.tools.instead(instead.by)}
         </span>
       )}
     </>

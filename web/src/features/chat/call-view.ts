@@ -31,6 +31,12 @@ export function isCached({ trail }: Call): boolean {
   return trail.some((stage) => stage.stage === 'cache' && stage.found !== 'miss');
 }
 
+/** Whether the answer is not the tool's own: what stood in for it, and why. */
+export function standIn({ trail }: Call): { by: string; because: string } | null {
+  const found = trail.findLast((stage) => stage.stage === 'fallback');
+  return found === undefined ? null : { by: found.by, because: found.because };
+}
+
 /** Whether the page itself has to run it. */
 export function isForBrowser(call: Call): boolean {
   return call.tool === BROWSER_JS_EVAL;

@@ -43,7 +43,15 @@ function keptCall(part: ToolPart): Call {
   };
 }
 
-const REFUSALS = new Set(['unknown_tool', 'bad_arguments', 'denied', 'unanswered', 'limited', 'unavailable', 'repeating']);
+const REFUSALS = new Set([
+  'unknown_tool',
+  'bad_arguments',
+  'denied',
+  'unanswered',
+  'limited',
+  'unavailable',
+  'repeating',
+]);
 
 function keptState({ state, failure }: ToolPart): CallState {
   switch (state) {

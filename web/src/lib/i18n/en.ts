@@ -161,6 +161,7 @@ export const en = {
     },
     cached: 'cached',
     cachedHint: 'The result of an identical call was used',
+    instead: (by: string) => (by === 'last_good' ? 'earlier answer' : `from ${by}`),
     arguments: 'Arguments',
     progress: 'Progress',
     result: 'Result',

@@ -160,6 +160,7 @@ export const zh: Strings = {
     },
     cached: '缓存',
     cachedHint: '使用了相同调用的结果',
+    instead: (by) => (by === 'last_good' ? '先前的结果' : `来自 ${by}`),
     arguments: '参数',
     progress: '进度',
     result: '结果',

@@ -71,11 +71,11 @@ async fn a_server_that_fails_is_asked_again_and_then_left_alone() {
         json!({}),
         4,
         expect![[r#"
-        failed: the other side failed (500)
-        failed: the other side failed (500)
-        refused: Unavailable
-        refused: Unavailable
-        asked 5 times, open"#]],
+            failed: the other side failed (500). Answer without it and say so, or try again later
+            failed: the other side failed (500). Answer without it and say so, or try again later
+            refused: Unavailable
+            refused: Unavailable
+            asked 5 times, open"#]],
     )
     .await;
 }
@@ -116,13 +116,13 @@ async fn a_no_is_no_outage() {
         json!({}),
         6,
         expect![[r#"
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        failed: the other side has nothing there (404); check the arguments: what they name does not exist
-        asked 6 times, closed"#]],
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            failed: the other side has nothing there (404); check the arguments: what they name may not exist. Operator: if it does, check the tool's address
+            asked 6 times, closed"#]],
     )
     .await;
 }
@@ -131,11 +131,11 @@ async fn a_no_is_no_outage() {
 async fn a_page_where_json_should_be_is_an_outage() {
     let server = Server::saying("200 OK", "content-type: text/html\r\n", "<html>Sign in</html>").await;
     check(&server, "/{city}", json!({"response_transform": {"path": "t"}}), 6, expect![[r#"
-        failed: the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers
-        failed: the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers
-        failed: the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers
-        failed: the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers
-        failed: the answer is a web page, not JSON; answer without this tool and say so. Operator: look at what its address answers
+        failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
+        failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
+        failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
+        failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
+        failed: the answer is a web page, not JSON. Operator: look at what its address answers. Answer without it and say so, or try again later
         refused: Unavailable
         asked 5 times, open"#]]).await;
 }
@@ -158,8 +158,8 @@ async fn a_slow_server_times_out() {
         slow,
         3,
         expect![[r#"
-            failed: the tool did not answer within 0.5 s
-            failed: the tool did not answer within 0.5 s
+            failed: the tool did not answer within 0.5 s. Answer without it and say so, or try again later
+            failed: the tool did not answer within 0.5 s. Answer without it and say so, or try again later
             refused: Unavailable
             asked 2 times, open"#]],
     )

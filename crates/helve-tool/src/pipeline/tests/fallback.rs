@@ -73,10 +73,10 @@ async fn the_last_good_answer_serves_while_it_is_young_enough() {
         found [resolved fits allow run(1) instead(last_good)]
         tool.requested look {"q": "y"}
         tool.started look attempt 1
-        tool.failed no route [resolved fits allow run(1)]
+        tool.failed no route. Answer without it and say so, or try again later [resolved fits allow run(1)]
         tool.requested look {"q": "x"}
         tool.started look attempt 1
-        tool.failed no route [resolved fits allow run(1)]
+        tool.failed no route. Answer without it and say so, or try again later [resolved fits allow run(1)]
     "#]])
         .await;
 }
@@ -187,7 +187,9 @@ async fn a_chain_ends_and_a_circle_is_no_chain() {
     }
     let counts = || runs.iter().map(|runs| runs.load(Ordering::Relaxed)).collect::<Vec<_>>();
     let outcome = lab.run("t0", r#"{"q": "x"}"#).await;
-    assert!(matches!(&outcome, Outcome::Failed(failure) if failure.message == "connection refused"));
+    assert!(
+        matches!(&outcome, Outcome::Failed(failure) if failure.message.starts_with("connection refused. Answer"))
+    );
     assert_eq!(counts(), [1, 1, 1, 1, 0], "three stand in, and no more");
     lab.run("t3", r#"{"q": "x"}"#).await;
     assert_eq!(counts(), [1, 1, 1, 2, 1], "nobody is asked twice");

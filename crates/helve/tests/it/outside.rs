@@ -1,0 +1,145 @@
+//! The world around Helve, in threads of the test: HTTP servers that answer as they are told and keep what they were asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+pub(crate) enum Reply {
+    /// The bytes of a whole answer.
+    Whole(Vec<u8>),
+    /// A head, and then so many bytes of a body, for as long as anybody takes them.
+    Flood(String, usize),
+    /// Never a byte, until whoever waits has gone.
+    Silence,
+}
+
+impl Reply {
+    pub(crate) fn new(status: u16, media_type: &str, body: &str) -> Self {
+        Self::with(status, &format!("Content-Type: {media_type}\r\n"), body)
+    }
+
+    pub(crate) fn with(status: u16, headers: &str, body: &str) -> Self {
+        let length = body.len();
+        let text = format!(
+            "HTTP/1.1 {status} Such\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        Self::Whole(text.into_bytes())
+    }
+}
+
+pub(crate) struct Outside {
+    pub(crate) address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Outside {
+    pub(crate) fn new(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(vec![]));
+        let (kept, reply) = (asked.clone(), Arc::new(reply));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (kept, reply) = (kept.clone(), reply.clone());
+                std::thread::spawn(move || serve(stream, &kept, &*reply));
+            }
+        });
+        Self { address, asked }
+    }
+
+    /// A model that calls `tool` about the last word of what it is asked, and then repeats what it was told.
+    pub(crate) fn model(tool: &'static str, argument: &'static str) -> Self {
+        Self::new(move |asked| {
+            let question: Value = serde_json::from_slice(&asked.body).unwrap();
+            let last = question["messages"].as_array().unwrap().last().unwrap();
+            let said = last["content"].as_str().unwrap();
+            let (said, finish) = match last["role"] == "tool" {
+                true => (json!({"role": "assistant", "content": format!("I was told: {said}")}), "stop"),
+                false => {
+                    let arguments = json!({argument: said.split(' ').next_back()}).to_string();
+                    let function = json!({"name": tool, "arguments": arguments});
+                    let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+                    (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+                }
+            };
+            spoken(&said, finish, question["stream"] == true)
+        })
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// What a model was told last about its call.
+    pub(crate) fn told(&self) -> String {
+        let asked = self.asked();
+        let question: Value = serde_json::from_slice(&asked.last().unwrap().body).unwrap();
+        let last = question["messages"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last["role"], "tool", "{last}");
+        last["content"].as_str().unwrap().to_owned()
+    }
+}
+
+fn spoken(said: &Value, finish: &str, in_pieces: bool) -> Reply {
+    if !in_pieces {
+        let choice = json!({"index": 0, "message": said, "finish_reason": finish});
+        return Reply::new(200, "application/json", &json!({"choices": [choice]}).to_string());
+    }
+    let chunk = |delta: &Value, finish: Option<&str>| {
+        format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+    };
+    let body = chunk(said, None) + &chunk(&json!({}), Some(finish)) + "data: [DONE]\n\n";
+    Reply::new(200, "text/event-stream", &body)
+}
+
+/// One request, one answer. Who leaves early is no fault.
+fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> Reply) {
+    let Some(asked) = read(&stream) else { return };
+    kept.lock().unwrap().push(asked.clone());
+    let mut stream = stream;
+    match reply(&asked) {
+        Reply::Whole(bytes) => _ = stream.write_all(&bytes),
+        Reply::Flood(head, bytes) => {
+            _ = stream.write_all(head.as_bytes());
+            for _ in 0..bytes / 65_536 {
+                if stream.write_all(&[b'7'; 65_536]).is_err() {
+                    break;
+                }
+            }
+        }
+        Reply::Silence => _ = stream.read(&mut [0]),
+    }
+}
+
+fn read(stream: &TcpStream) -> Option<Asked> {
+    let mut reader = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        Some(line.trim_end().to_owned())
+    };
+    let path = line()?.split(' ').nth(1)?.to_owned();
+    let mut headers = vec![];
+    loop {
+        match line()? {
+            header if header.is_empty() => break,
+            header => headers.push(header),
+        }
+    }
+    let length = headers.iter().find_map(|header| {
+        let (name, value) = header.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { path, headers, body })
+}
