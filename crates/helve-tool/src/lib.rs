@@ -36,7 +36,8 @@ pub use helve_store::{
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
+    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, RESERVED_NAMES,
+    read_definition,
 };
 pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress, Skip};
