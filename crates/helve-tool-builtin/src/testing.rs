@@ -1,13 +1,9 @@
-//! What the tests of all tools share: a call that comes from nowhere, in a world that stands still.
-
-use std::sync::Arc;
+//! What the tests of all tools share.
 
 use helve_egress::{Egress, EgressSettings};
-use helve_store::{MemoryStore, RunJournal};
-use helve_tool::{CallContext, Progress, Request, Tool, ToolError, Toolbox};
-use helve_types::{CallId, ToolOutput, UserId, World};
+use helve_tool::{CallContext, Request, Tool, ToolError};
+use helve_types::ToolOutput;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
 
@@ -20,25 +16,7 @@ impl Settings {
 }
 
 pub(crate) fn context(user: &str) -> CallContext {
-    let world = World::still();
-    let run = world.run_id();
-    let store = Arc::new(MemoryStore::new());
-    CallContext {
-        run,
-        conversation: None,
-        message: None,
-        call: CallId::new(run, 1, 0),
-        user: UserId(user.into()),
-        agent: "default".into(),
-        attempts_before: 0,
-        grant: None,
-        skip: helve_tool::Skip::default(),
-        toolbox: Arc::new(Toolbox::default()),
-        journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
-        cancel: CancellationToken::new(),
-        progress: Progress::default(),
-        world,
-    }
+    CallContext::for_tests(user)
 }
 
 pub(crate) async fn call(

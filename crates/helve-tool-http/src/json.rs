@@ -1,5 +1,6 @@
 //! JSON from outside, within bounds.
 
+use helve_tool::measure_json;
 use serde_json::Value;
 
 const DEPTH_MAX: usize = 64;
@@ -7,7 +8,7 @@ const NODES_MAX: usize = 100_000;
 
 /// The value, if it is neither too deep nor too wide; both are counted before anything is made.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
-    let (depth, nodes) = measure(text);
+    let (depth, nodes) = measure_json(text);
     if depth > DEPTH_MAX {
         return Err(format!("the JSON is nested deeper than {DEPTH_MAX} levels"));
     }
@@ -15,28 +16,6 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
         return Err(format!("the JSON has more than {NODES_MAX} values"));
     }
     serde_json::from_slice(text).map_err(|error| format!("this is no valid JSON ({error})"))
-}
-
-/// How deeply brackets are nested outside of strings, and how many values there can be.
-fn measure(text: &[u8]) -> (usize, usize) {
-    let (mut depth, mut deepest, mut nodes) = (0usize, 0, 1);
-    let (mut quoted, mut escaped) = (false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => {
-                depth += 1;
-                deepest = deepest.max(depth);
-                nodes += 1;
-            }
-            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
-            b',' if !quoted => nodes += 1,
-            _ => {}
-        }
-    }
-    (deepest, nodes)
 }
 
 #[cfg(test)]

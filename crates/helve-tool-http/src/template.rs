@@ -259,7 +259,11 @@ impl Template {
             return Ok(None);
         }
         let mut value = match &self.body {
-            Some(body) => body.fill(given).unwrap_or(Value::Null),
+            Some(body) => match body.fill(given) {
+                Some(filled) => filled,
+                // The body is one argument, which is not given.
+                None => return Ok(None),
+            },
             None => Value::Object(Map::new()),
         };
         if let (Rest::Body, Some(members)) = (self.rest, value.as_object_mut()) {

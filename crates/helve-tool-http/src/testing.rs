@@ -3,14 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use helve_egress::{Egress, EgressSettings, Secret, Secrets};
-use helve_store::{MemoryStore, RunJournal};
-use helve_tool::{CallContext, DefinitionError, Made, Progress, Request, ToolError, Toolbox};
-use helve_types::{CallId, ToolDefinition, ToolOutput, UserId, World};
+use helve_tool::{CallContext, DefinitionError, Made, Request, ToolError};
+use helve_types::{ToolDefinition, ToolOutput};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
 
 use crate::HttpTools;
 
@@ -69,25 +67,7 @@ pub(crate) fn make(changes: Value) -> Result<Made, DefinitionError> {
 }
 
 pub(crate) fn context() -> CallContext {
-    let world = World::still();
-    let run = world.run_id();
-    let store = Arc::new(MemoryStore::new());
-    CallContext {
-        run,
-        conversation: None,
-        message: None,
-        call: CallId::new(run, 1, 0),
-        user: UserId("mei".into()),
-        agent: "default".into(),
-        attempts_before: 0,
-        grant: None,
-        skip: helve_tool::Skip::default(),
-        toolbox: Arc::new(Toolbox::default()),
-        journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
-        cancel: CancellationToken::new(),
-        progress: Progress::default(),
-        world,
-    }
+    CallContext::for_tests("mei")
 }
 
 /// What the server does with each request.

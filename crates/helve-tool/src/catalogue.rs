@@ -18,7 +18,7 @@ use helve_store::{AuditEntry, Store, StoreError, ToolRow};
 use helve_types::{ToolDefinition, World};
 use serde_json::Value;
 
-pub use self::check::read_definition;
+pub use self::check::{RESERVED_NAMES, read_definition};
 use self::check::{check, patched};
 pub use self::listed::Listed;
 use self::pinned::Pinned;

@@ -108,11 +108,16 @@ fn problem(error: &jsonschema::ValidationError<'_>) -> String {
     if field.is_empty() { error.to_string() } else { format!("field `{field}`: {error}") }
 }
 
-/// How deeply brackets are nested outside of strings.
 fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
+    measure_json(text.as_bytes()).0
+}
+
+/// How deeply brackets are nested outside of strings, and how many values there can be: known before anything is made
+/// of the text.
+pub fn measure_json(text: &[u8]) -> (usize, usize) {
+    let (mut depth, mut deepest, mut values) = (0usize, 0, 1);
     let (mut quoted, mut escaped) = (false, false);
-    for byte in text.bytes() {
+    for byte in text {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
@@ -120,12 +125,14 @@ fn depth(text: &str) -> usize {
             b'{' | b'[' if !quoted => {
                 depth += 1;
                 deepest = deepest.max(depth);
+                values += 1;
             }
             b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            b',' if !quoted => values += 1,
             _ => {}
         }
     }
-    deepest
+    (deepest, values)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use helve_store::{Desk, RunJournal};
+use helve_store::{Desk, MemoryStore, RunJournal};
 use helve_types::{CallId, ConversationId, MessageId, RunId, UserId, World};
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,29 @@ pub struct CallContext {
 }
 
 impl CallContext {
+    /// A call of a user's that comes from nowhere, in a world that stands still: for tests of tools.
+    pub fn for_tests(user: &str) -> Self {
+        let world = World::still();
+        let run = world.run_id();
+        let store = Arc::new(MemoryStore::new());
+        Self {
+            run,
+            conversation: None,
+            message: None,
+            call: CallId::new(run, 1, 0),
+            user: UserId(user.into()),
+            agent: "default".into(),
+            attempts_before: 0,
+            grant: None,
+            skip: Skip::default(),
+            toolbox: Arc::new(Toolbox::default()),
+            journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            world,
+        }
+    }
+
     /// What is kept for the user that the call is made for.
     pub fn desk(&self) -> Desk {
         self.journal.desk(self.user.clone(), self.conversation)

@@ -36,9 +36,10 @@ pub use helve_store::{
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, read_definition,
+    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, RESERVED_NAMES,
+    read_definition,
 };
-pub use check::check_schema;
+pub use check::{check_schema, measure_json};
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};

@@ -117,7 +117,7 @@ impl Config {
             return Err(places.wrong(&["default_model"], what));
         }
         let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
-        let images = images::images(file.images, &mut egress, environment, &places)?;
+        let (images, undrawn) = images::images(file.images, &mut egress, environment, &places)?;
         let (databases, missing) = databases::databases(file.databases, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
         file::check_rules(&file.permissions, &agents, &places)?;
@@ -150,7 +150,7 @@ impl Config {
             zone: file.server.zone,
             databases,
             images,
-            warnings: environment.unread().map(unread).chain(odd).chain(missing).collect(),
+            warnings: environment.unread().map(unread).chain(odd).chain(undrawn).chain(missing).collect(),
             places,
             file: path,
         })

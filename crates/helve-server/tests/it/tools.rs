@@ -142,6 +142,24 @@ async fn a_change_names_the_version_it_is_for_or_takes_its_chance() {
     assert_eq!(house.get("/api/tools/weather/versions").await.status(), StatusCode::OK);
 }
 
+/// Such a tool could not be looked at, changed or called.
+#[tokio::test]
+async fn no_tool_is_named_as_another_address_of_the_api() {
+    let house = House::new([]).await;
+    let document = house.get_json("/openapi.json").await;
+    let paths = document["paths"].as_object().unwrap().keys();
+    let names: Vec<_> = paths
+        .filter_map(|path| path.strip_prefix("/api/tools/"))
+        .map(|rest| rest.split('/').next().unwrap())
+        .filter(|name| !name.starts_with('{'))
+        .collect();
+    assert!(names.contains(&"execute"), "{names:?}");
+    for name in names {
+        let refused = house.post("/api/tools?dry_run=true", with("/name", json!(name))).await;
+        assert_eq!(problem(refused, 400).await["field"], "name", "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_wrong_definition_is_told_its_field_and_nothing_is_kept() {
     let house = House::new([]).await;

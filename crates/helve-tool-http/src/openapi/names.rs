@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use helve_tool::RESERVED_NAMES;
+
 /// What every vendor takes as the name of a function.
 pub(super) const NAME_CHARS_MAX: usize = 64;
 
@@ -34,7 +36,7 @@ pub(super) fn of_operation(id: Option<&str>, method: &str, path: &str) -> String
 }
 
 /// Gives every name once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
     prefix: String,
     taken: HashSet<String>,
@@ -44,7 +46,7 @@ impl Names {
     pub(super) fn with_prefix(prefix: Option<&str>) -> Self {
         let prefix: String = prefix.map(word).unwrap_or_default().chars().take(24).collect();
         let prefix = if prefix.is_empty() { prefix } else { format!("{}_", prefix.trim_end_matches('_')) };
-        Self { prefix, taken: HashSet::new() }
+        Self { prefix, taken: RESERVED_NAMES.map(str::to_owned).into() }
     }
 
     /// The name with the prefix; with the method or a number behind it where it is taken.
@@ -99,6 +101,12 @@ mod tests {
         let made: Vec<_> = (0..30).map(|_| names.take(&long, "get")).collect();
         assert!(made.iter().all(|name| name.len() <= NAME_CHARS_MAX));
         assert_eq!(made.iter().collect::<HashSet<_>>().len(), 30);
+    }
+
+    #[test]
+    fn what_no_tool_may_be_called_no_operation_is() {
+        assert_eq!(Names::with_prefix(None).take("export", "get"), "export_get");
+        assert_eq!(Names::with_prefix(Some("shop")).take("export", "get"), "shop_export");
     }
 
     #[test]

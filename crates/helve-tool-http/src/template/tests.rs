@@ -170,6 +170,20 @@ fn what_posts_has_a_body() {
 
         {"list":[1,{"a":null}],"n":1.5,"text":"1,{\"a\":null}, 1.5"}"#]],
     );
+    let nested = json!({
+        "endpoint": {"url_template": "https://api.example.com/x", "method": "POST", "body": "{body}"},
+        "parameters": {"type": "object", "properties": {"body": {"type": "object"}}}
+    });
+    check(nested.clone(), json!({}), expect!["https://api.example.com/x"]);
+    check(
+        nested,
+        json!({"body": null}),
+        expect![[r#"
+        https://api.example.com/x
+        content-type: application/json
+
+        null"#]],
+    );
     let bare = json!({"endpoint": {"url_template": "https://api.example.com/x", "method": "POST"}, "parameters": {"type": "object"}});
     check(bare, json!({}), expect!["https://api.example.com/x"]);
 }

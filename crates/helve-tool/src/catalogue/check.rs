@@ -8,7 +8,7 @@ use crate::check::compile;
 use crate::registry::check_name;
 
 /// Addresses under `/api/tools/` that are no tools.
-const RESERVED: [&str; 2] = ["export", "import-openapi"];
+pub const RESERVED_NAMES: [&str; 3] = ["execute", "export", "import-openapi"];
 const DESCRIPTION_CHARS_MAX: usize = 16_000;
 /// Longer ones cost every request and hide what models should not be told.
 const DESCRIPTION_CHARS_ODD: usize = 2_000;
@@ -73,7 +73,7 @@ fn lay(at: &mut Value, patch: &Value) {
 pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let ToolDefinition { name, description, parameters, .. } = definition;
     check_name(name).map_err(|problem| DefinitionError::new("name", problem))?;
-    if RESERVED.contains(&name.as_str()) {
+    if RESERVED_NAMES.contains(&name.as_str()) {
         let problem =
             format!("`{name}` is an address of the API and cannot be a tool's name; choose another");
         return Err(DefinitionError::new("name", problem));

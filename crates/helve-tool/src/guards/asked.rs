@@ -15,7 +15,9 @@ const ATTEMPTS_MAX: u32 = 5;
 const WAIT_MS: u64 = 5_000;
 const WAIT_MS_MAX: u64 = 60_000;
 const OPEN_MS_MAX: u64 = 3_600_000;
-const TTL_MS_MAX: u64 = 7 * 24 * 3_600_000;
+/// The cache gives nothing again after a day, and keeps nothing beyond a week.
+const TTL_MS_MAX: u64 = 24 * 3_600_000;
+const LAST_GOOD_MS_MAX: u64 = 7 * TTL_MS_MAX;
 const OUTPUT_BYTES_MIN: u32 = 256;
 const OUTPUT_BYTES_MAX: u32 = 1 << 20;
 
@@ -118,7 +120,7 @@ fn check_fallback(asked: &Fallback, name: &str, effect: Effect) -> Result<(), De
         return Err(DefinitionError::new("fallback.tool", "a tool cannot stand in for itself"));
     }
     let Some(age) = asked.last_good_ms else { return Ok(()) };
-    within("fallback.last_good_ms", age.get(), 1, TTL_MS_MAX)?;
+    within("fallback.last_good_ms", age.get(), 1, LAST_GOOD_MS_MAX)?;
     if effect != Effect::Read {
         return Err(DefinitionError::new(
             "fallback.last_good_ms",
@@ -225,8 +227,13 @@ mod tests {
             ),
             (
                 Effect::Read,
-                json!({"cache": {"ttl_ms": 604800001}}),
-                "`cache.ttl_ms`: 604800001 is not between 1 and 604800000",
+                json!({"cache": {"ttl_ms": 86400001}}),
+                "`cache.ttl_ms`: 86400001 is not between 1 and 86400000",
+            ),
+            (
+                Effect::Read,
+                json!({"fallback": {"last_good_ms": 604800001}}),
+                "`fallback.last_good_ms`: 604800001 is not between 1 and 604800000",
             ),
             (
                 Effect::Idempotent,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use helve_agent::AgentSettings;
 use helve_tool::{BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rule};
-use helve_types::{Fallback, ModelParams};
+use helve_types::{CacheSharing, Fallback, ModelParams};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -102,7 +102,7 @@ pub struct GuardsTable {
     concurrent_and_user: Option<NonZeroU32>,
     wait_ms: Option<u64>,
     cache_ms: Option<u64>,
-    cache_scope: Option<Scope>,
+    cache_scope: Option<CacheSharing>,
     cache_ignore: Option<Vec<String>>,
     breaker_failures: Option<NonZeroU32>,
     breaker_open_ms: Option<u64>,
@@ -121,16 +121,6 @@ enum Counts {
     Timeout,
     Lost,
     NotSent,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Scope {
-    /// Equal arguments, equal answer, whoever asks.
-    Params,
-    User,
-    Agent,
-    Conversation,
 }
 
 impl File {
@@ -318,12 +308,7 @@ impl GuardsTable {
             over.cache = (!ttl.is_zero()).then_some(CachePolicy { ttl, scope });
         }
         if let (Some(scope), Some(policy)) = (self.cache_scope, &mut over.cache) {
-            policy.scope = match scope {
-                Scope::Params => CacheScope::Everyone,
-                Scope::User => CacheScope::User,
-                Scope::Agent => CacheScope::Agent,
-                Scope::Conversation => CacheScope::Conversation,
-            };
+            policy.scope = scope.into();
         }
         over.breaker = self.breaker(over.breaker);
         if let Some(counts) = &self.breaker_counts {

@@ -17,16 +17,17 @@ pub(super) struct ImagesTable {
     response_format: Option<String>,
 }
 
-/// The service, if one is configured; its key and its place are added to what may leave.
+/// The service, if one is configured, and why it is left out if it is; its key and its place are added to what may
+/// leave.
 pub(super) fn images(
     table: ImagesTable,
     egress: &mut EgressSettings,
     environment: &Environment,
     places: &Places,
-) -> anyhow::Result<Option<Images>> {
+) -> anyhow::Result<(Option<Images>, Option<String>)> {
     let wrong = |key: &'static str, what: &str| places.wrong(&["images", key], what.to_owned());
     let (base_url, model) = match (table.base_url, table.model) {
-        (None, None) => return Ok(None),
+        (None, None) => return Ok((None, None)),
         (Some(base_url), Some(model)) => (base_url, model),
         _ => return Err(wrong("", "`base_url` and `model` are both needed to draw pictures")),
     };
@@ -34,11 +35,19 @@ pub(super) fn images(
     let (Ok(url), Some(place)) = (Url::parse(&base_url), place) else {
         return Err(wrong("base_url", "this is no address; write it as `https://api.openai.com/v1`"));
     };
-    let key = table.api_key_env.as_deref().and_then(|variable| environment.secret(variable));
-    if table.api_key_env.is_some() && key.is_none() {
-        // As with models: what is not set up is not there.
-        return Ok(None);
-    }
+    let key = match &table.api_key_env {
+        None => None,
+        Some(variable) => match environment.secret(variable) {
+            Some(key) => Some(key),
+            None => {
+                let place = places.of(&["images", "api_key_env"]);
+                let warning = format!(
+                    "{place}: the environment variable {variable} is not set, so `image_gen` is left out"
+                );
+                return Ok((None, Some(warning)));
+            }
+        },
+    };
     // Who names the service means it to be reached, wherever it is.
     egress.allow.push(place.clone());
     let has_key = key.is_some();
@@ -48,7 +57,7 @@ pub(super) fn images(
         let others: Vec<Secret> = others.filter_map(|name| egress.secrets.get(name).cloned()).collect();
         egress.secrets = Secrets::new(others.into_iter().chain([own]).collect());
     }
-    Ok(Some(Images { base_url: url, model, has_key, response_format: table.response_format }))
+    Ok((Some(Images { base_url: url, model, has_key, response_format: table.response_format }), None))
 }
 
 #[cfg(test)]
@@ -73,10 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_that_it_names_there_is_no_service() {
+    fn without_a_key_that_it_names_there_is_no_service_and_that_is_told() {
         let text = "[images]\nbase_url = \"https://a.example/v1\"\nmodel = \"m\"\napi_key_env = \"NOT_SET\"";
-        assert!(parse(text).unwrap().images.is_none());
-        assert!(parse("").unwrap().images.is_none());
+        let config = parse(text).unwrap();
+        assert!(config.images.is_none());
+        let expected = "helve.toml, line 4 at `api_key_env`: the environment variable NOT_SET is not set, so `image_gen` is left out";
+        assert_eq!(config.warnings, [expected]);
+        let config = parse("").unwrap();
+        assert!(config.images.is_none() && config.warnings.is_empty());
         for text in ["[images]\nmodel = \"m\"", "[images]\nbase_url = \"x\"\nmodel = \"m\""] {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -370,10 +370,12 @@ fn the_example_of_the_documentation_is_understood() {
         |line: &str| (line.contains(" = ") || line.starts_with('[')) && !line.starts_with("profiles");
     let line = |line| str::strip_prefix(line, "# ").filter(|shown| is_shown(shown)).unwrap_or(line);
     let all = text.lines().map(line).collect::<Vec<_>>().join("\n");
-    let config = parse(&all, &Environment::of([("WEATHER_KEY", "k-weather")])).unwrap();
-    assert_eq!(config.egress.allow, ["gpu.lan:8000", "10.1.0.0/16"]);
+    let config =
+        parse(&all, &Environment::of([("WEATHER_KEY", "k-weather"), ("OPENAI_API_KEY", "k-drawing")]))
+            .unwrap();
+    assert_eq!(config.egress.allow, ["gpu.lan:8000", "10.1.0.0/16", "api.openai.com:443"]);
     assert_eq!(config.hosts, ["helve.example.com"]);
-    assert!(config.warnings.is_empty());
+    assert_eq!(config.warnings, Vec::<String>::new());
 }
 
 #[test]
