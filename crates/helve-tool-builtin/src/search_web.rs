@@ -8,6 +8,7 @@ mod tavily;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request, Tool,
     ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, OnUnknown, ToolSpec};
+use helve_types::{Effect, Example, Fallback, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -146,11 +147,11 @@ fn examples() -> Vec<Example> {
     ]
 }
 
-/// What a paid service that all users share needs.
+/// What a paid service that all users share needs. `make bench ARGS=guards` plays the load that they are made for.
 fn guards() -> Guards {
     Guards {
         timeout: Duration::from_secs(20),
-        attempts: 2,
+        attempts: 3,
         limits: Limits {
             tool: Some(LimitSettings {
                 concurrent: Some(50),
@@ -163,6 +164,12 @@ fn guards() -> Guards {
         },
         breaker: Some(BreakerSettings { failures_in_row: 5, ..BreakerSettings::default() }),
         cache: Some(CachePolicy { ttl: Duration::from_secs(300), scope: CacheScope::Everyone }),
+        // What was found within the hour, and says so, is more use to a person than a word that nothing can be searched.
+        fallback: Some(Fallback {
+            last_good_ms: NonZeroU64::new(60 * 60 * 1_000),
+            tool: None,
+            when_limited: true,
+        }),
         ..Guards::default()
     }
 }

@@ -396,7 +396,9 @@ fn search_is_guarded_as_a_shared_paid_service() {
     let cache = guards.cache.unwrap();
     assert_eq!((cache.ttl.as_secs(), cache.scope), (300, CacheScope::Everyone));
     assert_eq!(guards.breaker.unwrap().failures_in_row, 5);
-    assert_eq!(guards.timeout.as_secs(), 20);
+    assert_eq!((guards.timeout.as_secs(), guards.attempts), (20, 3));
+    let fallback = guards.fallback.unwrap();
+    assert_eq!((fallback.last_good_ms.unwrap().get(), fallback.when_limited), (3_600_000, true));
 }
 
 #[tokio::test]

@@ -155,7 +155,10 @@ impl Registered {
     /// Puts out of date what tools have stored for the user that reads what this one writes.
     pub(crate) fn drop_stale(&self, cx: &CallContext) {
         let drops = &self.guarding.settings.drops;
-        let Some(shelf) = self.beside.upgrade().filter(|_| !drops.is_empty()) else { return };
+        if drops.is_empty() {
+            return;
+        }
+        let Some(shelf) = self.beside.upgrade() else { return };
         let tools = shelf.read().unwrap_or_else(PoisonError::into_inner);
         for tool in drops.iter().filter_map(|name| tools.get(name)) {
             if let Some((policy, cache)) = &tool.guarding.cache {

@@ -110,7 +110,8 @@ pub struct GuardsTable {
     breaker_counts: Option<Vec<Counts>>,
     output_bytes_max: Option<NonZeroUsize>,
     fallback_tool: Option<String>,
-    fallback_last_good_ms: Option<NonZeroU64>,
+    /// 0 for none, also where the tool brings one along.
+    fallback_last_good_ms: Option<u64>,
     fallback_when_limited: Option<bool>,
 }
 
@@ -277,7 +278,7 @@ impl GuardsTable {
         let Self { fallback_tool, fallback_last_good_ms, fallback_when_limited, .. } = self;
         let mut fallback = of_tool.unwrap_or_default();
         fallback.tool = fallback_tool.clone().or(fallback.tool);
-        fallback.last_good_ms = fallback_last_good_ms.or(fallback.last_good_ms);
+        fallback.last_good_ms = fallback_last_good_ms.map_or(fallback.last_good_ms, NonZeroU64::new);
         fallback.when_limited = fallback_when_limited.unwrap_or(fallback.when_limited);
         (fallback.tool.is_some() || fallback.last_good_ms.is_some()).then_some(fallback)
     }

@@ -483,3 +483,17 @@ fallback_when_limited = true
     assert_eq!((fallback.tool.as_deref(), fallback.when_limited), (Some("search_archive"), true));
     assert_eq!(fallback.last_good_ms.map(std::num::NonZero::get), Some(3_600_000));
 }
+
+#[test]
+fn a_fallback_that_a_tool_brings_can_be_turned_off() {
+    use helve_tool::Guards;
+    let text = "[tools.search_web]\nfallback_last_good_ms = 0\n";
+    let config = parse(text, &Environment::default()).unwrap();
+    let last_good = helve_types::Fallback {
+        last_good_ms: std::num::NonZeroU64::new(1_000),
+        when_limited: true,
+        ..Default::default()
+    };
+    let own = Guards { fallback: Some(last_good), ..Guards::default() };
+    assert_eq!(config.tools[0].1.over(own).fallback, None);
+}
