@@ -8,7 +8,7 @@ use helve_types::{Auth, BodyFormat, Effect, Endpoint, Method, ToolDefinition, To
 use serde_json::Value;
 
 use super::{DefinitionError, Made};
-use crate::{CallContext, Registered, Request, Tool, ToolFuture};
+use crate::{CacheScope, CallContext, Registered, Request, Tool, ToolError, ToolFuture};
 
 const SCHEME: &str = "internal://";
 
@@ -21,6 +21,7 @@ pub(super) fn target(definition: &ToolDefinition) -> Option<&str> {
 struct Inside {
     spec: ToolSpec,
     inner: Arc<dyn Tool>,
+    target: Arc<Registered>,
 }
 
 impl Tool for Inside {
@@ -29,20 +30,37 @@ impl Tool for Inside {
     }
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        if !self.target.is_enabled() {
+            let told = format!("`{}` is switched off; go on without it", self.target.spec.name);
+            return Box::pin(std::future::ready(Err(ToolError::Declined(told))));
+        }
         self.inner.call(request, cx)
     }
 }
 
 /// The target under the definition's name, with its own guards and what the definition says about them.
-pub(super) fn make(definition: &ToolDefinition, target: &Registered) -> Result<Made, DefinitionError> {
+pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Result<Made, DefinitionError> {
     let Some(inner) = target.tool.clone() else {
         let problem = "it is run by a program outside of Helve, so nothing else can lead to it";
         return Err(DefinitionError::new("endpoint.url_template", problem));
     };
     check(definition)?;
     let spec = spec(definition, &target.spec);
-    let guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
-    Ok((Arc::new(Inside { spec, inner }), guards))
+    let mut guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
+    if answers_each_user(target) {
+        if definition.cache.is_some() {
+            let problem = "the answers of this tool are each user's own, and end with what the user writes; leave this out";
+            return Err(DefinitionError::new("cache", problem));
+        }
+        // What ends the target's stored answers does not know this name.
+        guards.cache = None;
+    }
+    Ok((Arc::new(Inside { spec, inner, target: target.clone() }), guards))
+}
+
+/// Whether what the target says is for one user alone.
+fn answers_each_user(target: &Registered) -> bool {
+    target.guarding.settings.cache.is_some_and(|policy| policy.scope != CacheScope::Everyone)
 }
 
 /// Whether a definition says anything that only a call over HTTP could obey.

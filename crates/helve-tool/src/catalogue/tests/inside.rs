@@ -3,7 +3,7 @@
 use helve_types::Example;
 
 use super::*;
-use crate::LimitSettings;
+use crate::{CacheScope, LimitSettings};
 
 #[tokio::test]
 async fn a_row_may_lead_to_a_tool_inside_helve_and_is_as_grave_as_that() {
@@ -105,4 +105,40 @@ fn it_takes_nothing_that_is_about_http() {
     }
     assert!(twice(at("timeout_ms", json!(500))).is_ok());
     assert!(twice(json!({"endpoint": {"url_template": "Internal://double"}})).is_ok());
+}
+
+#[test]
+fn what_is_each_users_own_is_not_stored_under_another_name() {
+    let catalogue = shop(&Arc::default()).catalogue;
+    let spec = ToolSpec::new("mine", "Mine.", json!({"type": "object"}), Effect::Read);
+    let cache = crate::CachePolicy { ttl: Duration::from_secs(300), scope: CacheScope::User };
+    let guards = Guards { cache: Some(cache), ..Guards::default() };
+    catalogue.registry().register(Arc::new(Echo(spec, "4".into())), guards, catalogue.world()).unwrap();
+    let row = |cache: Option<Value>| {
+        let mut row = json!({
+            "name": "ours", "description": "Ours.", "endpoint": {"url_template": "internal://mine"}
+        });
+        row["cache"] = cache.unwrap_or_default();
+        catalogue.make(&read_definition(row).unwrap())
+    };
+    assert!(row(None).unwrap().guarding.cache.is_none());
+    let shared = row(Some(json!({"ttl_ms": 1000, "scope": "params"}))).err().unwrap().to_string();
+    assert!(shared.starts_with("`cache`: the answers of this tool are each user's own"), "{shared}");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_switched_off_is_off_under_every_name() {
+    let catalogue = with_double();
+    let row = json!({
+        "name": "twice", "description": "Twice.", "endpoint": {"url_template": "internal://double"}
+    });
+    let twice = catalogue.make(&read_definition(row).unwrap()).unwrap();
+    let cx = CallContext::for_tests("mei");
+    let call = async || {
+        let arguments = json!({"n": 2});
+        twice.tool.as_ref().unwrap().call(crate::Request { arguments: &arguments }, &cx).await
+    };
+    assert!(call().await.is_ok());
+    catalogue.registry().set_enabled("double", false).unwrap();
+    assert!(call().await.unwrap_err().to_string().contains("`double` is switched off"));
 }
