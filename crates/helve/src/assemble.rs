@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
-use helve_egress::Egress;
+use helve_egress::{Egress, Url};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
@@ -119,7 +119,12 @@ fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>)
         let egress = outlet(&config.egress, &settings.webhook)?;
         registry = registry.with_alarms(Webhook::new(egress, settings.clone()).alarms());
     }
+    // Who names another service means it to be reached, wherever it is; by its own tool, and by no other.
+    let search = config.tavily_url.as_deref().and_then(|url| Url::parse(url).ok());
+    let to = |url: Option<&Url>| url.map_or(Ok(egress.clone()), |url| outlet(&config.egress, url));
     let settings = BuiltinSettings {
+        search_egress: to(search.as_ref())?,
+        images_egress: to(config.images.as_ref().map(|images| &images.base_url))?,
         zone: config.zone.clone(),
         databases: config.databases.clone(),
         images: config.images.clone(),
