@@ -56,7 +56,7 @@ pub(super) fn egress(
         all.extend(tavily(search.as_deref().unwrap_or(TAVILY_URL), environment));
     }
     let (allow, http) = (table.allow, table.http);
-    Ok((EgressSettings { allow, http, proxy, secrets: Secrets::new(all) }, warnings))
+    Ok((EgressSettings { allow, http, proxy, secrets: Secrets::new(all), on_withheld: None }, warnings))
 }
 
 fn check_places(texts: &[String]) -> Result<(), String> {
@@ -156,7 +156,7 @@ mod tests {
              [secrets.maps]\nfile = {file:?}\nhosts = [\"maps.example.com:8443\"]\n"
         );
         let config = parse(&text, &Environment::of([("WEATHER_KEY", "from-a-variable")])).unwrap();
-        let EgressSettings { allow, http, proxy, secrets } = &config.egress;
+        let EgressSettings { allow, http, proxy, secrets, .. } = &config.egress;
         assert_eq!((allow.len(), http, proxy.as_ref().unwrap().port()), (2, &false, Some(3128)));
         let value = |name| secrets.get(name).unwrap().value.expose_secret().to_owned();
         assert_eq!((value("weather").as_str(), value("maps").as_str()), ("from-a-variable", "from-a-file"));
