@@ -5,7 +5,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -19,7 +18,7 @@ use crate::names::{Forbidden, Guarded, LookUp, TARGET, of_system};
 use crate::places::Places;
 use crate::policy::{Policy, Target};
 use crate::redirect::{Hop, REDIRECTS_MAX, is_redirect};
-use crate::{Bounds, EgressError, Incoming, Outgoing, Secrets, header_refused};
+use crate::{Bounds, EgressError, Incoming, OnWithheld, Outgoing, Secrets, Withheld, header_refused};
 
 /// Names, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -36,6 +35,8 @@ pub struct EgressSettings {
     /// what they lead to.
     pub proxy: Option<Url>,
     pub secrets: Secrets,
+    /// Who is told of each secret that was asked for by who must not have it.
+    pub on_withheld: Option<OnWithheld>,
 }
 
 /// The way out. Clones share it.
@@ -50,7 +51,7 @@ struct Inner {
     policy: Arc<Policy>,
     secrets: Secrets,
     proxied: bool,
-    withheld: AtomicU64,
+    on_withheld: Option<OnWithheld>,
 }
 
 impl Egress {
@@ -61,21 +62,16 @@ impl Egress {
 
     /// With names looked up in another way than the system's.
     pub fn with_names(settings: EgressSettings, look_up: LookUp) -> Result<Self, EgressError> {
-        let EgressSettings { allow, http, proxy, secrets } = settings;
+        let EgressSettings { allow, http, proxy, secrets, on_withheld } = settings;
         let places = Places::parse(&allow).map_err(|error| EgressError::Refused(error.to_string()))?;
         let policy = Arc::new(Policy { places, http });
         let client = client(proxy.as_ref(), Guarded { policy: policy.clone(), look_up })?;
         let proxied = proxy.is_some();
-        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxied, withheld: AtomicU64::new(0) }) })
+        Ok(Self { inner: Arc::new(Inner { client, policy, secrets, proxied, on_withheld }) })
     }
 
     pub fn secrets(&self) -> &Secrets {
         &self.inner.secrets
-    }
-
-    /// How often a request asked for a secret that it must not have.
-    pub fn withheld(&self) -> u64 {
-        self.inner.withheld.load(Ordering::Relaxed)
     }
 
     /// Whether a tool may be defined with this address: what can be said without asking a name server.
@@ -132,11 +128,15 @@ impl Egress {
         *request.body_mut() = hop.body.clone().map(Into::into);
         let Some(credential) = &hop.credential else { return Ok(request) };
         let attached = credential.attach(&mut request, target, &self.inner.secrets);
-        attached.inspect_err(|_| {
-            self.inner.withheld.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(target: "helve::egress", secret = credential.secret(), host = %target, "a secret was withheld");
-        })?;
+        attached.inspect_err(|_| self.tell_withheld(credential.secret(), target))?;
         Ok(request)
+    }
+
+    fn tell_withheld(&self, secret: &str, target: &Target) {
+        tracing::warn!(target: "helve::egress", secret, host = %target, "a secret was withheld");
+        if let Some(listener) = &self.inner.on_withheld {
+            listener.tell(Withheld { secret: secret.into(), host: target.to_string() });
+        }
     }
 
     fn follow(&self, hop: Hop, status: StatusCode, location: &HeaderValue) -> Result<Hop, EgressError> {

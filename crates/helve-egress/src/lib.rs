@@ -18,6 +18,7 @@ mod redirect;
 mod request;
 mod retry_after;
 mod secrets;
+mod withheld;
 
 pub use address::forbidden;
 pub use client::{Egress, EgressSettings};
@@ -32,3 +33,4 @@ pub use reqwest::{Method, StatusCode, header};
 pub use retry_after::retry_after;
 pub use secrets::{Secret, Secrets};
 pub use url::Url;
+pub use withheld::{OnWithheld, Withheld};

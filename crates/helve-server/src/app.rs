@@ -1,7 +1,7 @@
 //! What every handler may use.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use helve_agent::Runtime;
@@ -27,6 +27,7 @@ pub struct Inner {
     problems: Box<ModelProblems>,
     declare: OnceLock<Box<Declare>>,
     importer: OnceLock<Box<Importer>>,
+    withheld: OnceLock<Arc<AtomicU64>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
@@ -50,6 +51,7 @@ impl App {
             problems,
             declare: OnceLock::new(),
             importer: OnceLock::new(),
+            withheld: OnceLock::new(),
             document: OnceLock::new(),
         }))
     }
@@ -83,6 +85,15 @@ impl App {
 
     pub(crate) fn importer(&self) -> Option<&Importer> {
         self.importer.get().map(|importer| &**importer)
+    }
+
+    /// Where it is counted how often a secret was asked for by who must not have it; the first one counts.
+    pub fn count_withheld(&self, count: Arc<AtomicU64>) {
+        _ = self.withheld.set(count);
+    }
+
+    pub(crate) fn withheld(&self) -> Option<u64> {
+        self.withheld.get().map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Reads the tokens again.

@@ -46,6 +46,9 @@ pub struct ImportBody {
     /// Delete tools that an earlier import of the same document made and this one does not.
     #[serde(default)]
     pub remove_gone: bool,
+    /// The `document_hash` of a preview: nothing is kept if the document is another one by now.
+    #[serde(default)]
+    pub expect: Option<String>,
 }
 
 /// Which operations: all if nothing is said. Several kinds narrow each other, several of one kind add to each other.
@@ -71,6 +74,8 @@ pub struct ImportReport {
     pub version: String,
     /// The version of OpenAPI.
     pub openapi: String,
+    /// Of the document as it was read; `expect` takes it.
+    pub document_hash: String,
     /// The tag of all tools of this document.
     pub tag: String,
     pub servers: Vec<String>,
@@ -154,6 +159,10 @@ pub enum ImportFailure {
     #[error("{0}")]
     Fetch(String),
 
+    /// It is not the document that was expected.
+    #[error("{0}")]
+    Changed(String),
+
     /// What is kept cannot be read.
     #[error("{0}")]
     Store(String),
@@ -202,6 +211,7 @@ impl From<ImportFailure> for Problem {
             ImportFailure::Fetch(detail) => {
                 Self::new(StatusCode::BAD_GATEWAY, "document_not_fetched", detail)
             }
+            ImportFailure::Changed(detail) => Self::new(StatusCode::CONFLICT, "document_changed", detail),
             ImportFailure::Store(reason) => helve_store::StoreError::Unavailable(reason).into(),
         }
     }

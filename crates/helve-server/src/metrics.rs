@@ -42,6 +42,14 @@ fn process(app: &App, page: &mut Exposition) {
     for (class, count) in app.answers.read() {
         page.sample(&[("status", class)], count as f64);
     }
+    if let Some(count) = app.withheld() {
+        page.family(
+            "helve_secrets_withheld_total",
+            Kind::Counter,
+            "Secrets asked for by who must not have them.",
+        );
+        page.sample(&[], count as f64);
+    }
 }
 
 /// Of this process, where the system tells.

@@ -1,7 +1,7 @@
 //! `image_gen`: a picture from words, by a service that speaks OpenAI's images endpoint.
 //!
-//! One POST to `{base}/images/generations`; the answer holds the picture, or the address of one, which is fetched the same
-//! way out and without the key. The picture leaves here as a file of the call; what it is, its own first bytes say.
+//! One POST to `{base}/images/generations`; the answer holds the picture, or the address of one, which is fetched as
+//! anybody's address is: without the key, and not from where only the service may be reached. The picture leaves here as a file of the call; what it is, its own first bytes say.
 
 #[cfg(test)]
 mod tests;
@@ -85,6 +85,9 @@ struct Picture {
 
 struct ImageGen {
     spec: ToolSpec,
+    /// To the service.
+    service: Egress,
+    /// To wherever the service points.
     egress: Egress,
     images: Images,
 }
@@ -92,7 +95,8 @@ struct ImageGen {
 /// None where nobody is configured to draw.
 pub(crate) fn tool(settings: &Settings) -> Option<(Arc<dyn Tool>, Guards)> {
     let images = settings.images.clone()?;
-    Some((Arc::new(ImageGen { spec: spec(), egress: settings.egress.clone(), images }), guards()))
+    let (service, egress) = (settings.images_egress.clone(), settings.egress.clone());
+    Some((Arc::new(ImageGen { spec: spec(), service, egress, images }), guards()))
 }
 
 impl Tool for ImageGen {
@@ -129,7 +133,7 @@ impl ImageGen {
         request.body = Some(body.into());
         request.credential = has_key.then(|| Credential::Bearer { secret: IMAGES_SECRET.into() });
         request.bounds = ANSWER;
-        let answer = self.egress.send(request).await.map_err(failed)?;
+        let answer = self.service.send(request).await.map_err(failed)?;
         let status = answer.status();
         let body = answer.bytes().await;
         if !status.is_success() {

@@ -34,8 +34,10 @@ pub use search_web::{TAVILY_SECRET, TAVILY_URL};
 /// What the operator decides about them.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The way out; its secret [`TAVILY_SECRET`] is the key for searching.
+    /// The way out to wherever a model or a foreign server points.
     pub egress: Egress,
+    /// The way to the search service, which may be where no tool may go otherwise; its secret [`TAVILY_SECRET`] is the key.
+    pub search_egress: Egress,
     pub tavily_url: String,
     /// Where the notes of each user are kept.
     pub notes_dir: PathBuf,
@@ -45,12 +47,16 @@ pub struct Settings {
     pub databases: Vec<Database>,
     /// Who draws pictures; without it there is no tool for it.
     pub images: Option<Images>,
+    /// The way to whoever draws; what it only names is fetched by `egress`.
+    pub images_egress: Egress,
 }
 
 impl Settings {
     /// As on a first start.
     pub fn new(egress: Egress, notes_dir: impl Into<PathBuf>) -> Self {
         Self {
+            search_egress: egress.clone(),
+            images_egress: egress.clone(),
             egress,
             tavily_url: TAVILY_URL.into(),
             notes_dir: notes_dir.into(),

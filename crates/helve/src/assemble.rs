@@ -4,11 +4,12 @@ mod rows;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
-use helve_egress::Egress;
+use helve_egress::{Egress, EgressSettings, Url};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ModelProblems};
@@ -26,6 +27,7 @@ use crate::hooks::hooks;
 use crate::import::importer;
 use crate::nearby::Nearby;
 use crate::outlet::outlet;
+use crate::withheld::on_record;
 
 /// Whether the data directory is for this process alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,8 @@ pub struct Assembly {
     pub models: Vec<Arc<HttpModel>>,
     /// The way out for everything that a model, a tool or a foreign server causes.
     pub egress: Egress,
+    /// How often a secret was asked for by who must not have it.
+    pub withheld: Arc<AtomicU64>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
     pub(crate) nearby: Nearby,
@@ -89,8 +93,11 @@ pub async fn assemble(
     if let Some(around) = extras.around_store {
         store = around(store);
     }
-    let egress = Egress::new(config.egress.clone())?;
-    let registry = Arc::new(tools(config, &egress, world, extras.tools)?);
+    let withheld = Arc::default();
+    let on_withheld = Some(on_record(store.clone(), world.clone(), Arc::clone(&withheld)));
+    let ways = EgressSettings { on_withheld, ..config.egress.clone() };
+    let egress = Egress::new(ways.clone())?;
+    let registry = Arc::new(tools(config, &ways, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.context("the tools cannot be read")?;
     let mut warnings = config.warnings.clone();
@@ -104,22 +111,34 @@ pub async fn assemble(
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
         rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
-        hooks: Arc::new(hooks(&config.hooks, &config.egress)?),
+        hooks: Arc::new(hooks(&config.hooks, &ways)?),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);
-    Ok(Assembly { store, runtime, models: over_http, egress, warnings, nearby: Nearby::default() })
+    let nearby = Nearby::default();
+    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, nearby })
 }
 
-fn tools(config: &Config, egress: &Egress, world: &World, extra: Vec<ExtraTool>) -> anyhow::Result<Registry> {
+fn tools(
+    config: &Config,
+    ways: &EgressSettings,
+    egress: &Egress,
+    world: &World,
+    extra: Vec<ExtraTool>,
+) -> anyhow::Result<Registry> {
     let mut registry = Registry::new();
     if let Some(settings) = &config.alarms {
-        let egress = outlet(&config.egress, &settings.webhook)?;
+        let egress = outlet(ways, &settings.webhook)?;
         registry = registry.with_alarms(Webhook::new(egress, settings.clone()).alarms());
     }
+    // Who names another service means it to be reached, wherever it is; by its own tool, and by no other.
+    let search = config.tavily_url.as_deref().and_then(|url| Url::parse(url).ok());
+    let to = |url: Option<&Url>| url.map_or(Ok(egress.clone()), |url| outlet(ways, url));
     let settings = BuiltinSettings {
+        search_egress: to(search.as_ref())?,
+        images_egress: to(config.images.as_ref().map(|images| &images.base_url))?,
         zone: config.zone.clone(),
         databases: config.databases.clone(),
         images: config.images.clone(),
@@ -215,6 +234,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     };
     let app = App::new(assembly.runtime.clone(), access, problems(assembly));
     app.declare_with(Box::new(declarations));
+    app.count_withheld(assembly.withheld.clone());
     app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
 }

@@ -15,7 +15,7 @@ use helve_tool::Catalogue;
 use helve_tool_http::openapi::{
     Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, Selection, TOOLS_MAX, diff, import,
 };
-use helve_types::ToolDefinition;
+use helve_types::{ToolDefinition, canonical_json};
 use serde_json::Value;
 
 /// For the server, which knows neither documents nor this crate.
@@ -40,6 +40,12 @@ pub async fn import_document(
             return Err(ImportFailure::Wrong("there is no document and no address of one".into()));
         }
     };
+    let hash = source.hash();
+    if let Some(expected) = asked.expect.as_ref().filter(|expected| **expected != hash) {
+        return Err(ImportFailure::Changed(format!(
+            "the document is not the one that was expected: its hash is {hash}, not {expected}; look at what it makes now before you import it"
+        )));
+    }
     let options = options(&asked);
     // A large document takes seconds, which nobody else should wait for.
     let made = tokio::task::spawn_blocking(move || import(&source.read()?, &options)).await;
@@ -47,9 +53,9 @@ pub async fn import_document(
     let made = made.map_err(|error| ImportFailure::Wrong(error.to_string()))?;
     // Another process may have changed what is kept.
     catalogue.refresh().await.map_err(|error| ImportFailure::Store(error.to_string()))?;
-    let (rows, other_names) = there(catalogue);
-    let compared = diff(&rows, &other_names, &made);
-    let mut report = report(made, compared, catalogue);
+    let there = There::of(catalogue);
+    let compared = diff(&there.rows, &there.other_names, &made);
+    let mut report = report(made, compared, hash, catalogue);
     if asked.preview {
         return Ok(report);
     }
@@ -60,20 +66,35 @@ pub async fn import_document(
         ));
         return Ok(report);
     }
-    keep(catalogue, &mut report, asked.remove_gone, by).await;
+    keep(catalogue, &there.versions, &mut report, asked.remove_gone, by).await;
     Ok(report)
 }
 
-/// The rows, and the names of tools that are none.
-fn there(catalogue: &Catalogue) -> (Vec<ToolDefinition>, BTreeSet<String>) {
-    let (mut rows, mut other_names) = (vec![], BTreeSet::new());
-    for listed in catalogue.all() {
-        match &listed.row {
-            Some(row) => rows.push(row.definition.clone()),
-            None => _ = other_names.insert(listed.name().to_owned()),
+/// The tools that there are.
+#[derive(Default)]
+struct There {
+    rows: Vec<ToolDefinition>,
+    /// Of the rows, by name: what is changed is what was compared.
+    versions: BTreeMap<String, u32>,
+    /// Tools that are no rows.
+    other_names: BTreeSet<String>,
+}
+
+impl There {
+    fn of(catalogue: &Catalogue) -> Self {
+        let mut there = Self::default();
+        for listed in catalogue.all() {
+            let name = listed.name().to_owned();
+            match &listed.row {
+                Some(row) => {
+                    there.rows.push(row.definition.clone());
+                    there.versions.insert(name, row.version);
+                }
+                None => _ = there.other_names.insert(name),
+            }
         }
+        there
     }
-    (rows, other_names)
 }
 
 enum Source {
@@ -82,6 +103,15 @@ enum Source {
 }
 
 impl Source {
+    fn hash(&self) -> String {
+        let hash = match self {
+            Self::Given(Value::String(text)) => blake3::hash(text.as_bytes()),
+            Self::Given(value) => blake3::hash(canonical_json(value).as_bytes()),
+            Self::Bytes(bytes, _) => blake3::hash(bytes),
+        };
+        hash.to_hex()[..32].to_owned()
+    }
+
     fn read(self) -> Result<Document, helve_tool_http::openapi::ImportError> {
         match self {
             Self::Given(Value::String(text)) => Document::read(text.as_bytes(), None),
@@ -130,13 +160,14 @@ fn options(asked: &ImportBody) -> Options {
     }
 }
 
-fn report(made: Import, compared: Diff, catalogue: &Catalogue) -> ImportReport {
+fn report(made: Import, mut compared: Diff, document_hash: String, catalogue: &Catalogue) -> ImportReport {
     let mut sources: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     for tool in made.tools {
         sources.insert(tool.definition.name, (tool.operation, tool.notes));
     }
     let tools = compared.tools.into_iter().map(|(definition, change)| {
-        let (operation, notes) = sources.remove(&definition.name).unwrap_or_default();
+        let (operation, mut notes) = sources.remove(&definition.name).unwrap_or_default();
+        notes.extend(compared.stays.remove(&definition.name).into_iter().flatten());
         let (change, fields) = match change {
             Change::Added => (ImportChange::Added, vec![]),
             Change::Unchanged => (ImportChange::Unchanged, vec![]),
@@ -179,6 +210,7 @@ fn report(made: Import, compared: Diff, catalogue: &Catalogue) -> ImportReport {
         title: made.title,
         version: made.version,
         openapi: made.openapi,
+        document_hash,
         tag: made.tag,
         servers: made.servers,
         operations: made.operations,
@@ -192,13 +224,20 @@ fn report(made: Import, compared: Diff, catalogue: &Catalogue) -> ImportReport {
 }
 
 /// One by one: what one tool is refused for is no reason to refuse the others.
-async fn keep(catalogue: &Catalogue, report: &mut ImportReport, remove_gone: bool, by: &str) {
+async fn keep(
+    catalogue: &Catalogue,
+    versions: &BTreeMap<String, u32>,
+    report: &mut ImportReport,
+    remove_gone: bool,
+    by: &str,
+) {
+    let seen = |name: &str| versions.get(name).copied();
     for tool in report.tools.iter_mut().filter(|tool| tool.problem.is_none()) {
         let kept = match tool.change {
             ImportChange::Added => catalogue.create(tool.definition.clone(), by).await,
             ImportChange::Changed => {
                 let whole = helve_tool::Change::Whole(Box::new(tool.definition.clone()));
-                catalogue.update(&tool.name, whole, None, by).await
+                catalogue.update(&tool.name, whole, seen(&tool.name), by).await
             }
             ImportChange::Unchanged | ImportChange::Taken => continue,
         };
@@ -209,7 +248,7 @@ async fn keep(catalogue: &Catalogue, report: &mut ImportReport, remove_gone: boo
     }
     if remove_gone {
         for name in &report.gone {
-            match catalogue.remove(name, None, by).await {
+            match catalogue.remove(name, seen(name), by).await {
                 Ok(()) => report.made = true,
                 Err(error) => report.notes.push(format!("`{name}` could not be deleted: {error}")),
             }

@@ -14,3 +14,4 @@ mod nearby;
 mod outlet;
 #[cfg(test)]
 mod testing;
+mod withheld;

@@ -1,4 +1,5 @@
-//! The way out to an address that the operator has written down, such as a hook or a webhook.
+//! The way out to an address that the operator has written down, such as a hook, a webhook or a service that a tool of
+//! ours asks.
 
 use helve_egress::{Egress, EgressError, EgressSettings, Url};
 

@@ -1,6 +1,10 @@
 //! Who gets a secret, and that nobody hears of it afterwards.
 
-use helve_egress::{Credential, Egress, EgressError, EgressSettings, Method, Outgoing, Secret, Secrets};
+use std::sync::{Arc, Mutex};
+
+use helve_egress::{
+    Credential, Egress, EgressError, EgressSettings, Method, OnWithheld, Outgoing, Secret, Secrets, Withheld,
+};
 use secrecy::SecretString;
 
 use crate::server::{CANARY, Reply, Server, egress, settings};
@@ -57,13 +61,18 @@ async fn a_secret_that_a_host_must_not_have_is_withheld_and_nothing_is_sent() {
     ] {
         let hosts = hosts.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let secret = Secret { name: "s".into(), value: SecretString::from(CANARY), hosts: hosts.clone() };
+        let told = Arc::new(Mutex::new(vec![]));
+        let listener = told.clone();
+        let on_withheld = Some(OnWithheld::new(move |withheld| listener.lock().unwrap().push(withheld)));
         let egress =
-            Egress::new(EgressSettings { secrets: Secrets::new(vec![secret]), ..settings() }).unwrap();
+            Egress::new(EgressSettings { secrets: Secrets::new(vec![secret]), on_withheld, ..settings() })
+                .unwrap();
         let before = server.heard().len();
         let answer = egress.send(asking(&server, bearer("s"))).await;
         assert_eq!(answer.is_ok(), fine, "{hosts:?}");
         assert_eq!(server.heard().len() - before, usize::from(fine), "{hosts:?}");
-        assert_eq!(egress.withheld(), u64::from(!fine));
+        let expected = Withheld { secret: "s".into(), host: this_port.clone() };
+        assert_eq!(*told.lock().unwrap(), if fine { vec![] } else { vec![expected] });
         if let Err(error) = answer {
             let expected =
                 format!("Operator: if it may have it, add \"{this_port}\" to `hosts` in `[secrets.s]`");

@@ -21,6 +21,7 @@ fn report() -> ImportReport {
         tools: vec![],
         skipped: vec![],
         gone: vec![],
+        document_hash: String::new(),
         notes: vec![],
         secrets: vec![],
     }

@@ -1,5 +1,8 @@
 //! Watching the server from outside.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -43,6 +46,9 @@ async fn what_happened_can_be_scraped() {
         assert_eq!(value_of(&house, series).await, Some(value), "{series}");
     }
     assert!(value_of(&house, "helve_http_answers_total{status=\"2xx\"}").await.unwrap() >= 2.0);
+    assert_eq!(value_of(&house, "helve_secrets_withheld_total").await, None);
+    house.app.count_withheld(Arc::new(AtomicU64::new(3)));
+    assert_eq!(value_of(&house, "helve_secrets_withheld_total").await, Some(3.0));
 }
 
 #[tokio::test]

@@ -48,11 +48,17 @@ impl Service {
         Self { place, heard }
     }
 
+    /// Only the service may be reached here.
     async fn draw(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
+        self.draw_with(arguments, vec![]).await
+    }
+
+    async fn draw_with(&self, arguments: Value, allow: Vec<String>) -> Result<ToolOutput, ToolError> {
         let host = self.place.clone();
         let secret = Secret { name: IMAGES_SECRET.into(), value: KEY.into(), hosts: vec![host.clone()] };
         let mut settings = Settings::for_tests();
-        settings.egress = Egress::new(EgressSettings {
+        settings.egress = Egress::new(EgressSettings { allow, ..EgressSettings::default() }).unwrap();
+        settings.images_egress = Egress::new(EgressSettings {
             allow: vec![host.clone()],
             secrets: Secrets::new(vec![secret]),
             ..EgressSettings::default()
@@ -106,7 +112,12 @@ async fn a_picture_elsewhere_is_fetched_without_the_key() {
         _ => ("200 OK", json!({"data": [{"url": format!("http://{own}/cat.jpg")}]}).to_string().into_bytes()),
     })
     .await;
+    // That the service may be reached does not let it point to itself.
     let output = service.draw(json!({"prompt": "a cat"})).await.unwrap();
+    assert!(output.text.contains("could not be fetched") && output.files.is_empty(), "{}", output.text);
+    assert_eq!(std::mem::take(&mut *service.heard.lock().unwrap()).len(), 1);
+    let allowed = vec![service.place.clone()];
+    let output = service.draw_with(json!({"prompt": "a cat"}), allowed).await.unwrap();
     assert_eq!(output.files[0].name, "picture.jpg");
     let heard = service.heard.lock().unwrap();
     assert!(heard[1].starts_with("GET /cat.jpg") && !heard[1].contains(KEY), "{}", heard[1]);

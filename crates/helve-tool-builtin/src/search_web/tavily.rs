@@ -61,7 +61,7 @@ pub(super) struct Tavily {
 impl Tavily {
     /// None without a key.
     pub(super) fn new(settings: &Settings) -> Option<Self> {
-        let egress = settings.egress.clone();
+        let egress = settings.search_egress.clone();
         egress.secrets().get(TAVILY_SECRET).filter(|secret| secret.has_value())?;
         let url = format!("{}/search", settings.tavily_url.trim_end_matches('/'));
         Some(Self { egress, url })

@@ -33,7 +33,7 @@ fn settings(url: &str, key: &str) -> Settings {
     let key = Secret { name: TAVILY_SECRET.into(), value: SecretString::from(key), hosts: here() };
     let egress =
         EgressSettings { allow: here(), secrets: Secrets::new(vec![key]), ..EgressSettings::default() };
-    settings.egress = Egress::new(egress).unwrap();
+    settings.search_egress = Egress::new(egress).unwrap();
     settings.tavily_url = url.into();
     settings
 }
@@ -433,7 +433,7 @@ async fn the_key_goes_to_its_host_and_to_nobody_else() {
         secrets: Secrets::new(vec![key]),
         ..EgressSettings::default()
     };
-    settings.egress = Egress::new(egress).unwrap();
+    settings.search_egress = Egress::new(egress).unwrap();
     let error = call(&*tool(&settings).0, json!({"query": "q"}), &context("mei")).await.unwrap_err();
     let ToolError::Declined(message) = error else { panic!("{error:?}") };
     assert!(message.starts_with("the secret `tavily` is not for `127.0.0.1"), "{message}");

@@ -15,6 +15,8 @@ use super::{body, words};
 
 const DESCRIPTION_CHARS_MAX: usize = 1000;
 const TITLE_CHARS_MAX: usize = 80;
+/// What the document's own tags begin with.
+const FOREIGN_TAG: &str = "api:";
 const TAGS_MAX: usize = 10;
 const PARAMETERS_MAX: usize = 500;
 
@@ -165,9 +167,10 @@ impl<'a> Common<'a> {
         if let Some(kind) = self.answers_with(found.operation) {
             draft.headers.insert("Accept".into(), kind);
         }
+        // Rules go by tags: what a stranger wrote must not be taken for the operator's own.
+        let foreign = found.tags.iter().take(TAGS_MAX).map(|tag| words::line(tag, 60));
         let mut tags: Vec<String> =
-            found.tags.iter().take(TAGS_MAX).map(|tag| words::line(tag, 60)).collect();
-        tags.retain(|tag| !tag.is_empty() && !tag.starts_with("openapi:"));
+            foreign.filter(|tag| !tag.is_empty()).map(|tag| format!("{FOREIGN_TAG}{tag}")).collect();
         tags.push(self.origin.clone());
         ToolDefinition {
             name,

@@ -58,6 +58,13 @@ fn without_a_server_there_is_nothing_to_call() {
     assert!(matches!(import(&document, &wrong), Err(ImportError::Server(_))));
 }
 
+#[test]
+fn a_documents_own_tags_cannot_be_taken_for_the_operators() {
+    let operation = json!({"operationId": "x", "tags": ["trusted", "openapi:shop", " "]});
+    let tags = imported(with_operation("3.1.0", operation, json!({}))).tools.remove(0).definition.tags;
+    assert_eq!(tags, ["api:trusted", "api:openapi:shop", "openapi:document"]);
+}
+
 mod again {
     use super::*;
 

@@ -59,6 +59,9 @@ pub(crate) struct ImportArgs {
     /// Delete tools that an earlier import of the document made and this one does not
     #[arg(long)]
     remove_gone: bool,
+    /// Make nothing if the document is not the one that `--dry-run` told this hash of
+    #[arg(long, value_name = "HASH")]
+    expect: Option<String>,
     /// The report as JSON, with the whole definitions
     #[arg(long)]
     json: bool,
@@ -102,6 +105,7 @@ impl ImportArgs {
             preview: self.dry_run,
             all: self.all,
             remove_gone: self.remove_gone,
+            expect: self.expect,
         })
     }
 }
@@ -219,7 +223,10 @@ fn outcome(report: &ImportReport) -> String {
     match &report.held_back {
         Some(why) => format!("Nothing was made: {why} (`--all`).\n"),
         None if report.made => format!("Made: {counts}{wrong}.\n"),
-        None => format!("Nothing was made. The document makes: {counts}{wrong}.\n"),
+        None => format!(
+            "Nothing was made. The document makes: {counts}{wrong}. `--expect {}` makes sure that it is still this one.\n",
+            report.document_hash
+        ),
     }
 }
 

@@ -51,14 +51,12 @@ pub(super) fn egress(
         warnings.extend(odd.map(at));
         all.push(secret);
     }
-    let mut allow = table.allow;
-    // Who names another search service means it to be reached, wherever it is.
     let search = environment.text("TAVILY_API_URL");
-    allow.extend(search.as_deref().and_then(place_of));
     if !all.iter().any(|secret: &Secret| secret.name == TAVILY_SECRET) {
         all.extend(tavily(search.as_deref().unwrap_or(TAVILY_URL), environment));
     }
-    Ok((EgressSettings { allow, http: table.http, proxy, secrets: Secrets::new(all) }, warnings))
+    let (allow, http) = (table.allow, table.http);
+    Ok((EgressSettings { allow, http, proxy, secrets: Secrets::new(all), on_withheld: None }, warnings))
 }
 
 fn check_places(texts: &[String]) -> Result<(), String> {
@@ -158,7 +156,7 @@ mod tests {
              [secrets.maps]\nfile = {file:?}\nhosts = [\"maps.example.com:8443\"]\n"
         );
         let config = parse(&text, &Environment::of([("WEATHER_KEY", "from-a-variable")])).unwrap();
-        let EgressSettings { allow, http, proxy, secrets } = &config.egress;
+        let EgressSettings { allow, http, proxy, secrets, .. } = &config.egress;
         assert_eq!((allow.len(), http, proxy.as_ref().unwrap().port()), (2, &false, Some(3128)));
         let value = |name| secrets.get(name).unwrap().value.expose_secret().to_owned();
         assert_eq!((value("weather").as_str(), value("maps").as_str()), ("from-a-variable", "from-a-file"));
@@ -184,7 +182,7 @@ mod tests {
         let elsewhere = [("TAVILY_API_KEY", "tvly-1"), ("TAVILY_API_URL", "http://127.0.0.1:9000/tavily")];
         let config = parse("", &Environment::of(elsewhere)).unwrap();
         assert_eq!(config.egress.secrets.get(TAVILY_SECRET).unwrap().hosts, ["127.0.0.1:9000"]);
-        assert_eq!(config.egress.allow, ["127.0.0.1:9000"]);
+        assert!(config.egress.allow.is_empty(), "that searches go there is nothing to other tools");
         let own = "[secrets.tavily]\nenv = \"SEARCH\"\nhosts = [\"search.example.com\"]\n";
         let config =
             parse(own, &Environment::of([("TAVILY_API_KEY", "tvly-1"), ("SEARCH", "own-key")])).unwrap();

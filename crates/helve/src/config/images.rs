@@ -17,8 +17,7 @@ pub(super) struct ImagesTable {
     response_format: Option<String>,
 }
 
-/// The service, if one is configured, and why it is left out if it is; its key and its place are added to what may
-/// leave.
+/// The service, if one is configured, and why it is left out if it is; its key is added to what may leave.
 pub(super) fn images(
     table: ImagesTable,
     egress: &mut EgressSettings,
@@ -48,8 +47,6 @@ pub(super) fn images(
             }
         },
     };
-    // Who names the service means it to be reached, wherever it is.
-    egress.allow.push(place.clone());
     let has_key = key.is_some();
     if let Some(value) = key {
         let own = Secret { name: IMAGES_SECRET.into(), value, hosts: vec![place] };
@@ -76,7 +73,7 @@ mod tests {
         let config = parse(text).unwrap();
         assert!(config.images.as_ref().unwrap().has_key);
         assert_eq!(config.egress.secrets.get(IMAGES_SECRET).unwrap().hosts, ["gpu.lan:9000"]);
-        assert_eq!(config.egress.allow, ["gpu.lan:9000"]);
+        assert!(config.egress.allow.is_empty(), "that the service may be reached is nothing to other tools");
         assert!(config.egress.secrets.get("tavily").is_some());
         assert!(!format!("{config:?}").contains("hush"));
     }

@@ -126,6 +126,40 @@ async fn a_document_that_changed_changes_its_tools_and_deletes_only_when_told() 
 }
 
 #[tokio::test]
+async fn what_was_previewed_is_what_is_kept_or_nothing_is() {
+    let catalogue = catalogue();
+    let hash = done(&catalogue, asked(document(), true)).await.document_hash;
+    let mut other = document();
+    other["paths"]["/pets"]["get"]["summary"] = json!("List other pets");
+    let expecting = |document, hash: &str| ImportBody { expect: Some(hash.into()), ..asked(document, false) };
+    let refused = import_document(&egress(vec![]), &catalogue, expecting(other, &hash), "tester").await;
+    let Err(ImportFailure::Changed(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains(&format!("not {hash}")), "{why}");
+    assert_eq!(names(&catalogue), ["time"]);
+    assert!(done(&catalogue, expecting(document(), &hash)).await.made);
+}
+
+#[tokio::test]
+async fn a_tool_that_somebody_changed_meanwhile_is_left_alone() {
+    let catalogue = catalogue();
+    done(&catalogue, asked(document(), false)).await;
+    let mut newer = document();
+    newer["paths"]["/pets"]["get"]["summary"] = json!("List all pets");
+    newer["paths"].as_object_mut().unwrap().remove("/pets/{id}");
+    let mut report = done(&catalogue, asked(newer, true)).await;
+    let seen = There::of(&catalogue).versions;
+    for name in ["listPets", "dropPet"] {
+        let change = helve_tool::Change::Patch(json!({"effect": "non_idempotent"}));
+        catalogue.update(name, change, None, "mei").await.unwrap();
+    }
+    keep(&catalogue, &seen, &mut report, true, "tester").await;
+    let list = report.tools.iter().find(|tool| tool.name == "listPets").unwrap();
+    assert!(list.problem.is_some() && !report.made);
+    assert!(report.notes.iter().any(|note| note.contains("`dropPet` could not be deleted")));
+    assert_eq!(catalogue.get("listPets").unwrap().row.unwrap().definition.effect(), Effect::NonIdempotent);
+}
+
+#[tokio::test]
 async fn too_many_tools_are_shown_and_made_only_by_whoever_insists() {
     let paths: serde_json::Map<_, _> = (0..=TOOLS_MAX)
         .map(|number| {

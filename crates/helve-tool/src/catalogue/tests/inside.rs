@@ -1,5 +1,7 @@
 //! Rows that lead to a tool inside Helve.
 
+use std::time::Duration;
+
 use helve_types::Example;
 
 use super::*;

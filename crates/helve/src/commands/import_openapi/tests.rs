@@ -38,6 +38,7 @@ fn report() -> ImportReport {
         title: "Corner Shop".into(),
         version: "1.4".into(),
         openapi: "3.0.3".into(),
+        document_hash: "0123abcd".into(),
         tag: "openapi:corner_shop".into(),
         servers: vec!["https://api.example.com".into()],
         operations: 4,
@@ -95,7 +96,8 @@ fn what_was_held_back_is_said_last() {
     assert!(shown(&held).ends_with("\nNothing was made: there are 201 tools (`--all`).\n"));
     let preview = ImportReport { made: false, secrets: vec![], ..report() };
     assert!(shown(&preview).ends_with(
-        "\n\nNothing was made. The document makes: 1 new, 1 changed, 0 unchanged; 1 cannot be made.\n"
+        "\n\nNothing was made. The document makes: 1 new, 1 changed, 0 unchanged; 1 cannot be made. \
+         `--expect 0123abcd` makes sure that it is still this one.\n"
     ));
 }
 
