@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bodies;
+#[cfg(target_os = "linux")]
 mod namespace;
 mod redirects;
 mod secrets;

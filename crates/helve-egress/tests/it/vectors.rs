@@ -2,8 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use helve_egress::{Egress, EgressError, EgressSettings, LookUp, LookingUp, Method, Outgoing, Url};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 /// Taken exactly as they stand, blanks at their ends included.
 pub(crate) fn refused() -> Vec<&'static str> {
@@ -57,6 +60,44 @@ async fn every_address_of_the_table_is_refused_before_anything_is_sent() {
         }
     }
     assert!(all.len() >= 500 && read >= 400, "{} vectors, {read} of them URLs", all.len());
+}
+
+/// On every address that this machine has somebody listens, at the port that all addresses of the tables are given.
+#[tokio::test]
+async fn nobody_on_this_machine_is_connected_to() {
+    let listener = match TcpListener::bind("[::]:0").await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind("0.0.0.0:0").await.unwrap(),
+    };
+    let port = listener.local_addr().unwrap().port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
+            _ = stream.read(&mut [0; 4_096]).await;
+            _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+        }
+    });
+    let egress = guarded(look_up());
+    let named = names().into_iter().map(|(name, _)| format!("http://{name}/"));
+    let mut tried = 0;
+    for text in refused().into_iter().map(str::to_owned).chain(named) {
+        let Ok(mut url) = Url::parse(&text) else { continue };
+        // Where a port is given, it may be all that speaks against it.
+        if url.port().is_some() || url.set_port(Some(port)).is_err() {
+            continue;
+        }
+        let told = egress.send(Outgoing::new(Method::GET, url.clone())).await.map(drop);
+        assert!(matches!(told, Err(EgressError::Refused(_))), "{url}: {told:?}");
+        tried += 1;
+    }
+    assert!(tried >= 300, "{tried}");
+    // Connections are taken in the order they come: whoever came before this one has been counted with it.
+    let settings = EgressSettings { allow: vec![format!("127.0.0.1:{port}")], ..EgressSettings::default() };
+    let allowed = Egress::with_names(settings, look_up()).unwrap();
+    attempt(&allowed, &format!("http://127.0.0.1:{port}/")).await.unwrap();
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
