@@ -7,6 +7,7 @@ import { formatDuration } from '@/lib/time';
 export function useTrailWords(): (stage: Stage) => string {
   const { t, tag } = useSpeech();
   const words = t.tools.stage;
+  const said = (word: string) => words.said[word] ?? word;
   return (stage) => {
     switch (stage.stage) {
       case 'resolve':
@@ -14,21 +15,21 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'check':
         return stage.problem ?? words.checkOk;
       case 'judge':
-        return [stage.verdict, stage.rule].filter(Boolean).join(' · ');
+        return [said(stage.verdict), stage.rule].filter(Boolean).join(' · ');
       case 'cache':
-        return stage.found;
+        return said(stage.found);
       case 'limit':
         return stage.refused ?? (stage.waited_ms > 0 ? words.waited(formatDuration(stage.waited_ms, tag)) : words.free);
       case 'breaker':
-        return stage.state;
+        return said(stage.state);
       case 'run':
         return words.ran(stage.attempt, formatDuration(stage.ms, tag));
       case 'hook':
-        return `${stage.name} · ${stage.did}`;
+        return `${stage.name} · ${said(stage.did)}`;
       case 'fallback':
         return words.instead(stage.by, stage.because);
       case 'skipped':
-        return stage.guard;
+        return said(stage.guard);
       case 'bound':
         return words.bytes(formatBytes(stage.kept_bytes, tag), formatBytes(stage.whole_bytes, tag));
     }
