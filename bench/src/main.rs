@@ -10,6 +10,7 @@ mod load;
 mod pipeline;
 mod processes;
 mod protocols;
+mod stopwatch;
 mod streams;
 mod turns;
 
