@@ -28,7 +28,7 @@ impl Postgres {
         let is_root = output("", &["id", "-u"])?.trim() == "0";
         if programs().is_none() && is_root && exists("apt-get") {
             step("PostgreSQL: find it", "", &["apt-get", "update", "-qq"])?;
-            let install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql-15"];
+            let install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"];
             step("PostgreSQL: install it", "", &install)?;
         }
         let Some(programs) = programs() else {

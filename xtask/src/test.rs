@@ -17,6 +17,7 @@ pub(crate) fn test() -> anyhow::Result<()> {
     page::build()?;
     step("page: lint, types, unit tests, generated files", "web", &["npm", "run", "--silent", "check"])?;
     step("lints", "", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    install("network", "ip", "iproute2")?;
     // Tables, transcripts, contracts, wire tests, tidy, arrows, and the kill test.
     with_postgres(&["cargo", "test", "--workspace", "--quiet"])?;
     std::fs::create_dir_all(crate::step::root().join("target"))?;
@@ -34,19 +35,21 @@ pub(crate) fn with_postgres(line: &[&str]) -> anyhow::Result<()> {
 
 /// The journeys in a real browser, against the real binary.
 fn browser() -> anyhow::Result<()> {
-    if !std::path::Path::new(CHROMIUM).exists() {
-        if output("", &["id", "-u"])?.trim() != "0" || !exists("apt-get") {
-            bail!("the browser tests need {CHROMIUM}: install Debian's package `chromium`");
-        }
-        step("browser: find Chromium", "", &["apt-get", "update", "-qq"])?;
-        step(
-            "browser: install Chromium",
-            "",
-            &["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
-        )?;
+    if !install("browser", CHROMIUM, "chromium")? {
+        bail!("the browser tests need {CHROMIUM}: install Debian's package `chromium`");
     }
     step("browser: build the server", "", &["cargo", "build", "--quiet", "-p", "helve"])?;
     step("browser: journeys", "web", &["npm", "run", "--silent", "e2e:server"])
+}
+
+/// Sees to it that a program is there, from Debian's package where that can be had. Whether it is.
+pub(crate) fn install(what: &str, program: &str, package: &str) -> anyhow::Result<bool> {
+    if !exists(program) && output("", &["id", "-u"])?.trim() == "0" && exists("apt-get") {
+        step(&format!("{what}: find {package}"), "", &["apt-get", "update", "-qq"])?;
+        let line = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package];
+        step(&format!("{what}: install {package}"), "", &line)?;
+    }
+    Ok(exists(program))
 }
 
 /// `make fault`: the long form of the kill test.
