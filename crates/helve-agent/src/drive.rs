@@ -165,12 +165,17 @@ impl Driver {
         self.journal.commit(entry).await?;
         self.shared.run_counters.ended(state);
         fate.at("run.after_end");
+        self.answer_late();
+        Ok(Left::Over)
+    }
+
+    /// Tells whoever spoke to a run that is over that it is.
+    pub(crate) fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
             let late =
                 if matches!(command, Command::Cancel { .. }) { Ok(()) } else { Err(CommandError::Over) };
             command.reply(late);
         }
-        Ok(Left::Over)
     }
 
     /// Does what somebody asks for, if it can be done.

@@ -268,7 +268,14 @@ impl Shared {
                     Ok(Left::Waiting) if seat.leave(&driver.commands) => break,
                     // Somebody spoke in the last moment.
                     Ok(Left::Waiting) => {}
-                    Ok(Left::Over) | Err(DriveError::Halted) => break,
+                    Ok(Left::Over) => {
+                        // Nobody who spoke in the last moment is left without an answer.
+                        while !seat.leave(&driver.commands) {
+                            driver.answer_late();
+                        }
+                        break;
+                    }
+                    Err(DriveError::Halted) => break,
                     Err(DriveError::Store(StoreError::Fenced(_))) => {
                         tracing::warn!(%run, "another process has taken the run over");
                         break;
