@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use helve_types::{Effect, ToolDefinition};
+use helve_types::{Effect, Selection, ToolDefinition};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub struct ImportBody {
     #[serde(default)]
     pub username: Option<String>,
     #[serde(default)]
-    pub select: ImportSelect,
+    pub select: Selection,
     /// Whether only to tell what would be made, which is so unless this is `false`.
     #[serde(default = "yes")]
     pub preview: bool,
@@ -49,21 +49,6 @@ pub struct ImportBody {
     /// The `document_hash` of a preview: nothing is kept if the document is another one by now.
     #[serde(default)]
     pub expect: Option<String>,
-}
-
-/// Which operations: all if nothing is said. Several kinds narrow each other, several of one kind add to each other.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ImportSelect {
-    pub tags: Vec<String>,
-    /// With `*` for anything inside of a segment and `**` for anything at all.
-    pub paths: Vec<String>,
-    pub methods: Vec<String>,
-    /// By `operationId`.
-    pub operations: Vec<String>,
-    pub exclude_tags: Vec<String>,
-    pub exclude_paths: Vec<String>,
-    pub exclude_operations: Vec<String>,
 }
 
 /// What a document makes, would make, and does not make.

@@ -48,7 +48,7 @@ pub use access::{AccessSettings, new_token};
 pub use app::{App, Declare, ModelProblems};
 pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
-    ImportSelect, ImportedTool, Importer, SkippedOperation,
+    ImportedTool, Importer, SkippedOperation,
 };
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};

@@ -83,7 +83,8 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         let status = response.status();
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         app.answers.count(status);
-        if WATCHED.contains(&path.as_str()) {
+        let is_file = status.is_success() && !path.starts_with("/api") && !path.starts_with("/v1");
+        if is_file || WATCHED.contains(&path.as_str()) {
             debug!(%method, path, status = status.as_u16(), ms, "answered");
         } else {
             info!(%method, path, status = status.as_u16(), ms, "answered");

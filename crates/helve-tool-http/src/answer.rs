@@ -18,6 +18,7 @@ pub(crate) use self::kind::Kind;
 
 /// How much of a reason is told.
 const REASON_BYTES_MAX: usize = 1 << 10;
+const UNTYPED: &str = "application/octet-stream";
 /// The headers that a HEAD is asked for.
 const HEADS: [helve_egress::header::HeaderName; 7] =
     [CONTENT_TYPE, CONTENT_LENGTH, LAST_MODIFIED, ETAG, EXPIRES, CACHE_CONTROL, LOCATION];
@@ -42,7 +43,12 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Answer::Empty);
     }
-    match &head.kind {
+    let kind = match &head.kind {
+        // What a server calls anything that it does not know, text included.
+        Kind::File if head.media_type == UNTYPED && is_text(&body) => &Kind::Unknown,
+        kind => kind,
+    };
+    match kind {
         Kind::Json => match json::parse(without_mark(&body)) {
             Ok(value) => Ok(Answer::Value(value)),
             Err(problem) => Err(format!("the answer cannot be used: {problem}")),
@@ -56,7 +62,7 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
             {
                 return Ok(Answer::Value(value));
             }
-            match &head.kind {
+            match kind {
                 Kind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
                 _ if wants_json => Err(format!("the answer is no JSON but {}", head.media_type)),
                 Kind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
@@ -66,6 +72,10 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
         Kind::File if wants_json => Err(format!("the answer is a file ({}), not JSON", head.media_type)),
         Kind::File => Ok(file(tool, head, body)),
     }
+}
+
+fn is_text(body: &[u8]) -> bool {
+    !body.contains(&0) && std::str::from_utf8(body).is_ok()
 }
 
 fn without_mark(body: &[u8]) -> &[u8] {
@@ -123,7 +133,7 @@ fn extension(media_type: &str) -> &str {
         "image/jpeg" => "jpg",
         "image/svg+xml" => "svg",
         "audio/mpeg" => "mp3",
-        "application/octet-stream" => "bin",
+        UNTYPED => "bin",
         other => {
             let last = other.rsplit(['/', '.', '-', '+']).next().unwrap_or_default();
             let fits = !last.is_empty() && last.len() <= 8 && last.chars().all(|c| c.is_ascii_alphanumeric());

@@ -23,7 +23,6 @@ pub use auth::SecretNeeded;
 pub use diff::{Change, Diff, FieldChange, diff};
 pub use import::{Import, MadeTool, Options, Skipped, TOOLS_MAX, import};
 pub use read::{DOCUMENT_BYTES_MAX, Document};
-pub use select::Selection;
 
 #[cfg(test)]
 mod tests;

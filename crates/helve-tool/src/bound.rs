@@ -27,8 +27,7 @@ pub(crate) fn bound(
     cx: &CallContext,
 ) -> (ToolOutput, Beside) {
     let (kept, remarks) = set_aside(std::mem::take(&mut output.files), call, cx.run);
-    let can_read_on = cx.toolbox.named(READ_OUTPUT).is_some();
-    let whole = cut(&mut output, bytes_max, call, can_read_on);
+    let whole = cut(&mut output, bytes_max, call, || cx.toolbox.named(READ_OUTPUT).is_some());
     output.attachments.extend(kept.iter().map(|(_, attachment)| attachment.clone()));
     for remark in remarks {
         output.text.push_str(&format!("\n[{remark}]"));
@@ -37,7 +36,12 @@ pub(crate) fn bound(
 }
 
 /// Cuts the text if it is too long; then gives the whole of it.
-fn cut(output: &mut ToolOutput, bytes_max: usize, call: &CallId, can_read_on: bool) -> Option<String> {
+fn cut(
+    output: &mut ToolOutput,
+    bytes_max: usize,
+    call: &CallId,
+    can_read_on: impl FnOnce() -> bool,
+) -> Option<String> {
     let whole_bytes = output.text.len();
     if whole_bytes <= bytes_max {
         return None;
@@ -48,7 +52,7 @@ fn cut(output: &mut ToolOutput, bytes_max: usize, call: &CallId, can_read_on: bo
     }
     let whole = output.text.clone();
     output.text.truncate(end);
-    let how = if can_read_on {
+    let how = if can_read_on() {
         format!("; read on with {READ_OUTPUT} {{\"call\": \"{call}\", \"offset\": {end}}}")
     } else {
         String::new()
@@ -74,7 +78,7 @@ mod tests {
 
     fn check(text: &str, bytes_max: usize) -> (ToolOutput, Option<String>) {
         let mut output = ToolOutput::text(text);
-        let whole = cut(&mut output, bytes_max, &call(), true);
+        let whole = cut(&mut output, bytes_max, &call(), || true);
         (output, whole)
     }
 
@@ -99,7 +103,7 @@ mod tests {
         let how = format!("; read on with read_output {{\"call\": \"{}\", \"offset\": 22}}]", call());
         assert!(bounded.text.ends_with(&how), "{}", bounded.text);
         let mut output = ToolOutput::text("x".repeat(99));
-        cut(&mut output, 9, &call(), false);
+        cut(&mut output, 9, &call(), || false);
         assert!(output.text.ends_with("bytes; the whole output is kept]"), "{}", output.text);
     }
 

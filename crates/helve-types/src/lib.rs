@@ -14,6 +14,7 @@ mod live;
 mod message;
 mod profile;
 mod run;
+mod selection;
 mod spent;
 mod tool;
 mod world;
@@ -37,6 +38,7 @@ pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
+pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use world::{Clock, Fate, Ids, Timestamp, World};

@@ -13,7 +13,7 @@ use helve_server::{
 };
 use helve_tool::Catalogue;
 use helve_tool_http::openapi::{
-    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, Selection, TOOLS_MAX, diff, import,
+    Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import,
 };
 use helve_types::{ToolDefinition, canonical_json};
 use serde_json::Value;
@@ -143,20 +143,11 @@ async fn fetched(egress: &Egress, url: &str) -> Result<Source, ImportFailure> {
 }
 
 fn options(asked: &ImportBody) -> Options {
-    let select = asked.select.clone();
     Options {
         prefix: asked.prefix.clone(),
         server: asked.server.clone(),
         username: asked.username.clone(),
-        selection: Selection {
-            tags: select.tags,
-            paths: select.paths,
-            methods: select.methods,
-            operations: select.operations,
-            exclude_tags: select.exclude_tags,
-            exclude_paths: select.exclude_paths,
-            exclude_operations: select.exclude_operations,
-        },
+        selection: asked.select.clone(),
     }
 }
 

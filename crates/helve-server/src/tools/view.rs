@@ -210,7 +210,7 @@ mod tests {
         let definition = read_definition(json!({
             "name": "post",
             "description": "Posts.",
-            "endpoint": {"url_template": "https://hooks.example.com/services/T0/B0/XXX"},
+            "endpoint": {"url_template": "https://hooks.example.com/services/T0/B0/canary"},
         }));
         let world = World::still();
         let listed = Listed {
@@ -222,16 +222,16 @@ mod tests {
         let plain = json!(ToolView::for_everybody(&listed));
         assert_eq!(plain["problem"], "it cannot be used now");
         assert_eq!(plain["endpoint"]["url"], "https://hooks.example.com");
-        assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("XXX"), "{plain}");
+        assert!(!plain.to_string().contains("payroll") && !plain.to_string().contains("canary"), "{plain}");
         let whole = json!(ToolView::of(&listed));
         assert_eq!(whole["problem"], "`endpoint.auth.secret`: known: payroll, crm");
-        assert_eq!(whole["endpoint"]["url"], "https://hooks.example.com/services/T0/B0/XXX");
+        assert_eq!(whole["endpoint"]["url"], "https://hooks.example.com/services/T0/B0/canary");
     }
 
     #[test]
     fn of_an_address_everybody_sees_the_host_alone() {
         for (url, expected) in [
-            ("https://hooks.example.com/services/T0/B0/XXX", "https://hooks.example.com"),
+            ("https://hooks.example.com/services/T0/B0/canary", "https://hooks.example.com"),
             ("https://me:hush@api.example.com:8443?key=hush", "https://api.example.com:8443"),
             ("https://api.example.com\\hush", "https://api.example.com"),
             ("https://api.example.com#hush", "https://api.example.com"),

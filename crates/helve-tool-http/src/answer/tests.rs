@@ -52,6 +52,15 @@ fn a_body_is_what_its_server_calls_it() {
         expect![[r#"Text("[the answer is written in gb18030; what could not be read shows as �]\n����")"#]],
     );
     check("", b"plain", expect![[r#"Text("plain")"#]]);
+    check("application/octet-stream", b"plain", expect![[r#"Text("plain")"#]]);
+    check("application/octet-stream", b"{\"a\": 1}", expect![[r#"Value(Object {"a": Number(1)})"#]]);
+    check(
+        "application/octet-stream",
+        b"a\0b",
+        expect![[
+            r#"File(OutputFile { name: "tool.bin", media_type: "application/octet-stream", bytes: [97, 0, 98] })"#
+        ]],
+    );
     check(
         "",
         b"\xff\xfe\x00",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use helve_types::{Method, ToolDefinition};
+use helve_types::{Method, Selection, ToolDefinition};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::operation::{Common, Found};
 use super::read::Document;
 use super::refs::Refs;
 use super::schema::Schemas;
-use super::select::{Candidate, Selection};
+use super::select::{self, Candidate};
 use super::server::{self, Server};
 use super::{ImportError, words};
 
@@ -74,7 +74,7 @@ pub struct Skipped {
 
 /// Turns a document into tools. Pure: the same document and options make the same tools.
 pub fn import(document: &Document, options: &Options) -> Result<Import, ImportError> {
-    options.selection.check()?;
+    select::check(&options.selection)?;
     let server = options.server.as_deref().map(Server::chosen).transpose().map_err(ImportError::Server)?;
     let identity = Identity::of(document, options.prefix.as_deref());
     let refs = Refs::new(&document.root);
@@ -99,7 +99,7 @@ pub fn import(document: &Document, options: &Options) -> Result<Import, ImportEr
         // Names are given to all, so that a selection does not change them.
         let name = names.take(&of_operation(found.id, found.verb, found.path), found.verb);
         let candidate = Candidate { id: found.id, method: found.verb, path: found.path, tags: &found.tags };
-        if options.selection.takes(candidate) {
+        if select::takes(&options.selection, candidate) {
             gathered.add(&common, &found, name, &mut skipped);
         } else {
             gathered.unselected.insert(name);

@@ -1,24 +1,8 @@
 //! Which operations are taken.
 
-use serde::{Deserialize, Serialize};
+use helve_types::Selection;
 
 use super::ImportError;
-
-/// What to take of a document, and what to leave; everything if nothing is said. Several kinds narrow each other, several
-/// of one kind add to each other.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Selection {
-    pub tags: Vec<String>,
-    /// With `*` for anything inside of a segment and `**` for anything at all: `/repos/**`.
-    pub paths: Vec<String>,
-    pub methods: Vec<String>,
-    /// By `operationId`.
-    pub operations: Vec<String>,
-    pub exclude_tags: Vec<String>,
-    pub exclude_paths: Vec<String>,
-    pub exclude_operations: Vec<String>,
-}
 
 /// What is known of an operation before it is looked into.
 #[derive(Debug, Clone, Copy)]
@@ -29,43 +13,41 @@ pub(super) struct Candidate<'a> {
     pub(super) tags: &'a [&'a str],
 }
 
-impl Selection {
-    pub fn is_everything(&self) -> bool {
-        *self == Self::default()
+/// Whether a selection can be meant.
+pub(super) fn check(selection: &Selection) -> Result<(), ImportError> {
+    let known = ["get", "head", "post", "put", "patch", "delete"];
+    let wrong =
+        selection.methods.iter().find(|method| !known.contains(&method.to_ascii_lowercase().as_str()));
+    if let Some(wrong) = wrong {
+        let problem = format!("`{wrong}` is no method; the methods are {}", known.join(", "));
+        return Err(ImportError::Selection(problem));
     }
+    if let Some(wrong) = selection.paths.iter().chain(&selection.exclude_paths).find(|glob| glob.len() > 500)
+    {
+        return Err(ImportError::Selection(format!("the path of {} characters is too long", wrong.len())));
+    }
+    Ok(())
+}
 
-    pub(super) fn check(&self) -> Result<(), ImportError> {
-        let known = ["get", "head", "post", "put", "patch", "delete"];
-        let wrong = self.methods.iter().find(|method| !known.contains(&method.to_ascii_lowercase().as_str()));
-        if let Some(wrong) = wrong {
-            let problem = format!("`{wrong}` is no method; the methods are {}", known.join(", "));
-            return Err(ImportError::Selection(problem));
-        }
-        if let Some(wrong) = self.paths.iter().chain(&self.exclude_paths).find(|glob| glob.len() > 500) {
-            return Err(ImportError::Selection(format!(
-                "the path of {} characters is too long",
-                wrong.len()
-            )));
-        }
-        Ok(())
-    }
-
-    pub(super) fn takes(&self, candidate: Candidate<'_>) -> bool {
-        let Candidate { id, method, path, tags } = candidate;
-        let tagged = |wanted: &[String]| {
-            wanted.iter().any(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)))
-        };
-        let on_path = |globs: &[String]| globs.iter().any(|glob| fits(glob, path));
-        let named = |ids: &[String]| ids.iter().any(|wanted| Some(wanted.as_str()) == id);
-        let within = |list: &[String], hit: bool| list.is_empty() || hit;
-        within(&self.tags, tagged(&self.tags))
-            && within(&self.paths, on_path(&self.paths))
-            && within(&self.methods, self.methods.iter().any(|wanted| wanted.eq_ignore_ascii_case(method)))
-            && within(&self.operations, named(&self.operations))
-            && !tagged(&self.exclude_tags)
-            && !on_path(&self.exclude_paths)
-            && !named(&self.exclude_operations)
-    }
+/// Whether it takes the operation.
+pub(super) fn takes(selection: &Selection, candidate: Candidate<'_>) -> bool {
+    let Candidate { id, method, path, tags } = candidate;
+    let tagged = |wanted: &[String]| {
+        wanted.iter().any(|wanted| tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)))
+    };
+    let on_path = |globs: &[String]| globs.iter().any(|glob| fits(glob, path));
+    let named = |ids: &[String]| ids.iter().any(|wanted| Some(wanted.as_str()) == id);
+    let within = |list: &[String], hit: bool| list.is_empty() || hit;
+    within(&selection.tags, tagged(&selection.tags))
+        && within(&selection.paths, on_path(&selection.paths))
+        && within(
+            &selection.methods,
+            selection.methods.iter().any(|wanted| wanted.eq_ignore_ascii_case(method)),
+        )
+        && within(&selection.operations, named(&selection.operations))
+        && !tagged(&selection.exclude_tags)
+        && !on_path(&selection.exclude_paths)
+        && !named(&selection.exclude_operations)
 }
 
 /// Whether a path fits a pattern. Remembers one way back at a time, so it takes no more than the product of both lengths.
@@ -116,7 +98,7 @@ mod tests {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let candidate =
             Candidate { id: Some("listPets"), method: "get", path: "/pets", tags: &["Pets", "shop"] };
-        let takes = |selection: Selection| selection.takes(candidate);
+        let takes = |selection: Selection| takes(&selection, candidate);
         assert!(takes(Selection::default()));
         assert!(takes(Selection { tags: list(&["pets", "x"]), ..Default::default() }));
         assert!(!takes(Selection { tags: list(&["pets"]), methods: list(&["POST"]), ..Default::default() }));
@@ -131,6 +113,6 @@ mod tests {
             ..Default::default()
         }));
         assert!(!takes(Selection { exclude_paths: list(&["/p*"]), ..Default::default() }));
-        assert!(Selection { methods: list(&["fetch"]), ..Default::default() }.check().is_err());
+        assert!(check(&Selection { methods: list(&["fetch"]), ..Default::default() }).is_err());
     }
 }

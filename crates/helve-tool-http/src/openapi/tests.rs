@@ -5,7 +5,7 @@ mod hostile;
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect, expect_file};
-use helve_types::{Auth, Effect, ToolDefinition};
+use helve_types::{Auth, Effect, Selection, ToolDefinition};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

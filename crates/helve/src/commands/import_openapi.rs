@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use helve_egress::Egress;
-use helve_server::{ImportBody, ImportChange, ImportReport, ImportSelect, ImportedTool};
+use helve_server::{ImportBody, ImportChange, ImportReport, ImportedTool};
 use helve_tool::Catalogue;
 use helve_tool_http::openapi::DOCUMENT_BYTES_MAX;
+use helve_types::Selection;
 use serde_json::{Value, json};
 
 use crate::import::import_document;
@@ -93,7 +94,7 @@ impl ImportArgs {
             prefix: self.prefix,
             server: self.server,
             username: self.username,
-            select: ImportSelect {
+            select: Selection {
                 tags: self.tags,
                 paths: self.paths,
                 methods: self.methods,
