@@ -31,7 +31,7 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Read model output on standard input and print the calls found in it
     Parse(parse::ParseArgs),
-    /// Look at tools and call them
+    /// Make, look at, switch and call tools
     Tools(tools::ToolsArgs),
     /// Look at models: their state, their price, their variants; ask one what it can do
     Models(models::ModelsArgs),
