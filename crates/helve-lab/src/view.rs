@@ -168,9 +168,9 @@ impl View {
             Fact::ToolRefused { call, failure, .. } => self.end(call, "refused", &failure.message),
             Fact::ToolUnknown { call, because, .. } => self.end(call, "unknown", because),
             Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
-                self.change(&question.call, "asked", "");
+                _ = question.call.as_ref().map(|call| self.change(call, "asked", ""));
             }
-            Fact::ApprovalAnswered { call, answer: Answer::Approve { .. }, .. } => {
+            Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {
                 self.change(call, "approved", "");
             }
             // Whatever of the step was not finished is not part of it.
@@ -185,7 +185,11 @@ impl View {
                 self.over = true;
             }
             Fact::RunStarted(_)
+            | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
+            | Fact::MessageQueued { .. }
+            | Fact::MessageTaken { .. }
+            | Fact::HistoryCompacted(_)
             | Fact::ApprovalAsked(_)
             | Fact::ApprovalAnswered { .. }
             | Fact::RunWaiting { .. } => {}

@@ -147,7 +147,7 @@ pub(crate) async fn answer_approval(
     if answer == Answer::Expire {
         return Err(Problem::bad_request("answer_does_not_fit", "only time can let a question expire"));
     }
-    if let Answer::Approve { arguments: Some(arguments) } = &answer {
+    if let Answer::Approve { arguments: Some(arguments), .. } = &answer {
         check_arguments(arguments)?;
     }
     let store = app.runtime.store();

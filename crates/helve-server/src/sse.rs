@@ -186,6 +186,9 @@ pub(crate) fn ending_words(ending: Ending) -> Option<&'static str> {
         Ending::Repeating => {
             Some("the run went round in circles and was stopped; the last answer was given without tools")
         }
+        Ending::BudgetSpent => {
+            Some("a budget was used up, so the run ends here; the answer may be incomplete")
+        }
     }
 }
 

@@ -72,6 +72,7 @@ macro_rules! store_contract {
             plans_are_each_users_own_and_the_last_changed_come_first,
             nobody_has_plans_without_end,
             a_revoked_token_stays_listed_as_revoked,
+            an_installation_has_one_key,
             a_models_newest_profile_is_the_one_that_is_kept,
             a_tool_is_kept_with_its_next_number_over_the_version_that_was_seen,
             a_deleted_tool_is_gone_but_its_versions_are_not,
@@ -239,10 +240,12 @@ fn started(call: &CallId, attempt: u32) -> Fact {
 fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
     Question {
         approval: actor.world.approval_id(),
-        call: call.clone(),
+        call: Some(call.clone()),
         kind: ApprovalKind::Permission,
         tool: "send_mail".into(),
         arguments: "{}".into(),
+        request: None,
+        warnings: vec![],
         effect: Effect::NonIdempotent,
         because: "it cannot be taken back".into(),
         binding: "hash".into(),

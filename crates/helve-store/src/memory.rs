@@ -44,6 +44,7 @@ struct Shelves {
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
+    signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
     tools: ToolShelf,
 }
@@ -270,6 +271,10 @@ impl Store for MemoryStore {
             all.audit.push(entry);
             Ok(())
         })
+    }
+
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        self.with(|all| Ok(*all.signing_key.get_or_insert(fresh)))
     }
 
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {

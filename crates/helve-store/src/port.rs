@@ -118,6 +118,9 @@ pub trait Store: Send + Sync + 'static {
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()>;
 
+    /// The installation's own key: the one that is kept, or else this one, which is kept from now on.
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+
     /// Adds to the record of what people with rights did.
     fn audit(&self, entry: AuditEntry) -> StoreFuture<'_, ()>;
 

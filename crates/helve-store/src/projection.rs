@@ -85,14 +85,18 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         Fact::ToolUnknown { because, trail, .. } => CallChange::Lose { because, trail },
         Fact::ApprovalAsked(question) => match question.kind {
             helve_types::ApprovalKind::Permission => CallChange::Move(CallState::Asked),
-            helve_types::ApprovalKind::Outcome => return None,
+            helve_types::ApprovalKind::Outcome | helve_types::ApprovalKind::Budget => return None,
         },
         Fact::ApprovalAnswered { answer: Answer::Approve { .. }, .. } => {
             CallChange::Move(CallState::Approved)
         }
         // What the other answers lead to is recorded by the fact that settles the call.
         Fact::ApprovalAnswered { .. } => return None,
-        Fact::ToolLate { .. }
+        Fact::ToolClaimed { .. }
+        | Fact::ToolLate { .. }
+        | Fact::MessageQueued { .. }
+        | Fact::MessageTaken { .. }
+        | Fact::HistoryCompacted(_)
         | Fact::RunStarted(_)
         | Fact::StepRestarted { .. }
         | Fact::ReasoningFinished { .. }

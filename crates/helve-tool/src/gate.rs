@@ -120,10 +120,12 @@ fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
 fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {
     Question {
         approval: cx.world.approval_id(),
-        call: cx.call.clone(),
+        call: Some(cx.call.clone()),
         kind: ApprovalKind::Permission,
         tool: candidate.tool.spec.name.clone(),
         arguments: candidate.arguments.canonical.clone(),
+        request: None,
+        warnings: vec![],
         effect: candidate.tool.spec.effect,
         because,
         binding: candidate.binding(),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ApprovalId, CallId, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode, ModelParams,
-    OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
+    Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode,
+    ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -85,6 +85,10 @@ pub enum Fact {
     #[serde(rename = "tool.delegated")]
     ToolDelegated { call: CallId, tool: String },
 
+    /// A client took the call to run it: from here on the effect may have happened.
+    #[serde(rename = "tool.claimed")]
+    ToolClaimed { call: CallId, by: String },
+
     #[serde(rename = "tool.finished")]
     ToolFinished { call: CallId, output: ToolOutput, trail: Trail },
 
@@ -120,7 +124,25 @@ pub enum Fact {
     ApprovalAsked(Question),
 
     #[serde(rename = "approval.answered")]
-    ApprovalAnswered { approval: ApprovalId, call: CallId, answer: Answer, by: String },
+    ApprovalAnswered {
+        approval: ApprovalId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        answer: Answer,
+        by: String,
+    },
+
+    /// A person spoke while the run was at work.
+    #[serde(rename = "message.queued")]
+    MessageQueued { message: MessageId, text: String, by: String },
+
+    /// The model hears what the person said before it writes this step's message.
+    #[serde(rename = "message.taken")]
+    MessageTaken { message: MessageId, step: u32 },
+
+    /// What the model is shown of the past became shorter; the past itself stays.
+    #[serde(rename = "history.compacted")]
+    HistoryCompacted(Compaction),
 
     /// The model's message is complete and its calls, if any, are on record; or it will never be, and this is what
     /// was spent on it. Usage and cost are those of all its tries.
@@ -182,6 +204,7 @@ impl Fact {
             Self::ToolRequested { .. } => "tool.requested",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolDelegated { .. } => "tool.delegated",
+            Self::ToolClaimed { .. } => "tool.claimed",
             Self::ToolFinished { .. } => "tool.finished",
             Self::ToolFailed { .. } => "tool.failed",
             Self::ToolRefused { .. } => "tool.refused",
@@ -189,6 +212,9 @@ impl Fact {
             Self::ToolLate { .. } => "tool.late",
             Self::ApprovalAsked(_) => "approval.asked",
             Self::ApprovalAnswered { .. } => "approval.answered",
+            Self::MessageQueued { .. } => "message.queued",
+            Self::MessageTaken { .. } => "message.taken",
+            Self::HistoryCompacted(_) => "history.compacted",
             Self::StepFinished { .. } => "step.finished",
             Self::RunWaiting { .. } => "run.waiting",
             Self::RunResumed { .. } => "run.resumed",
@@ -204,17 +230,21 @@ impl Fact {
             Self::ToolRequested { call, .. }
             | Self::ToolStarted { call, .. }
             | Self::ToolDelegated { call, .. }
+            | Self::ToolClaimed { call, .. }
             | Self::ToolFinished { call, .. }
             | Self::ToolFailed { call, .. }
             | Self::ToolRefused { call, .. }
             | Self::ToolUnknown { call, .. }
-            | Self::ToolLate { call, .. }
-            | Self::ApprovalAnswered { call, .. } => Some(call),
-            Self::ApprovalAsked(question) => Some(&question.call),
+            | Self::ToolLate { call, .. } => Some(call),
+            Self::ApprovalAnswered { call, .. } => call.as_ref(),
+            Self::ApprovalAsked(question) => question.call.as_ref(),
             Self::RunStarted(_)
             | Self::StepRestarted { .. }
             | Self::ReasoningFinished { .. }
             | Self::TextFinished { .. }
+            | Self::MessageQueued { .. }
+            | Self::MessageTaken { .. }
+            | Self::HistoryCompacted(_)
             | Self::StepFinished { .. }
             | Self::RunWaiting { .. }
             | Self::RunResumed { .. }
@@ -243,12 +273,22 @@ pub struct RunStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     pub approval: ApprovalId,
-    pub call: CallId,
+    /// The call that it is about; none where it is about the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
     pub kind: ApprovalKind,
+    /// Empty where it is about the run.
     pub tool: String,
     /// Canonical JSON: what is approved is what is sent.
     pub arguments: String,
+    /// What would go over the wire, with the names of secrets in place of them; none where that is not more than the
+    /// arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     pub effect: Effect,
+    /// What a person should know before they agree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Why a person is asked at all.
     pub because: String,
     /// A hash over tool, version, effect and arguments; checked again before the call starts.
@@ -268,6 +308,8 @@ pub enum ApprovalKind {
     Permission,
     /// Did this call happen?
     Outcome,
+    /// May the run spend more?
+    Budget,
 }
 
 /// How a question was settled.
@@ -278,6 +320,9 @@ pub enum Answer {
         /// Edited arguments, as JSON text; the call runs with these instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
+        /// Calls like this one need not be asked about again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        always: Option<Always>,
     },
     Reject {
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -295,12 +340,18 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Yes, as asked, this once.
+    pub fn approve() -> Self {
+        Self::Approve { arguments: None, always: None }
+    }
+
     /// Whether this can settle a question of that kind.
     pub fn fits(&self, kind: ApprovalKind) -> bool {
         match self {
-            Self::Approve { .. } | Self::Reject { .. } | Self::Respond { .. } => {
-                kind == ApprovalKind::Permission
+            Self::Approve { arguments: None, always: None } | Self::Reject { .. } => {
+                matches!(kind, ApprovalKind::Permission | ApprovalKind::Budget)
             }
+            Self::Approve { .. } | Self::Respond { .. } => kind == ApprovalKind::Permission,
             Self::Outcome { .. } => kind == ApprovalKind::Outcome,
             Self::Expire => true,
         }
@@ -365,6 +416,8 @@ pub enum Ending {
     WithoutCall,
     /// The run went round in circles and a person ended it; the last answer was given without tools.
     Repeating,
+    /// A budget was used up.
+    BudgetSpent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -411,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_question_about_an_outcome_cannot_be_approved() {
-        let approve = Answer::Approve { arguments: None };
+        let approve = Answer::approve();
         assert!(approve.fits(ApprovalKind::Permission));
         assert!(!approve.fits(ApprovalKind::Outcome));
         assert!(Answer::Expire.fits(ApprovalKind::Outcome));

@@ -4,8 +4,10 @@
 //! definitions and calls, outcomes, and the events of a run. An event is record and wire at once: the bytes
 //! in the journal are the bytes a reader gets. Nothing here does IO, waits, or knows who uses it.
 
+mod always;
 mod call;
 mod canonical;
+mod compaction;
 mod definition;
 mod event;
 mod fingerprint;
@@ -14,15 +16,18 @@ mod live;
 mod message;
 mod profile;
 mod run;
+mod seal;
 mod selection;
 mod spent;
 mod tool;
 mod world;
 
+pub use always::{Always, Within};
 pub use call::{
     Attachment, Effect, Failure, FailureKind, OutcomeAnswer, OutputFile, Stage, ToolCall, ToolOutput, Trail,
 };
 pub use canonical::canonical_json;
+pub use compaction::{Compaction, Summary};
 pub use definition::{
     Auth, BodyFormat, BreakerTerms, CacheSharing, CacheTerms, Endpoint, Fallback, KeyPlace, Method,
     RateLimit, ToolDefinition, ToolKind, Transform,
@@ -38,6 +43,7 @@ pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
+pub use seal::Seal;
 pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};

@@ -175,11 +175,11 @@ impl Message {
             }
             // A call whose outcome is asked for stays unknown, whatever a person says of it later.
             Fact::ApprovalAsked(question) => {
-                if question.kind == ApprovalKind::Permission {
-                    self.change(&question.call, |part| part.state = ToolState::Waiting);
+                if let (ApprovalKind::Permission, Some(call)) = (question.kind, &question.call) {
+                    self.change(call, |part| part.state = ToolState::Waiting);
                 }
             }
-            Fact::ApprovalAnswered { call, answer, .. } => {
+            Fact::ApprovalAnswered { call: Some(call), answer, .. } => {
                 let told = told_of_outcome(answer);
                 self.change(call, |part| match told {
                     Some(told) if part.state == ToolState::Unknown => {
@@ -224,7 +224,12 @@ impl Message {
             }
             Fact::RunStarted(_)
             | Fact::StepRestarted { .. }
+            | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
+            | Fact::ApprovalAnswered { call: None, .. }
+            | Fact::MessageQueued { .. }
+            | Fact::MessageTaken { .. }
+            | Fact::HistoryCompacted(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
             | Fact::RunFinished { .. }

@@ -84,10 +84,12 @@ impl Driver {
             self.kit.toolbox.named(&call.name).map_or(Effect::NonIdempotent, |tool| tool.spec().effect);
         Question {
             approval: world.approval_id(),
-            call: call.id.clone(),
+            call: Some(call.id.clone()),
             kind: ApprovalKind::Outcome,
             tool: call.name.clone(),
             arguments: call.arguments.clone(),
+            request: None,
+            warnings: vec![],
             effect,
             because,
             binding: String::new(),

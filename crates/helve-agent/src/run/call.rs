@@ -72,7 +72,7 @@ impl Consent {
 
 /// The consent in an answer to a question.
 fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<Consent>> {
-    let Answer::Approve { arguments } = answer else { return None };
+    let Answer::Approve { arguments, .. } = answer else { return None };
     let written = serde_json::from_str(&call.arguments).map(|written| canonical_json(&written));
     Some(Box::new(Consent {
         binding: question.binding.clone(),
@@ -102,9 +102,10 @@ impl Call {
                 };
                 Phase::Unknown { because: because.clone(), then: *then, arguments }
             }
-            (Fact::ApprovalAsked(question), _) => match question.kind {
+            (Fact::ApprovalAsked(question), before) => match question.kind {
                 ApprovalKind::Permission => Phase::Asked(Box::new(question.clone())),
                 ApprovalKind::Outcome => Phase::AskedOutcome(Box::new(question.clone())),
+                ApprovalKind::Budget => before,
             },
             (Fact::ApprovalAnswered { answer, .. }, Phase::Asked(question)) => {
                 Phase::Answered { question, answer: answer.clone() }
@@ -114,7 +115,7 @@ impl Call {
                     answer: Answer::Outcome { answer: OutcomeAnswer::RunAgain }, ..
                 },
                 Phase::AskedOutcome(question),
-            ) => Phase::Repeated { replaces: question.call, arguments: question.arguments },
+            ) => Phase::Repeated { replaces: self.call.id.clone(), arguments: question.arguments },
             (Fact::ApprovalAnswered { .. }, _)
             | (Fact::ToolFinished { .. } | Fact::ToolFailed { .. } | Fact::ToolRefused { .. }, _) => {
                 Phase::Settled

@@ -89,10 +89,12 @@ fn sent(call: CallId, effect: Effect) -> Fact {
 fn asked(call: CallId, kind: ApprovalKind) -> Fact {
     Fact::ApprovalAsked(Question {
         approval: helve_types::ApprovalId(Uuid::from_u128(9)),
-        call,
+        call: Some(call),
         kind,
         tool: "t".into(),
         arguments: "{}".into(),
+        request: None,
+        warnings: vec![],
         effect: Effect::NonIdempotent,
         because: "risky".into(),
         binding: "b".into(),
@@ -102,7 +104,7 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
 
 fn answered(call: CallId, answer: Answer) -> Fact {
     let approval = helve_types::ApprovalId(Uuid::from_u128(9));
-    Fact::ApprovalAnswered { approval, call, answer, by: "mei".into() }
+    Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() }
 }
 
 fn unknown(call: CallId, then: OnUnknown) -> Fact {
@@ -218,7 +220,7 @@ fn a_question_waits_and_its_answer_decides() {
     let question = || said(1, 1).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission)]);
     let with = |answer| question().chain([answered(id(1, 0), answer)]);
     check(question(), expect!["Wait(WaitingApproval)"]);
-    check(with(Answer::Approve { arguments: None }), expect!["execute 1:0 after 0 granted"]);
+    check(with(Answer::approve()), expect!["execute 1:0 after 0 granted"]);
     check(with(Answer::Reject { reason: String::new() }), expect!["refuse 1:0 Denied"]);
     check(with(Answer::Expire), expect!["refuse 1:0 Unanswered"]);
     check(with(Answer::Respond { text: "hi".into() }), expect!["settle 1:0"]);
@@ -226,7 +228,7 @@ fn a_question_waits_and_its_answer_decides() {
 
 #[test]
 fn consent_covers_the_next_attempt_after_a_crash() {
-    let edited = Answer::Approve { arguments: Some("{\"q\":1}".into()) };
+    let edited = Answer::Approve { arguments: Some("{\"q\":1}".into()), always: None };
     let crashed = || {
         let asked = [asked(id(1, 0), ApprovalKind::Permission), answered(id(1, 0), edited.clone())];
         said(1, 1).into_iter().chain(asked).chain([sent(id(1, 0), Effect::Idempotent)])

@@ -57,7 +57,7 @@ async fn a_person_may_let_it_go_on_with_other_arguments() {
         Lab::new([reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply("say There.")]);
     let mut started = lab.start("find x").await;
     settle(&mut started.follower).await;
-    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()) }).await;
+    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()), always: None }).await;
     settle(&mut started.follower).await;
     let log = lab.log(started.run).await;
     assert!(log.contains(r#"tool.started look attempt 1 with {"q":"y"}"#), "{log}");

@@ -15,7 +15,7 @@ async fn recorded(replies: impl IntoIterator<Item = Reply>, approve: bool) -> St
     if settle(&mut started.follower).await == "waiting_approval" {
         let question = lab.questions().await.remove(0);
         let answer = match approve {
-            true => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()) },
+            true => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()), always: None },
             false => Answer::Reject { reason: "not now".into() },
         };
         lab.runtime.answer(Scope::User(mei()), question.approval, answer, "mei".into()).await.unwrap();

@@ -103,7 +103,7 @@ async fn what_a_person_allows_is_what_the_hook_made_of_the_call_also_after_a_res
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     let lab = lab.restarted();
     let question = lab.questions().await.remove(0);
-    let allow = Answer::Approve { arguments: None };
+    let allow = Answer::approve();
     lab.runtime.answer(Scope::User(mei()), question.approval, allow, "mei".into()).await.unwrap();
     let mut follower = lab.runtime.follow(started.run, 5);
     assert_eq!(settle(&mut follower).await, "run.finished");

@@ -210,6 +210,13 @@ fn words(fact: &Fact) -> String {
             None => format!("{tool} attempt {attempt}"),
         },
         Fact::ToolDelegated { tool, .. } => tool.clone(),
+        Fact::ToolClaimed { by, .. } => format!("by {by}"),
+        Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
+        Fact::MessageTaken { step, .. } => format!("for step {step}"),
+        Fact::HistoryCompacted(compaction) => {
+            let summary = compaction.summary.as_ref().map_or("", |summary| &summary.text);
+            format!("{} outputs pruned {summary}", compaction.pruned.len())
+        }
         Fact::ToolFinished { output, .. } | Fact::ToolLate { output, .. } => output.text.clone(),
         Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => failure.message.clone(),
         Fact::ToolUnknown { because, .. } => because.clone(),

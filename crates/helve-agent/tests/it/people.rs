@@ -25,7 +25,7 @@ async fn a_risky_call_waits_for_a_person_and_runs_when_allowed() {
     let mut started = lab.start("send x").await;
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
-    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    answer(&lab, Answer::approve()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     lab.check_log(
         started.run,
@@ -51,7 +51,7 @@ async fn edited_arguments_are_what_is_sent() {
     let lab = Lab::new([reply(SEND), reply("say Sent.")]);
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
-    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()) }).await.unwrap();
+    answer(&lab, Answer::Approve { arguments: Some(r#"{"q": "y"}"#.into()), always: None }).await.unwrap();
     settle(&mut started.follower).await;
     let log = lab.log(started.run).await;
     assert!(log.contains(r#"tool.started send attempt 1 with {"q":"y"}"#), "{log}");
@@ -88,8 +88,7 @@ async fn the_first_of_two_answers_wins() {
     settle(&mut started.follower).await;
     let question = lab.questions().await.remove(0);
     let say = |answer| lab.runtime.answer(Scope::Everyone, question.approval, answer, "somebody".into());
-    let (first, second) =
-        tokio::join!(say(Answer::Approve { arguments: None }), say(Answer::Reject { reason: String::new() }));
+    let (first, second) = tokio::join!(say(Answer::approve()), say(Answer::Reject { reason: String::new() }));
     assert_eq!(u32::from(first.is_ok()) + u32::from(second.is_ok()), 1, "{first:?} {second:?}");
     settle(&mut started.follower).await;
 }
@@ -113,7 +112,7 @@ async fn several_questions_are_answered_in_any_order_while_others_run() {
     let questions = lab.questions().await;
     assert_eq!(questions.len(), 2);
     for question in questions.iter().rev() {
-        let answer = Answer::Approve { arguments: None };
+        let answer = Answer::approve();
         lab.runtime.answer(Scope::Everyone, question.approval, answer, "mei".into()).await.unwrap();
     }
     until(&mut started.follower, "run.finished").await;
@@ -139,7 +138,7 @@ async fn an_unknown_outcome_asks_a_person_what_happened() {
     let lab = Lab::new([reply(r#"call lose {"q": "x"}"#), reply("say I see.")]);
     let mut started = lab.start("lose x").await;
     assert_eq!(settle(&mut started.follower).await, "waiting_approval");
-    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    answer(&lab, Answer::approve()).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "needs_attention");
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
     answer(&lab, Answer::Outcome { answer: OutcomeAnswer::Happened }).await.unwrap();
@@ -153,7 +152,7 @@ async fn run_again_is_a_new_call_in_the_place_of_the_old_one() {
     let lab = Lab::new([reply(r#"call lose {"q": "x"}"#), reply("say I see.")]);
     let mut started = lab.start("lose x").await;
     settle(&mut started.follower).await;
-    answer(&lab, Answer::Approve { arguments: None }).await.unwrap();
+    answer(&lab, Answer::approve()).await.unwrap();
     settle(&mut started.follower).await;
     answer(&lab, Answer::Outcome { answer: OutcomeAnswer::RunAgain }).await.unwrap();
     settle(&mut started.follower).await;

@@ -135,7 +135,7 @@ async fn a_question_waits_through_a_restart() {
     let again = lab.restarted();
     assert_eq!(again.runtime.recover().await.unwrap(), 0);
     let mut follower = again.runtime.follow(begun.run, 0);
-    let approve = Answer::Approve { arguments: None };
+    let approve = Answer::approve();
     again.runtime.answer(Scope::User(mei()), question.approval, approve, "mei".into()).await.unwrap();
     while let Some(frame) = follower.next().await {
         if let Frame::Event(recorded) = frame.unwrap()

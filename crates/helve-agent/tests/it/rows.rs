@@ -72,7 +72,7 @@ impl Office {
 
     async fn approve(&self, run: RunId) {
         let approval = self.question(run).await.approval;
-        let answer = Answer::Approve { arguments: None };
+        let answer = Answer::approve();
         self.runtime.answer(Scope::Everyone, approval, answer, "mei".into()).await.unwrap();
     }
 

@@ -179,6 +179,10 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.revoke_token(id, at)
     }
 
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        self.inner.signing_key(fresh)
+    }
+
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
         self.inner.keep_model_profile(model, profile)
     }

@@ -37,7 +37,7 @@ fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
             Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
                 told.asked = Some(&question.arguments);
             }
-            Fact::ApprovalAnswered { answer: Answer::Approve { arguments }, .. } => {
+            Fact::ApprovalAnswered { answer: Answer::Approve { arguments, .. }, .. } => {
                 told.approved = arguments.as_deref().or(told.asked);
             }
             Fact::ApprovalAnswered { answer: Answer::Respond { .. }, .. } => told.by_person = true,

@@ -118,9 +118,9 @@ impl Story {
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
             "approved" => {
-                let answer = Answer::Approve { arguments: None };
+                let answer = Answer::approve();
                 let approval = ApprovalId(Uuid::from_u128(5));
-                (Fact::ApprovalAnswered { approval, call, answer, by: "mei".into() }, "approved")
+                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() }, "approved")
             }
             "finished" => {
                 let output = ToolOutput::text(answer(self.tool));
@@ -211,10 +211,12 @@ fn answer(tool: &str) -> String {
 fn question(call: CallId, tool: &str, effect: Effect) -> Question {
     Question {
         approval: ApprovalId(Uuid::from_u128(5)),
-        call,
+        call: Some(call),
         kind: ApprovalKind::Permission,
         tool: tool.into(),
         arguments: ARGUMENTS.into(),
+        request: None,
+        warnings: vec![],
         effect,
         because: "it changes something".into(),
         binding: "b".into(),

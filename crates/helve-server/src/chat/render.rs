@@ -68,7 +68,9 @@ impl ChatRender {
             }
             Fact::ApprovalAsked(question) => {
                 let more = json!({"for": "approval", "approvalId": question.approval});
-                self.tool(&question.call, "waiting", more, out);
+                if let Some(call) = &question.call {
+                    self.tool(call, "waiting", more, out);
+                }
             }
             Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {

@@ -276,6 +276,10 @@ impl Store for SqliteStore {
         self.write_now(move |connection| tokens::audit(connection, &entry))
     }
 
+    fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        self.write_now(move |connection| tokens::signing_key(connection, fresh))
+    }
+
     fn keep_model_profile(&self, model: String, profile: ModelProfile) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| profiles::keep(connection, &model, &profile))
     }

@@ -4,7 +4,7 @@ use helve_store::{AuditEntry, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, column, execute, word_column};
+use super::rows::{all, column, execute, first, json_column, to_json, word_column};
 
 pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
     execute(
@@ -56,4 +56,17 @@ pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), S
         params![entry.at.0, entry.by, entry.action, entry.detail],
     )?;
     Ok(())
+}
+
+/// The key that is kept, or this one from now on.
+pub(super) fn signing_key(connection: &Connection, fresh: [u8; 32]) -> Result<[u8; 32], StoreError> {
+    execute(
+        connection,
+        "INSERT OR IGNORE INTO settings (name, value) VALUES ('signing_key', ?1)",
+        [to_json(&fresh)?],
+    )?;
+    let kept = first(connection, "SELECT value FROM settings WHERE name = 'signing_key'", [], |row| {
+        json_column(row, "value")
+    })?;
+    Ok(kept.unwrap_or(fresh))
 }

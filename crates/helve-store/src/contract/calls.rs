@@ -88,7 +88,7 @@ pub async fn an_approval_is_settled_once(store: Subject) {
     assert_eq!(row(&mei, &run).await.state, CallState::Asked);
     assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await).len(), 1);
 
-    let approve = Answer::Approve { arguments: None };
+    let approve = Answer::approve();
     ok(mei.append(&mut run, vec![answered(&asked, approve.clone())]).await);
     assert_eq!(row(&mei, &run).await.state, CallState::Approved);
     let held = ok(mei.store.approval(mei.scope(), asked.approval).await);

@@ -22,6 +22,11 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
 }
 
+pub async fn an_installation_has_one_key(store: Subject) {
+    assert_eq!(ok(store.signing_key([1; 32]).await), [1; 32]);
+    assert_eq!(ok(store.signing_key([2; 32]).await), [1; 32]);
+}
+
 pub async fn a_models_newest_profile_is_the_one_that_is_kept(store: Subject) {
     assert!(ok(store.model_profiles().await).is_empty());
     let first = ModelProfile::unknown(Timestamp(1), "llama at http://localhost");

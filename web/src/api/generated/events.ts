@@ -69,6 +69,11 @@ export type EventBody = (
       type: 'tool.delegated';
     }
   | {
+      by: string;
+      call: CallId;
+      type: 'tool.claimed';
+    }
+  | {
       call: CallId;
       output: ToolOutput;
       trail: Trail;
@@ -113,9 +118,23 @@ export type EventBody = (
       answer: Answer;
       approval: ApprovalId;
       by: string;
-      call: CallId;
+      call?: CallId | null;
       type: 'approval.answered';
     }
+  | {
+      by: string;
+      message: MessageId;
+      text: string;
+      type: 'message.queued';
+    }
+  | {
+      message: MessageId;
+      step: number;
+      type: 'message.taken';
+    }
+  | (Compaction & {
+      type: 'history.compacted';
+    })
   | {
       attempt: number;
       /**
@@ -274,12 +293,16 @@ export type Timestamp = number;
  * A question put to a person; random, so that it cannot be guessed.
  */
 export type ApprovalId = string;
-export type ApprovalKind = 'permission' | 'outcome';
+export type ApprovalKind = 'permission' | 'outcome' | 'budget';
 /**
  * How a question was settled.
  */
 export type Answer =
   | {
+      /**
+       * Calls like this one need not be asked about again.
+       */
+      always?: Always | null;
       /**
        * Edited arguments, as JSON text; the call runs with these instead.
        */
@@ -302,6 +325,10 @@ export type Answer =
       decision: 'expire';
     };
 /**
+ * How far such a consent reaches.
+ */
+export type Within = 'run' | 'conversation' | 'agent';
+/**
  * What a person says about a call whose outcome nobody recorded.
  */
 export type OutcomeAnswer = 'happened' | 'did_not_happen' | 'run_again';
@@ -317,7 +344,8 @@ export type StopReason =
 export type RunState =
   | ('running' | 'waiting_approval' | 'waiting_client' | 'completed' | 'failed' | 'cancelled')
   | 'needs_attention';
-export type Ending = 'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating';
+export type Ending =
+  'answered' | 'step_limit' | 'client_tools' | 'without_call' | 'repeating' | 'budget_spent';
 export type Live =
   | {
       attempt: number;
@@ -456,27 +484,84 @@ export interface Question {
    * A hash over tool, version, effect and arguments; checked again before the call starts.
    */
   binding: string;
-  call: CallId;
+  /**
+   * The call that it is about; none where it is about the run.
+   */
+  call?: CallId | null;
   effect: Effect;
   expires_at: Timestamp;
   kind: ApprovalKind;
+  /**
+   * What would go over the wire, with the names of secrets in place of them; none where that is not more than the
+   * arguments.
+   */
+  request?: string | null;
+  /**
+   * Empty where it is about the run.
+   */
   tool: string;
+  /**
+   * What a person should know before they agree.
+   */
+  warnings?: string[];
 }
 /**
- * Sampling and length; what is not set is left to the vendor.
+ * What a person adds to a yes so that they need not be asked again.
  */
-export interface ModelParams {
+export interface Always {
   /**
-   * Sent to the vendor as it stands.
+   * What the arguments must be like, as rules write it; nothing said means any arguments.
    */
-  extra?: {
+  arguments?: {
     [k: string]: unknown;
   };
-  max_tokens?: number | null;
-  seed?: number | null;
-  stop?: string[];
-  temperature?: number | null;
-  top_p?: number | null;
+  /**
+   * For how long; 30 days if not said, and at most.
+   */
+  days?: number | null;
+  within: Within;
+}
+/**
+ * What the model is shown from here on in place of the oldest part of the past. All of it stays on record.
+ */
+export interface Compaction {
+  /**
+   * Calls whose output is no longer shown.
+   */
+  pruned?: CallId[];
+  /**
+   * The step that is asked for next.
+   */
+  step: number;
+  /**
+   * Stands for everything up to a point.
+   */
+  summary?: Summary | null;
+  tokens_after: number;
+  /**
+   * Estimates, before and after.
+   */
+  tokens_before: number;
+}
+/**
+ * The oldest part of the past, in few words.
+ */
+export interface Summary {
+  cost_nanos?: number | null;
+  /**
+   * How many messages of the conversation before this run it stands for.
+   */
+  messages: number;
+  /**
+   * Who wrote it, and what that took.
+   */
+  model: string;
+  text: string;
+  /**
+   * Up to and including which step of this run it stands for; 0 for none.
+   */
+  through_step: number;
+  usage: Usage;
 }
 export interface Usage {
   /**
@@ -493,6 +578,22 @@ export interface Usage {
    * Of the output, what was spent on thinking.
    */
   reasoning_tokens?: number;
+}
+/**
+ * Sampling and length; what is not set is left to the vendor.
+ */
+export interface ModelParams {
+  /**
+   * Sent to the vendor as it stands.
+   */
+  extra?: {
+    [k: string]: unknown;
+  };
+  max_tokens?: number | null;
+  seed?: number | null;
+  stop?: string[];
+  temperature?: number | null;
+  top_p?: number | null;
 }
 export interface Cancelled {
   by: string;

@@ -280,7 +280,7 @@ function ended({ at, trail }: { at: Timestamp; trail: Trail }): Partial<Call> {
 }
 
 /** Changes a call; whatever happens to one also says that the run goes on. */
-function change(state: RunState, id: string, to: (call: Call) => Partial<Call>): RunState {
+function change(state: RunState, id: string | null | undefined, to: (call: Call) => Partial<Call>): RunState {
   const at = state.items.findIndex((item) => item.kind === 'call' && item.call === id);
   const call = state.items[at];
   if (call?.kind !== 'call') return state;
