@@ -1,6 +1,8 @@
 //! Runs that go round in circles, and runs that only look like it.
 
 use expect_test::expect;
+use helve_agent::{AgentSettings, RuntimeSettings};
+use helve_model::ScriptedModel;
 use helve_store::Scope;
 use helve_types::Answer;
 
@@ -76,4 +78,44 @@ async fn a_circle_is_the_same_circle_after_a_restart() {
     let mut follower = again.runtime.follow(started.run, 0);
     while settle(&mut follower).await != "run.finished" {}
     assert!(again.log(started.run).await.ends_with("run.finished Repeating\n"));
+}
+
+/// Plays a model that does the same rounds for ever, and a person who says no as soon as they are asked.
+/// Returns how the run ended and how often a tool ran.
+async fn play(round: &[&str]) -> (String, u32) {
+    let replies = round.iter().cycle().take(60).map(|line| reply(line));
+    let agents = vec![AgentSettings { max_steps: 50, ..AgentSettings::default() }];
+    let settings = RuntimeSettings { agents, ..RuntimeSettings::default() };
+    let lab = Lab::with_model(ScriptedModel::new(replies), settings);
+    let mut started = lab.start("go on").await;
+    if settle(&mut started.follower).await == "waiting_approval" {
+        answer(&lab, Answer::Reject { reason: String::new() }).await;
+        assert_eq!(settle(&mut started.follower).await, "run.finished");
+    }
+    let log = lab.log(started.run).await;
+    let end = log.lines().last().unwrap().split(' ').next_back().unwrap().to_owned();
+    (end, lab.runs.load(std::sync::atomic::Ordering::Relaxed))
+}
+
+#[tokio::test]
+async fn a_model_that_loops_is_stopped_however_it_loops() {
+    const WORDS: &str = "say I will look at the next page, where the answer certainly must be. | call";
+    let looks: Vec<String> = (0..9).map(|n| format!("call fail {{\"q\": \"{n}\"}}")).collect();
+    let looks: Vec<&str> = looks.iter().map(String::as_str).collect();
+    let pages: Vec<String> = (0..9).map(|n| format!("{WORDS} ping {{\"q\": \"{n}\"}}")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    for (how, round, runs) in [
+        ("the same call", &[LOOK] as &[&str], 2),
+        ("two calls in turn", &[LOOK, r#"call ping {"q": "x"}"#], 4),
+        ("the same failure", &looks, 5),
+        ("the same words", &pages, 3),
+    ] {
+        assert_eq!(play(round).await, ("Repeating".to_owned(), runs), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_polls_and_sees_progress_is_left_alone() {
+    let (end, runs) = play(&[r#"call poll {"q": "x"}"#]).await;
+    assert_eq!((end.as_str(), runs), ("StepLimit", 50));
 }

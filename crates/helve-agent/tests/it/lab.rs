@@ -36,13 +36,14 @@ impl Tool for LabTool {
     }
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
-        self.runs.fetch_add(1, Ordering::Relaxed);
+        let before = self.runs.fetch_add(1, Ordering::Relaxed);
         let q = request.arguments["q"].as_str().unwrap_or_default().to_owned();
         Box::pin(async move {
             match self.spec.name.as_str() {
                 "look" => Ok(ToolOutput::text(format!("found {q}"))),
                 "send" => Ok(ToolOutput::text(format!("sent {q}"))),
                 "ping" => Ok(ToolOutput::text("pong")),
+                "poll" => Ok(ToolOutput::text(format!("{before} of many are done"))),
                 "fail" => Err(ToolError::Declined("no luck".into())),
                 "lose" | "lose_softly" => Err(ToolError::Lost("the line went dead".into())),
                 "report" => {
@@ -98,6 +99,7 @@ impl Lab {
             spec("lose", Effect::NonIdempotent),
             soft,
             spec("report", Effect::Read),
+            spec("poll", Effect::Read),
             spec("hang", Effect::Read),
             // Whatever it is given is fine.
             ToolSpec { parameters: json!({"type": "object"}), ..spec("ping", Effect::Read) },
