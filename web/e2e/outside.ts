@@ -22,21 +22,36 @@ interface Asked {
   messages: { role: string; content: string }[];
 }
 
-/** Asked to `call NAME …`, it calls that tool without arguments; whatever comes of it, it says `That was all.` */
-export function startModel(): Promise<Outside> {
+export interface Wanted {
+  name: string;
+  arguments: object;
+}
+
+/** Asked to `call NAME …`, it calls that tool without arguments. */
+function named(text: string): Wanted[] {
+  const name = /call (\w+)/.exec(text)?.[1];
+  return name === undefined ? [] : [{ name, arguments: {} }];
+}
+
+/** Calls what the person's words mean; whatever comes of it, it says `That was all.` */
+export function startModel(means: (text: string) => Wanted[] = named): Promise<Outside> {
   return startOutside((request, response) => {
     let body = '';
     request.on('data', (piece: Buffer) => (body += piece.toString()));
     request.on('end', () => {
       const last = (JSON.parse(body) as Asked).messages.at(-1);
-      const name = last?.role === 'user' ? /call (\w+)/.exec(last.content)?.[1] : undefined;
-      const call = { index: 0, id: 'call_1', type: 'function', function: { name, arguments: '{}' } };
-      const said = name === undefined ? { content: 'That was all.' } : { tool_calls: [call] };
+      const calls = (last?.role === 'user' ? means(last.content) : []).map((call, index) => ({
+        index,
+        id: `call_${index + 1}`,
+        type: 'function',
+        function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+      }));
+      const said = calls.length === 0 ? { content: 'That was all.' } : { tool_calls: calls };
       const chunk = (delta: object, finish_reason: string | null) =>
         `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write(chunk({ role: 'assistant', ...said }, null));
-      response.end(`${chunk({}, name === undefined ? 'stop' : 'tool_calls')}data: [DONE]\n\n`);
+      response.end(`${chunk({}, calls.length === 0 ? 'stop' : 'tool_calls')}data: [DONE]\n\n`);
     });
   });
 }
