@@ -154,14 +154,15 @@ async fn the_same_message_twice_is_one_also_after_the_end() {
     let lab = Lab::new([reply(SEND), reply("say Sent.")]);
     let mut started = lab.start("send x").await;
     settle(&mut started.follower).await;
-    let id = Some(MessageId(Uuid::from_u128(77)));
-    let send = |text: &str| lab.runtime.say(Scope::User(mei()), started.run, id, text.into(), "mei".into());
-    assert_eq!(send("soon").await, Ok(id.unwrap()));
-    assert_eq!(send("soon").await, Ok(id.unwrap()));
+    let id = MessageId(Uuid::from_u128(77));
+    let send =
+        |text: &str| lab.runtime.say(Scope::User(mei()), started.run, Some(id), text.into(), "mei".into());
+    assert_eq!(send("soon").await, Ok(id));
+    assert_eq!(send("soon").await, Ok(id));
     assert_eq!(send("late").await, Err(CommandError::OtherText));
     answer(&lab).await;
     settle(&mut started.follower).await;
-    assert_eq!(send("soon").await, Ok(id.unwrap()));
+    assert_eq!(send("soon").await, Ok(id));
     assert_eq!(say(&lab, started.run, "more").await, Err(CommandError::Over));
     assert_eq!(lab.log(started.run).await.matches("message.queued").count(), 1);
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
