@@ -6,6 +6,7 @@
 
 mod calls;
 mod model;
+mod speech;
 mod spending;
 
 use std::collections::HashSet;
@@ -121,6 +122,7 @@ impl Driver {
                 return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
             }
             match self.run.next_step() {
+                Step::AskModel { step, .. } if self.hear(step) => {}
                 Step::AskModel { step, attempt, tools } => {
                     self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
                 }
@@ -129,6 +131,7 @@ impl Driver {
                     self.await_something().await?;
                 }
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                Step::Wait(state) if self.run.is_known_to_wait(state) => return Ok(Left::Waiting),
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })
@@ -172,8 +175,10 @@ impl Driver {
     /// Tells whoever spoke to a run that is over that it is.
     pub(crate) fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
-            let late =
-                if matches!(command, Command::Cancel { .. }) { Ok(()) } else { Err(CommandError::Over) };
+            let late = match &command {
+                Command::Cancel { .. } => Ok(()),
+                command => command.late(&self.run),
+            };
             command.reply(late);
         }
     }
@@ -209,6 +214,10 @@ impl Driver {
                     Err(CommandError::NotWaiting)
                 };
                 _ = reply.send(result);
+            }
+            Command::Say { message, text, by, reply } => {
+                let said = self.queue(message, text, by).await?;
+                _ = reply.send(said);
             }
             Command::Cancel { by, reply } => {
                 self.cancelled_by.get_or_insert(by);

@@ -7,6 +7,7 @@
 mod call;
 mod choice;
 mod circles;
+mod speech;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 use self::circles::{Circles, Course};
+pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
 
 /// More calls than this in one message are not made.
 const CALLS_PER_STEP_MAX: u32 = 16;
@@ -44,6 +46,8 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
+    /// What the run was last said to wait for, if nothing has come of that yet.
+    waits: Option<RunState>,
     over: bool,
 }
 
@@ -185,6 +189,7 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
+            waits: None,
             over: false,
         }
     }
@@ -226,9 +231,20 @@ impl Run {
         self.over
     }
 
+    /// Whether the log already says that it waits, and for what.
+    pub(crate) fn is_known_to_wait(&self, state: RunState) -> bool {
+        self.waits == Some(state)
+    }
+
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
+        match fact {
+            Fact::RunWaiting { state } => self.waits = Some(*state),
+            // Whoever only says something leaves the run waiting.
+            Fact::MessageQueued { .. } => {}
+            _ => self.waits = None,
+        }
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -260,6 +276,11 @@ impl Run {
                 self.usage = self.usage.plus(*usage);
             }
             Fact::TextFinished { text, .. } => self.circles.said(text),
+            // A person has spoken: what comes now is not what came before, also where it looks the same.
+            Fact::MessageTaken { .. } => {
+                self.circles = Circles::default();
+                self.stopped_circling = false;
+            }
             fact if fact.is_last() => self.over = true,
             fact => {
                 if let Some(id) = fact.call()
@@ -305,7 +326,7 @@ impl Run {
         }
         let asked_enough = self.step > self.setup.max_steps;
         if self.stopped == Some(StopReason::Cancelled)
-            || (self.step > 0 && self.calls.is_empty())
+            || (self.step > 0 && self.calls.is_empty() && !self.is_spoken_to())
             || asked_enough
         {
             return Step::Finish(match (asked_enough, self.stopped_circling, self.owes_call()) {

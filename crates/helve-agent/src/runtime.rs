@@ -13,7 +13,7 @@ use std::time::Duration;
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Outcome, Registry, Rule};
-use helve_types::{Answer, ApprovalId, CallId, RunId, World};
+use helve_types::{Answer, ApprovalId, CallId, MessageId, RunId, RunInput, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,6 +32,7 @@ use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
 use crate::metrics::{RunCounters, RunMetrics};
 use crate::models::Models;
+use crate::run::SAID_BYTES_MAX;
 
 /// How a runtime works.
 #[derive(Clone)]
@@ -198,6 +199,31 @@ impl Runtime {
     ) -> Result<(), CommandError> {
         self.shared.store.run(scope, run).await?;
         self.command(run, |reply| Command::Deliver { call, outcome, reply }).await
+    }
+
+    /// Says something to the model of a run, which hears it at its next step, and returns the message's id once it is
+    /// kept. The same id with the same text is one message.
+    pub async fn say(
+        &self,
+        scope: Scope,
+        run: RunId,
+        message: Option<MessageId>,
+        text: String,
+        by: String,
+    ) -> Result<MessageId, CommandError> {
+        if text.trim().is_empty() {
+            return Err(CommandError::Empty);
+        }
+        if text.len() > SAID_BYTES_MAX {
+            return Err(CommandError::TooLong(text.len()));
+        }
+        let record = self.shared.store.run(scope, run).await?;
+        if record.setup.input == RunInput::Call {
+            return Err(CommandError::NobodyListens);
+        }
+        let message = message.unwrap_or_else(|| self.shared.world.message_id());
+        self.command(run, |reply| Command::Say { message, text, by, reply }).await?;
+        Ok(message)
     }
 
     /// Stops a run; a run that is over stays as it is.

@@ -38,6 +38,7 @@ pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) 
         RunInput::Conversation | RunInput::Call => {
             for message in history {
                 message_turns(message, reader, &mut turns);
+                turns.extend(message.parts.iter().filter_map(unheard));
             }
             turns.push(Turn::User(Cow::Borrowed(run.text())));
         }
@@ -54,6 +55,9 @@ fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<T
     let first_turn = turns.len();
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
+        if let Part::Said { step: Some(_), text, .. } = first {
+            turns.push(Turn::User(Cow::Borrowed(text)));
+        }
         let Some(step) = step_of(first) else {
             rest = &rest[1..];
             continue;
@@ -102,18 +106,27 @@ fn repeats(turns: &[Turn<'_>]) -> Vec<usize> {
                 }
                 last = done;
             }
-            Turn::User(_) => {}
+            // A person has spoken: what comes now may well be the same again.
+            Turn::User(_) => last = None,
         }
     }
     found
 }
 
-/// A notice is for people; models do not see it.
+/// What a person said too late for its run: the next one's model hears it.
+fn unheard(part: &Part) -> Option<Turn<'_>> {
+    match part {
+        Part::Said { step: None, text, .. } => Some(Turn::User(Cow::Borrowed(text))),
+        _ => None,
+    }
+}
+
+/// The message of the model that a part belongs to. A notice is for people; models do not see it.
 fn step_of(part: &Part) -> Option<u32> {
     match part {
         Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
         Part::Tool(tool) => Some(tool.step),
-        Part::Notice { .. } => None,
+        Part::Said { .. } | Part::Notice { .. } => None,
     }
 }
 
@@ -133,7 +146,7 @@ fn step_turns<'a>(parts: &'a [Part], own: Own<'a>, turns: &mut Vec<Turn<'a>>) {
             Part::Text { text: more, .. } => join(&mut text, more),
             Part::Reasoning { text: more, .. } => join(&mut reasoning, more),
             Part::Tool(tool) => tools.push(tool),
-            Part::Notice { .. } => {}
+            Part::Said { .. } | Part::Notice { .. } => {}
         }
     }
     if text.is_empty() && tools.is_empty() {

@@ -30,6 +30,7 @@ mod problem;
 mod request_id;
 mod routes;
 mod runs;
+mod say;
 mod sign_in;
 mod so_far;
 mod sse;
@@ -74,10 +75,11 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 17] = [
+    const AREAS: [fn(Routes) -> Routes; 18] = [
         chat::routes,
         agent::routes,
         runs::routes,
+        say::routes,
         kept::routes,
         conversations::routes,
         approvals::routes,

@@ -145,6 +145,15 @@ impl From<CommandError> for Problem {
             CommandError::DoesNotFit => Self::bad_request("answer_does_not_fit", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),
             CommandError::Over => Self::new(StatusCode::CONFLICT, "run_over", detail),
+            CommandError::Empty => Self::bad_request("empty_message", detail),
+            CommandError::TooLong(_) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail),
+            CommandError::TooMuchSaid => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_messages", detail).try_again(5)
+            }
+            CommandError::OtherText => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail)
+            }
+            CommandError::NobodyListens => Self::new(StatusCode::CONFLICT, "nobody_listens", detail),
             CommandError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
             CommandError::Store(error) => error.into(),
         }

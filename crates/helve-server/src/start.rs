@@ -66,6 +66,17 @@ impl Names {
     }
 }
 
+/// What the request calls itself, so that it can be told when it comes again.
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
+    let key = key.to_str().unwrap_or_default();
+    if key.is_empty() || key.len() > 255 || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        let detail = "Idempotency-Key must have 1 to 255 visible ASCII characters";
+        return Err(Problem::bad_request("bad_idempotency_key", detail));
+    }
+    Ok(Some(key))
+}
+
 /// The key that makes a repeated request find the first one's run. `agent` is part of the request where it is
 /// named in its head.
 pub(crate) fn idempotency_key(
@@ -75,12 +86,7 @@ pub(crate) fn idempotency_key(
     body: &[u8],
     world: &World,
 ) -> Result<Option<IdempotencyKey>, Problem> {
-    let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
-    let key = key.to_str().unwrap_or_default();
-    if key.is_empty() || key.len() > 255 || !key.bytes().all(|b| b.is_ascii_graphic()) {
-        let detail = "Idempotency-Key must have 1 to 255 visible ASCII characters";
-        return Err(Problem::bad_request("bad_idempotency_key", detail));
-    }
+    let Some(key) = key(headers)? else { return Ok(None) };
     let mut hash = Sha256::new();
     for text in std::iter::once(route).chain(agent) {
         hash.update(text);

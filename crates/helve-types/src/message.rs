@@ -64,6 +64,15 @@ pub enum Part {
         text: String,
     },
     Tool(Box<ToolPart>),
+    /// A person said this while the run was at work.
+    Said {
+        /// The step whose message was written with it in mind; none if the model has not heard it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<u32>,
+        message: MessageId,
+        text: String,
+        by: String,
+    },
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
@@ -210,6 +219,14 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
+            Fact::MessageQueued { message, text, by } => {
+                let (text, by) = (text.clone(), by.clone());
+                self.parts.push(Part::Said { step: None, message: *message, text, by });
+            }
+            Fact::MessageTaken { message, step } => self.hear(*message, *step),
+            Fact::RunFinished { .. } if self.has_unheard() => {
+                self.parts.push(Part::Notice { text: UNHEARD.into() });
+            }
             Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
@@ -227,8 +244,6 @@ impl Message {
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
-            | Fact::MessageQueued { .. }
-            | Fact::MessageTaken { .. }
             | Fact::HistoryCompacted(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
@@ -240,8 +255,24 @@ impl Message {
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
         self.parts.iter().filter_map(|part| match part {
             Part::Tool(tool) => Some(&**tool),
-            Part::Text { .. } | Part::Reasoning { .. } | Part::Notice { .. } => None,
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Said { .. } | Part::Notice { .. } => None,
         })
+    }
+
+    /// Whether a person said something that the model has not heard.
+    pub fn has_unheard(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Said { step: None, .. }))
+    }
+
+    /// Puts what was said where the model hears it: after everything that it knew before.
+    fn hear(&mut self, id: MessageId, for_step: u32) {
+        let waits = |part: &Part| matches!(part, Part::Said { step: None, message, .. } if *message == id);
+        let Some(at) = self.parts.iter().position(waits) else { return };
+        let mut said = self.parts.remove(at);
+        if let Part::Said { step, .. } = &mut said {
+            *step = Some(for_step);
+        }
+        self.parts.push(said);
     }
 
     fn tool_mut(&mut self, call: &CallId) -> Option<&mut ToolPart> {
@@ -257,6 +288,9 @@ impl Message {
         }
     }
 }
+
+/// Shown where a run came to its end before it could take in what a person had said last.
+const UNHEARD: &str = "the run ended before the last message could be answered";
 
 /// What the model hears when a person was asked what became of a call.
 fn told_of_outcome(answer: &Answer) -> Option<&'static str> {

@@ -163,6 +163,9 @@ function keptMessage(run: MockRun): Message {
   const frames = run.feed.log.map((body, index) => ({ kind: 'event', seq: index + 1, body }) as const);
   const state = frames.reduce(applyFrame, newRun(run.id));
   const parts = itemsOf(state).map((item): Part => {
+    if (item.kind === 'spoken') {
+      return { type: 'said', step: item.step, message: item.key, text: item.text, by: item.by };
+    }
     if (item.kind !== 'call') return { type: item.kind, step: 1, text: item.text };
     const { call, tool, input, step, output, failure, startedAt, endedAt } = item;
     const kept = item.state === 'done' ? 'completed' : item.state === 'unknown' ? 'unknown' : 'error';

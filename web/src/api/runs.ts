@@ -1,5 +1,5 @@
 import { request } from './client';
-import type { CallId, ConversationId, RunId, RunState } from './generated/events';
+import type { CallId, ConversationId, MessageId, RunId, RunState } from './generated/events';
 
 /** A tool that the client runs itself, as OpenAI declares functions. */
 export interface ToolDeclaration {
@@ -25,6 +25,11 @@ export interface Run {
 /** Starts a run. The same key finds the same run, so that a request whose answer was lost can be sent again. */
 export function startRun(run: NewRun, key: string): Promise<{ run: RunId; conversation: ConversationId }> {
   return request('POST', '/api/runs', { body: run, headers: { 'Idempotency-Key': key } });
+}
+
+/** Says something to a run that is at work. The same id is the same message, so that it can be sent again. */
+export function sayToRun(run: RunId, text: string, id: MessageId): Promise<{ message: MessageId }> {
+  return request('POST', `/api/runs/${run}/messages`, { body: { text, id } });
 }
 
 export function getRun(run: RunId): Promise<Run> {

@@ -336,3 +336,64 @@ fn a_run_that_is_over_does_nothing() {
     };
     check([Fact::RunFinished { ending: Ending::Answered }, late], expect!["Over"]);
 }
+
+fn says(n: u128) -> Fact {
+    let (text, by) = (format!("saying {n}"), "mei".into());
+    Fact::MessageQueued { message: MessageId(Uuid::from_u128(n)), text, by }
+}
+
+fn hears(n: u128, step: u32) -> Fact {
+    Fact::MessageTaken { message: MessageId(Uuid::from_u128(n)), step }
+}
+
+#[test]
+fn what_a_person_says_during_a_run_is_heard_before_it_ends() {
+    check(said(1, 0).into_iter().chain([says(7)]), expect!["ask step 2 attempt 1 Offered"]);
+    let heard = said(1, 0).into_iter().chain([says(7), hears(7, 2)]);
+    check(heard.clone(), expect!["ask step 2 attempt 1 Offered"]);
+    check(heard.chain(said(2, 0)), expect!["Finish(Answered)"]);
+    // It changes nothing about what the run is at.
+    check(said(1, 1).into_iter().chain([says(7)]), expect!["execute 1:0 after 0"]);
+    let asked = said(1, 1).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission), says(7)]);
+    check(asked, expect!["Wait(WaitingApproval)"]);
+}
+
+#[test]
+fn whoever_speaks_when_the_steps_are_used_up_gets_the_last_answer_and_no_more() {
+    check_with(setup(1), said(1, 0).into_iter().chain([says(7)]), expect!["ask step 2 attempt 1 Withheld"]);
+    let last = said(1, 1).into_iter().chain([done(id(1, 0))]).chain(said(2, 0)).chain([says(7)]);
+    check_with(setup(1), last, expect!["Finish(StepLimit)"]);
+}
+
+#[test]
+fn everything_that_was_said_is_heard_in_order_and_once() {
+    let log: Vec<Fact> = [started()].into_iter().chain([says(9), says(3), hears(9, 1), says(5)]).collect();
+    let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    assert_eq!(run.hears(2), [hears(3, 2), hears(5, 2)]);
+    let message = |n| MessageId(Uuid::from_u128(n));
+    assert_eq!(run.on_said(message(9), "saying 9"), Said::Known);
+    assert_eq!(run.on_said(message(9), "something else"), Said::No(crate::CommandError::OtherText));
+    assert_eq!(run.on_said(message(1), "saying 9"), Said::Queue);
+}
+
+#[test]
+fn a_person_who_speaks_ends_a_circle() {
+    let round = |step| {
+        let call = |fact| match fact {
+            Fact::ToolRequested { step, call, .. } => Fact::ToolRequested {
+                step,
+                call,
+                provider_id: None,
+                tool: "t".into(),
+                arguments: "{}".into(),
+                part: None,
+                replaces: None,
+            },
+            fact => fact,
+        };
+        said(step, 1).into_iter().map(call)
+    };
+    let twice = || round(1).chain([done(id(1, 0))]).chain(round(2)).chain([done(id(2, 0))]);
+    check(twice().chain(round(3)), expect!["refuse 3:0 Repeating"]);
+    check(twice().chain([says(7), hears(7, 3)]).chain(round(3)), expect!["execute 3:0 after 0"]);
+}

@@ -122,7 +122,8 @@ impl Shared {
         if record.state.is_final() || machine.is_over() {
             while let Ok(command) = commands.try_recv() {
                 note_late(&machine, &journal, &command).await;
-                command.reply(Err(CommandError::Over));
+                let late = command.late(&machine);
+                command.reply(late);
             }
             return None;
         }

@@ -141,6 +141,35 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
     facts
 }
 
+/// The same log with people who speak: each at its place, and heard before the next message of the model if at all.
+fn spoken_to(facts: Vec<Fact>, places: &[(prop::sample::Index, bool)]) -> Vec<Fact> {
+    let mut speaks: Vec<_> = places.iter().map(|(at, heard)| (at.index(facts.len()), *heard)).collect();
+    speaks.sort_unstable();
+    let mut speaks = speaks.into_iter().zip(100_u128..).peekable();
+    let mut unheard: Vec<MessageId> = vec![];
+    let (mut all, mut between) = (vec![], true);
+    for (at, fact) in facts.into_iter().enumerate() {
+        let begins = matches!(
+            fact,
+            Fact::ReasoningFinished { .. } | Fact::TextFinished { .. } | Fact::ToolRequested { .. }
+        );
+        if begins && between {
+            all.extend(unheard.drain(..).map(|message| Fact::MessageTaken { message, step: 1 }));
+        }
+        // The facts of a message are written at once.
+        between = !begins;
+        all.push(fact);
+        while let Some(((_, heard), n)) = speaks.next_if(|((place, _), _)| *place <= at && between) {
+            let message = MessageId(Uuid::from_u128(n));
+            all.push(Fact::MessageQueued { message, text: format!("hear {n}"), by: "mei".into() });
+            if heard {
+                unheard.push(message);
+            }
+        }
+    }
+    all
+}
+
 fn replay(facts: &[Fact]) -> Run {
     let setup = RunSetup {
         agent: "a".into(),
@@ -165,8 +194,9 @@ proptest! {
     fn every_prefix_of_every_log_is_a_history_that_vendors_accept(
         steps in proptest::collection::vec(planned(), 0..5),
         reuse_ids: bool,
+        places in proptest::collection::vec(any::<(prop::sample::Index, bool)>(), 0..4),
     ) {
-        let facts = log(&steps, reuse_ids);
+        let facts = spoken_to(log(&steps, reuse_ids), &places);
         for end in 1..=facts.len() {
             let run = replay(&facts[..end]);
             if let Err(fault) = check_valid(&transcript(&[], &run, M)) {

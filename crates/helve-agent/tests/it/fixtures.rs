@@ -10,9 +10,22 @@ use crate::lab::{Lab, mei, reply, settle};
 
 /// The run's events as they go over the wire, and the message they add up to.
 async fn recorded(replies: impl IntoIterator<Item = Reply>, approve: bool) -> String {
+    recorded_with(replies, approve, None).await
+}
+
+/// The same, with something that is said while a person is asked.
+async fn recorded_with(
+    replies: impl IntoIterator<Item = Reply>,
+    approve: bool,
+    said: Option<&str>,
+) -> String {
     let lab = Lab::new(replies);
     let mut started = lab.start("please").await;
     if settle(&mut started.follower).await == "waiting_approval" {
+        if let Some(said) = said {
+            let scope = Scope::User(mei());
+            lab.runtime.say(scope, started.run, None, said.into(), "mei".into()).await.unwrap();
+        }
         let question = lab.questions().await.remove(0);
         let answer = match approve {
             true => Answer::Approve { arguments: Some(r#"{"q": "edited"}"#.into()), always: None },
@@ -43,6 +56,9 @@ async fn the_recorded_transcripts_are_up_to_date() {
     let rejected = [reply(r#"call send {"q": "x"}"#), reply("say As you wish.")];
     expect_file!["../../../../fixtures/transcripts/rejected.json"]
         .assert_eq(&recorded(rejected, false).await);
+    let spoken_to = [reply(r#"say Sending. | call send {"q": "x"}"#), reply("say Envoyé.")];
+    expect_file!["../../../../fixtures/transcripts/spoken-to.json"]
+        .assert_eq(&recorded_with(spoken_to, true, Some("Answer in French.")).await);
     let refused = helve_model::ModelError::new(helve_model::ModelErrorKind::Key, "set SOME_KEY");
     expect_file!["../../../../fixtures/transcripts/model-without-key.json"]
         .assert_eq(&recorded([Reply::new().fails(refused)], true).await);

@@ -13,5 +13,6 @@ mod recovery;
 mod resilience;
 mod rows;
 mod spending;
+mod steering;
 mod thoughts;
 mod transcripts;

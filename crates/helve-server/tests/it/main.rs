@@ -17,4 +17,5 @@ mod monitoring;
 mod people;
 mod probe;
 mod runs;
+mod say;
 mod tools;

@@ -386,6 +386,16 @@ export type Part =
       type: 'tool';
     })
   | {
+      by: string;
+      message: MessageId;
+      /**
+       * The step whose message was written with it in mind; none if the model has not heard it.
+       */
+      step?: number | null;
+      text: string;
+      type: 'said';
+    }
+  | {
       text: string;
       type: 'notice';
     };

@@ -12,7 +12,8 @@ import styles from './Message.module.css';
 import { Reasoning } from './Reasoning';
 import { type Item, isOver, itemsOf } from './run-state';
 import { spentOn, stepsOf } from './spent';
-import type { CallPlace } from './thread-messages';
+import { SpokenMessage } from './SpokenMessage';
+import type { CallPlace, SpokenPlace } from './thread-messages';
 import { ToolCard } from './ToolCard';
 import { useEntry } from './use-entry';
 
@@ -29,6 +30,8 @@ export function AssistantMessage() {
               return <Thoughts text={part.text} />;
             case 'tool-call':
               return <ToolCard place={part.artifact as CallPlace} />;
+            case 'data':
+              return <SpokenMessage place={part.data as SpokenPlace} />;
             case 'indicator':
               return <Working />;
             default:

@@ -31,6 +31,12 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
   const isSending = state.sending !== null && state.sending.error === null;
   useRefreshOnReturn(session);
 
+  // While a run is at work, what is written goes to it instead of starting another.
+  const queue = useMemo(() => {
+    const say = (message: AppendMessage) => void session.say(textOf(message), choice);
+    return { items: [], steerItems: [], enqueue: say, steer: say, move: () => {}, edit: () => {}, remove: () => {} };
+  }, [session, choice]);
+
   const runtime = useExternalStoreRuntime({
     messages: entries,
     convertMessage: toThreadMessage,
@@ -38,6 +44,7 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
     isSendDisabled: state.history.status !== 'ready' || isSending,
     onNew: async (message) => session.send(textOf(message), choice),
     onCancel: () => session.cancel(),
+    queue: active === null ? undefined : queue,
   });
 
   const chat = useMemo(() => {

@@ -1,4 +1,4 @@
-import { ComposerPrimitive } from '@assistant-ui/react';
+import { ComposerPrimitive, useAuiState } from '@assistant-ui/react';
 import { useState } from 'react';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
@@ -13,7 +13,7 @@ import type { PaidStep } from './spent';
 
 interface Props {
   state: ChatState;
-  /** The run that is not over; while there is one nothing can be sent. */
+  /** The run that is not over; while there is one, messages go to it. */
   active: RunState | null;
   /** Whether a message is on its way and its run is not known yet. */
   isSending: boolean;
@@ -33,20 +33,15 @@ export function Composer({ state, active, isSending, steps }: Props) {
             id="composer"
             className={styles.input}
             aria-label={t.chat.message}
-            placeholder={t.chat.placeholder}
+            placeholder={active === null ? t.chat.placeholder : t.chat.placeholderBusy}
             // oxlint-disable-next-line jsx-a11y/no-autofocus -- writing is what one comes here for
             autoFocus={window.matchMedia('(pointer: fine)').matches}
             cancelOnEscape={false}
             maxRows={10}
             rows={1}
           />
-          {active === null && !isSending ? (
-            <ComposerPrimitive.Send className={styles.round} aria-label={t.chat.send} title={t.chat.send}>
-              <Icon name="send" size={20} />
-            </ComposerPrimitive.Send>
-          ) : (
-            <StopButton key={active?.run} isReady={active !== null} />
-          )}
+          {(active !== null || isSending) && <StopButton key={active?.run} isReady={active !== null} />}
+          {!isSending && <SendButton isToRun={active !== null} />}
         </ComposerPrimitive.Root>
         <div className={styles.under}>
           <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
@@ -54,6 +49,19 @@ export function Composer({ state, active, isSending, steps }: Props) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** While a run is at work there is something to send only once it is written. */
+function SendButton({ isToRun }: { isToRun: boolean }) {
+  const { t } = useSpeech();
+  const isEmpty = useAuiState(({ composer }) => composer.isEmpty);
+  if (isToRun && isEmpty) return null;
+  const label = isToRun ? t.chat.sendNow : t.chat.send;
+  return (
+    <ComposerPrimitive.Send className={styles.round} aria-label={label} title={label}>
+      <Icon name="send" size={20} />
+    </ComposerPrimitive.Send>
   );
 }
 

@@ -5,7 +5,7 @@ import { ApiError } from '@/api/errors';
 import { followRun } from '@/api/follow-run';
 import { type Frame, isLast } from '@/api/frames';
 import type { CallId, ConversationId, RunId } from '@/api/generated/events';
-import { type ClientResult, type NewRun, cancelRun, deliverResult, startRun } from '@/api/runs';
+import { type ClientResult, type NewRun, cancelRun, deliverResult, sayToRun, startRun } from '@/api/runs';
 import { FrameBatch } from '@/lib/frame-batch';
 import { randomId } from '@/lib/random-id';
 import { serverNow } from '@/lib/server-clock';
@@ -100,17 +100,37 @@ export class ChatSession {
     await this.#post(choice);
   }
 
+  /** Says something to the run that is at work; if it ends meanwhile, the message starts the next one. */
+  async say(text: string, choice: Choice): Promise<void> {
+    this.#change({ type: 'send', key: randomId(), text, at: serverNow() });
+    await this.#say(choice);
+  }
+
   /** Sends the message that was not sent. Where no answer came the key is the same, so that it cannot arrive twice. */
   async sendAgain(choice: Choice): Promise<void> {
     const { sending } = this.#state;
     if (sending === null) return;
     const key = sending.error instanceof ApiError ? randomId() : sending.key;
     this.#change({ type: 'send', key, text: sending.text, at: serverNow() });
-    await this.#post(choice);
+    await this.#say(choice);
   }
 
   discard(): void {
     this.#change({ type: 'discard' });
+  }
+
+  async #say(choice: Choice): Promise<void> {
+    const run = activeRun(this.#state)?.run;
+    const { sending } = this.#state;
+    if (run === undefined || sending === null) return this.#post(choice);
+    try {
+      await sayToRun(run, sending.text, sending.key);
+      // From here on it is the run that shows it.
+      this.#change({ type: 'discard' });
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'run_over') return this.#post(choice);
+      this.#change({ type: 'not-sent', error: asError(error) });
+    }
   }
 
   async #post(choice: Choice): Promise<void> {

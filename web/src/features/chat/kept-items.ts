@@ -12,6 +12,8 @@ export function keptItems(message: Message): Item[] {
         return [{ kind: part.type, key, text: part.text, open: false }];
       case 'tool':
         return [keptCall(part)];
+      case 'said':
+        return [{ kind: 'spoken', key: part.message, text: part.text, by: part.by, step: part.step ?? null }];
       default:
         return [];
     }

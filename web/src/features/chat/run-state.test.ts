@@ -39,6 +39,29 @@ const question = {
   expires_at: 9_000,
 } as const;
 
+describe('what is said to a run', () => {
+  const said = (message: string) => ({ type: 'message.queued', message, text: `say ${message}`, by: 'mei' }) as const;
+
+  test('waits at its place until the model hears it, after all that came before', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record(said('m7'), said('m8'));
+    feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'Hello' }, stepFinished);
+    const shape = (state: RunState) =>
+      itemsOf(state).map((item) => (item.kind === 'spoken' ? `${item.text} for ${item.step}` : item.kind));
+    expect(shape(fold(feed))).toEqual(['say m7 for null', 'say m8 for null', 'text']);
+    feed.record({ type: 'message.taken', message: 'm7', step: 2 }, { type: 'message.taken', message: 'm8', step: 2 });
+    expect(shape(fold(feed))).toEqual(['text', 'say m7 for 2', 'say m8 for 2']);
+  });
+
+  test('leaves a run that waits waiting', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ type: 'run.waiting', state: 'waiting_approval' }, said('m7'));
+    expect(fold(feed).phase).toBe('waiting_approval');
+  });
+});
+
 describe('text', () => {
   test('grows by what comes and ends as what was kept', () => {
     const feed = new FakeFeed();

@@ -52,7 +52,17 @@ export type End =
   | { how: 'failed'; code: string; message: string }
   | { how: 'cancelled'; by: string };
 
-export type Item = Said | Call;
+export type Item = Said | Spoken | Call;
+
+/** What a person said while the run was at work. */
+export interface Spoken {
+  kind: 'spoken';
+  key: string;
+  text: string;
+  by: string;
+  /** The step that hears it; none while the model has not heard it. */
+  step: number | null;
+}
 
 export interface Said {
   kind: 'text' | 'reasoning';
@@ -245,6 +255,12 @@ function applyFact(state: RunState, fact: EventBody): RunState {
         approval: call.approval && { ...call.approval, settled: { answer: fact.answer, by: fact.by } },
         state: call.state === 'asked' ? 'requested' : call.state,
       }));
+    case 'message.queued': {
+      const { message: key, text, by } = fact;
+      return { ...state, items: [...state.items, { kind: 'spoken', key, text, by, step: null }] };
+    }
+    case 'message.taken':
+      return hear(state, fact.message, fact.step);
     case 'step.finished': {
       const { step, usage, cost_nanos: cost, model } = fact;
       const paid = { step, model: model ?? state.asked?.model ?? '', usage, cost_nanos: cost ?? null };
@@ -273,6 +289,14 @@ function applyFact(state: RunState, fact: EventBody): RunState {
 function finish(state: RunState, part: PartId | null, item: Item): RunState {
   const open = state.open.filter((one) => one.part !== part);
   return { ...state, phase: 'running', items: [...state.items, item], open };
+}
+
+/** The model hears it after everything that it knew before. */
+function hear(state: RunState, key: MessageId, step: number): RunState {
+  const at = state.items.findIndex((item) => item.kind === 'spoken' && item.key === key);
+  const spoken = state.items[at];
+  if (spoken?.kind !== 'spoken') return state;
+  return { ...state, phase: 'running', items: [...state.items.toSpliced(at, 1), { ...spoken, step }] };
 }
 
 function ended({ at, trail }: { at: Timestamp; trail: Trail }): Partial<Call> {

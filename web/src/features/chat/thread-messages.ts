@@ -4,13 +4,19 @@ import type { ThreadMessageLike } from '@assistant-ui/react';
 import type { RunId } from '@/api/generated/events';
 import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
-import { type Call, type Item, isOver, itemsOf } from './run-state';
+import { type Call, type Item, type Spoken, isOver, itemsOf } from './run-state';
 
 /** What a tool card needs to know beside its call. */
 export interface CallPlace {
   call: Call;
   run: RunId | null;
   /** Whether the run is over, so that nothing about the call will change any more. */
+  isOver: boolean;
+}
+
+/** What a bubble inside of an answer needs to know. */
+export interface SpokenPlace {
+  spoken: Spoken;
   isOver: boolean;
 }
 
@@ -48,6 +54,10 @@ export function toThreadMessage(entry: Entry): ThreadMessageLike {
 }
 
 function toPart(item: Item, place: Omit<CallPlace, 'call'>): Part {
+  if (item.kind === 'spoken') {
+    const data: SpokenPlace = { spoken: item, isOver: place.isOver };
+    return { type: 'data-spoken', data };
+  }
   if (item.kind !== 'call') return { type: item.kind, text: item.text };
   const artifact: CallPlace = { call: item, ...place };
   // The arguments are shown from the call itself; read here they would be read again for every character.

@@ -1,0 +1,41 @@
+//! Listening to people who speak to the model of a run.
+
+use helve_store::Entry;
+use helve_types::{Fact, MessageId, RunState};
+
+use super::{DriveError, Driver};
+use crate::command::CommandError;
+use crate::run::{Said, Step};
+
+impl Driver {
+    /// Keeps what a person says; whoever waits for an answer goes on waiting.
+    pub(super) async fn queue(
+        &mut self,
+        message: MessageId,
+        text: String,
+        by: String,
+    ) -> Result<Result<(), CommandError>, DriveError> {
+        match self.run.on_said(message, &text) {
+            Said::Known => return Ok(Ok(())),
+            Said::No(error) => return Ok(Err(error)),
+            Said::Queue => {}
+        }
+        let queued = Fact::MessageQueued { message, text, by };
+        // A run that was left alone is taken up again by whoever speaks to it.
+        let goes_on = !matches!(self.run.next_step(), Step::Wait(_));
+        self.shared.world.fate.at("message.before_queue");
+        self.journal.commit(Entry { state: goes_on.then_some(RunState::Running), ..queued.into() }).await?;
+        self.shared.world.fate.at("message.after_queue");
+        Ok(Ok(()))
+    }
+
+    /// Lets the model hear what was said, before it is asked; says whether there was anything.
+    pub(super) fn hear(&mut self, step: u32) -> bool {
+        let heard = self.run.hears(step);
+        let any = !heard.is_empty();
+        if any {
+            self.journal.note(heard);
+        }
+        any
+    }
+}
