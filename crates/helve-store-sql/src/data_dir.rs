@@ -16,6 +16,14 @@ pub enum DataDirError {
     Network { path: PathBuf, kind: String },
 }
 
+impl DataDirError {
+    /// Where the holder of a directory in use answers, if it has said so.
+    pub fn address(&self) -> Option<&str> {
+        let Self::InUse { holder, .. } = self else { return None };
+        holder.split_once(", at ").map(|(_, address)| address)
+    }
+}
+
 /// A directory that this process may write to; the lock ends with it.
 #[derive(Debug)]
 pub struct DataDir {
@@ -45,6 +53,11 @@ impl DataDir {
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
         Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+    }
+
+    /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
+    pub fn announce(path: &Path, address: &str) -> std::io::Result<()> {
+        fs::write(path.join("helve.lock"), format!("helve, process {}, at {address}", std::process::id()))
     }
 
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
@@ -104,6 +117,19 @@ mod tests {
         let refused = DataDir::hold(dir.path()).unwrap_err().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         assert!(DataDir::share(dir.path()).is_ok());
+    }
+
+    #[test]
+    fn the_holder_of_a_directory_can_say_where_it_answers() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = DataDir::hold(dir.path()).unwrap();
+        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
+        DataDir::announce(dir.path(), "http://127.0.0.1:8890").unwrap();
+        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), Some("http://127.0.0.1:8890"));
+        // What the last one said is not taken for the word of the next one.
+        drop(held);
+        let _next = DataDir::hold(dir.path()).unwrap();
+        assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
     }
 
     #[test]

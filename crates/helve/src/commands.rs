@@ -1,5 +1,6 @@
 //! The command line.
 
+mod approvals;
 mod doctor;
 mod import_openapi;
 mod models;
@@ -35,6 +36,8 @@ enum Command {
     Tools(tools::ToolsArgs),
     /// Look at models: their state, their price, their variants; ask one what it can do
     Models(models::ModelsArgs),
+    /// See what waits for a person, and answer it
+    Approvals(approvals::ApprovalsArgs),
     /// Make, list and revoke access tokens
     Token(token::TokenArgs),
     /// Check the configuration, keys, model servers and database, and say what to do about each problem
@@ -53,7 +56,7 @@ pub struct Common {
 }
 
 impl Common {
-    fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
+    pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
         let overrides = Overrides { config: self.config.clone(), listen, data: self.data.clone() };
         Config::load(&overrides, &Environment::of_process())
     }
@@ -65,6 +68,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
         Command::Models(args) => models::run(args),
+        Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
         Command::Doctor(common) => doctor::run(&common),
     }
@@ -77,6 +81,18 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
         .build()
         .context("the runtime cannot be started")?
         .block_on(work)
+}
+
+/// For commands that may be the server themselves.
+fn block_on_threads<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?;
+    let done = runtime.block_on(work);
+    // Threads that still block, such as one that reads the terminal, are not waited for.
+    runtime.shutdown_background();
+    done
 }
 
 /// Logs of short commands: only what is wrong, on standard error.

@@ -6,6 +6,7 @@
 
 pub mod alarms;
 pub mod assemble;
+mod client;
 pub mod commands;
 pub mod config;
 pub mod hooks;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use helve_server::App;
+use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -52,55 +53,114 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
-    config.check_token()?;
-    let assembly = assemble(config, world, Hold::Alone, extras).await?;
-    for warning in &assembly.warnings {
-        tracing::warn!("{warning}");
-    }
-    let app = application(config, &assembly, world)?;
-    app.refresh_access().await?;
-    if !config.is_loopback() && !app.has_token() {
-        bail!(
-            "{} can be reached from other machines, so a token is needed: make one with `helve token create`, \
-             or set HELVE_TOKEN",
-            config.listen
-        );
-    }
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}; is another Helve running there?", config.listen))?;
-    let address = listener.local_addr()?;
-    let stop = CancellationToken::new();
-    let router = helve_server::router(app.clone());
-    let other = other_loopback(address).await;
-    let server = tokio::spawn(helve_server::serve(
-        std::iter::once(listener).chain(other).collect(),
-        router,
-        stop.clone(),
-    ));
-
-    let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
-    if taken_up > 0 {
-        tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
-    }
-    assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
-    assembly.nearby.look(&assembly.models).await;
-    app.set_ready();
-    println!("listening on http://{address}");
-    let watch = watch(&assembly, &app, &stop);
-
+    let serving = Serving::open(config, world, extras, Take::Up).await?;
+    println!("listening on http://{}", serving.address);
     told_to_stop().await?;
-    tracing::info!("going down: no new runs, {} under way", assembly.runtime.active_runs());
+    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.active_runs());
     tokio::select! {
-        () = assembly.runtime.shut_down(DRAIN) => {}
+        () = serving.drain(DRAIN) => {}
         // Asked twice, it ends at once: what is on disk is enough.
         _ = told_to_stop() => return Ok(()),
     }
-    stop.cancel();
-    _ = server.await;
-    watch.abort();
-    assembly.store.close().await?;
-    Ok(())
+    serving.close().await
+}
+
+/// What becomes of the runs that are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Take {
+    /// Those that were interrupted are taken up, and the watch over the others is kept.
+    Up,
+    /// They are left as they are until somebody speaks to them: for commands that do one thing.
+    Nothing,
+}
+
+/// A server at work in this process.
+pub(crate) struct Serving {
+    pub(crate) address: SocketAddr,
+    assembly: Assembly,
+    stop: CancellationToken,
+    server: tokio::task::JoinHandle<()>,
+    watch: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Serving {
+    pub(crate) async fn open(
+        config: &Config,
+        world: &World,
+        extras: impl Into<Extras>,
+        take: Take,
+    ) -> anyhow::Result<Self> {
+        config.check_token()?;
+        let assembly = assemble(config, world, Hold::Alone, extras).await?;
+        for warning in &assembly.warnings {
+            tracing::warn!("{warning}");
+        }
+        let app = application(config, &assembly, world)?;
+        app.refresh_access().await?;
+        if !config.is_loopback() && !app.has_token() {
+            bail!(
+                "{} can be reached from other machines, so a token is needed: make one with `helve token create`, \
+                 or set HELVE_TOKEN",
+                config.listen
+            );
+        }
+        let listener = TcpListener::bind(config.listen).await.with_context(|| {
+            format!("cannot listen on {}; is another Helve running there?", config.listen)
+        })?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let router = helve_server::router(app.clone());
+        let other = other_loopback(address).await;
+        let server = tokio::spawn(helve_server::serve(
+            std::iter::once(listener).chain(other).collect(),
+            router,
+            stop.clone(),
+        ));
+
+        if take == Take::Up {
+            let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
+            if taken_up > 0 {
+                tracing::info!(runs = taken_up, "runs that were interrupted are taken up again");
+            }
+        }
+        assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
+        if take == Take::Up {
+            assembly.nearby.look(&assembly.models).await;
+        }
+        app.set_ready();
+        announce(config, address);
+        let watch = (take == Take::Up).then(|| watch(&assembly, &app, &stop));
+        Ok(Self { address, assembly, stop, server, watch })
+    }
+
+    /// Takes no new runs, and gives the others so long to end.
+    pub(crate) async fn drain(&self, patience: std::time::Duration) {
+        self.assembly.runtime.shut_down(patience).await;
+    }
+
+    /// Ends the connections, and closes the store.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        self.stop.cancel();
+        _ = self.server.await;
+        if let Some(watch) = self.watch {
+            watch.abort();
+        }
+        self.assembly.store.close().await?;
+        Ok(())
+    }
+}
+
+/// Says in the data directory where its server answers, so that `helve approvals` and the like find it.
+fn announce(config: &Config, address: SocketAddr) {
+    let mut address = address;
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    if let Err(error) = DataDir::announce(&config.data, &format!("http://{address}")) {
+        tracing::warn!(%error, "commands on this machine have to be told where the server is, with --server");
+    }
 }
 
 /// `localhost` may mean either loopback address, so both are served where the port is free.

@@ -5,6 +5,7 @@
 
 mod commands;
 mod outside;
+mod people;
 mod rows;
 mod serving;
 mod weather;

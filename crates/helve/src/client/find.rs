@@ -1,0 +1,115 @@
+//! Finding what somebody means by a few characters of its id.
+
+use anyhow::{bail, ensure};
+use helve_types::ApprovalId;
+use serde_json::Value;
+
+use super::{Client, ClientError, line};
+
+/// What one page of a list holds at most.
+const PAGE: usize = 200;
+/// Of that many runs the latest is found by a part of its id; an older one by the whole.
+const RUNS_MAX: usize = 1_000;
+const APPROVALS_MAX: usize = 10_000;
+/// Fewer characters would fit by chance.
+const PART_MIN: usize = 4;
+
+/// All approvals of a state, as the server tells them.
+pub(crate) async fn all_approvals(
+    client: &Client,
+    state: &str,
+    user: Option<&str>,
+) -> Result<Vec<Value>, ClientError> {
+    let query: Vec<_> = [("state", state)].into_iter().chain(user.map(|user| ("user", user))).collect();
+    all(client, "/api/approvals", "approvals", &query, APPROVALS_MAX).await
+}
+
+/// The whole id of the approval whose id begins or ends like this.
+pub(crate) async fn approval_of(client: &Client, part: &str) -> anyhow::Result<String> {
+    if part.parse::<ApprovalId>().is_ok() {
+        return Ok(part.to_owned());
+    }
+    // An open question is meant before one that is settled.
+    for state in ["pending", "all"] {
+        let ids = ids(&all_approvals(client, state, None).await?, "approval");
+        if let Some(found) = only(part, "question", &ids)? {
+            return Ok(found);
+        }
+    }
+    bail!("no question has an id like `{}`; `helve approvals list --all` shows them", line(part))
+}
+
+/// The whole id of the run whose id begins or ends like this.
+pub(crate) async fn run_of(client: &Client, part: &str) -> anyhow::Result<String> {
+    if part.parse::<helve_types::RunId>().is_ok() {
+        return Ok(part.to_owned());
+    }
+    let runs = all(client, "/api/runs", "runs", &[], RUNS_MAX).await?;
+    match only(part, "run", &ids(&runs, "run"))? {
+        Some(found) => Ok(found),
+        None => bail!("no run has an id like `{}`; `helve runs list` shows them", line(part)),
+    }
+}
+
+async fn all(
+    client: &Client,
+    path: &str,
+    member: &str,
+    query: &[(&str, &str)],
+    at_most: usize,
+) -> Result<Vec<Value>, ClientError> {
+    let mut found: Vec<Value> = vec![];
+    loop {
+        let (limit, offset) = (PAGE.to_string(), found.len().to_string());
+        let page = [query, &[("limit", limit.as_str()), ("offset", offset.as_str())]].concat();
+        let mut answer: Value = client.get(path, &page).await?;
+        let Some(Value::Array(items)) = answer.get_mut(member).map(Value::take) else {
+            return Err(client.odd(&format!("its answer has no `{member}`")));
+        };
+        let last = items.len() < PAGE;
+        found.extend(items);
+        if last || found.len() >= at_most {
+            return Ok(found);
+        }
+    }
+}
+
+fn ids(items: &[Value], member: &str) -> Vec<String> {
+    items.iter().filter_map(|item| item[member].as_str().map(str::to_owned)).collect()
+}
+
+/// The one id that begins or ends with the part, if there is one.
+fn only(part: &str, what: &str, ids: &[String]) -> anyhow::Result<Option<String>> {
+    let wanted = part.trim().to_ascii_lowercase();
+    ensure!(
+        wanted.len() >= PART_MIN,
+        "`{}` is too little of an id; give at least {PART_MIN} characters of it",
+        line(part)
+    );
+    let fits = |id: &&String| id.starts_with(&wanted) || id.ends_with(&wanted);
+    let found: Vec<&String> = ids.iter().filter(fits).collect();
+    match found[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        [..] => {
+            let all: Vec<&str> = found.iter().map(|id| id.as_str()).collect();
+            bail!("more than one {what} has an id like `{}`: {}", line(part), all.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_an_id_is_enough_if_it_fits_only_one() {
+        let ids = ["019a-aaaa-1111", "019a-bbbb-2222", "77ff-cccc-1111"].map(str::to_owned);
+        assert_eq!(only("77FF", "run", &ids).unwrap().as_deref(), Some("77ff-cccc-1111"));
+        assert_eq!(only("2222", "run", &ids).unwrap().as_deref(), Some("019a-bbbb-2222"));
+        assert_eq!(only("9999", "run", &ids).unwrap(), None);
+        let two = only("019a", "run", &ids).unwrap_err().to_string();
+        assert_eq!(two, "more than one run has an id like `019a`: 019a-aaaa-1111, 019a-bbbb-2222");
+        assert!(only("77f", "run", &ids).unwrap_err().to_string().contains("at least 4"));
+    }
+}

@@ -1,0 +1,51 @@
+//! The server's answers, as far as the commands look into them.
+
+use helve_types::{Answer, Question, RunState, Spent, Timestamp};
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Approval {
+    pub(crate) run: String,
+    pub(crate) user: String,
+    #[serde(flatten)]
+    pub(crate) question: Question,
+    pub(crate) asked_at: Timestamp,
+    pub(crate) state: ApprovalState,
+    #[serde(default)]
+    pub(crate) answer: Option<Answer>,
+    #[serde(default)]
+    pub(crate) by: Option<String>,
+    #[serde(default)]
+    pub(crate) answered_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ApprovalState {
+    Pending,
+    Answered,
+    /// Its run ended before anybody answered.
+    Withdrawn,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) run: String,
+    #[serde(default)]
+    pub(crate) conversation: Option<String>,
+    pub(crate) state: RunState,
+    pub(crate) agent: String,
+    pub(crate) model: String,
+    #[serde(flatten)]
+    pub(crate) spent: Spent,
+    pub(crate) last_event: u64,
+    pub(crate) created_at: Timestamp,
+    #[serde(default)]
+    pub(crate) ended_at: Option<Timestamp>,
+}
+
+/// A moment, to the second, in universal time.
+pub(crate) fn when(at: Timestamp) -> String {
+    let second = jiff::Timestamp::from_second(at.0.div_euclid(1_000));
+    second.map_or_else(|_| format!("{} ms", at.0), |at| at.to_string())
+}

@@ -1,0 +1,169 @@
+//! `helve approvals`: what waits for a person, and the person's word on it.
+
+pub(super) mod answer;
+pub(super) mod card;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use helve_types::{Fact, World};
+use serde_json::Value;
+
+use self::answer::GivenAnswer;
+use super::serve::Take;
+use super::{block_on_threads, log_quietly};
+use crate::client::{
+    Approval, ApprovalState, Client, ClientError, Following, Reach, Reached, Run, Seen, all_approvals,
+    approval_of, when,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsArgs {
+    #[command(flatten)]
+    reach: Reach,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the questions that are open
+    List {
+        /// Those that are settled too
+        #[arg(long)]
+        all: bool,
+        /// Only those of this user; needs the right `admin`
+        #[arg(long)]
+        user: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a question whole: exactly what would be sent, and why somebody is asked
+    Show {
+        /// Its id, or enough of its beginning or end
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a question; the first answer wins
+    ///
+    /// With no server running, the run goes on inside this command until it ends or waits again.
+    Answer {
+        /// Its id, or enough of its beginning or end
+        id: String,
+        #[command(subcommand)]
+        answer: GivenAnswer,
+    },
+}
+
+pub(super) fn run(args: ApprovalsArgs) -> anyhow::Result<ExitCode> {
+    log_quietly();
+    block_on_threads(async {
+        let reached = args.reach.reach(Take::Nothing).await?;
+        let done = act(args.action, &reached).await;
+        reached.leave().await?;
+        done
+    })
+}
+
+async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
+    let client = &reached.client;
+    match action {
+        Action::List { all, user, json } => {
+            reached.tell("reading the data directory");
+            list(client, if all { "all" } else { "pending" }, user.as_deref(), json).await?;
+        }
+        Action::Show { id, json } => {
+            reached.tell("reading the data directory");
+            let id = approval_of(client, &id).await?;
+            let told: Value = client.get(&format!("/api/approvals/{id}"), &[]).await?;
+            if json {
+                println!("{}", serde_json::to_string_pretty(&told)?);
+            } else {
+                print!("{}", card::card(&serde_json::from_value(told)?, World::real().now()));
+            }
+        }
+        Action::Answer { id, answer } => {
+            reached.tell("the run goes on inside this command");
+            settle(reached, &id, answer).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -> anyhow::Result<()> {
+    let told = all_approvals(client, state, user).await?;
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&told)?);
+        return Ok(());
+    }
+    if told.is_empty() {
+        eprintln!("{}", if state == "pending" { "no question is open" } else { "there are no questions" });
+    }
+    let now = World::real().now();
+    for approval in told {
+        println!("{}", card::row(&serde_json::from_value(approval)?, now));
+    }
+    Ok(())
+}
+
+async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Result<()> {
+    let client = &reached.client;
+    let answer = given.answer()?;
+    let id = approval_of(client, id).await?;
+    let path = format!("/api/approvals/{id}");
+    let asked: Approval = client.get(&path, &[]).await?;
+    let now = World::real().now();
+    if asked.state == ApprovalState::Pending && asked.question.expires_at <= now {
+        bail!("its time was up at {}; it can no longer be answered", when(asked.question.expires_at));
+    }
+    refuse_if_settled_otherwise(&asked, &answer)?;
+    print!("{}", card::card(&asked, now));
+    let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
+    match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
+        Ok(_) => println!("answered: {}", card::said(&answer)),
+        // Somebody was quicker.
+        Err(error @ ClientError::Refused { status: 409, .. }) => {
+            refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
+            return Err(error.into());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if reached.is_own() {
+        println!("{}", to_rest(client, &before).await?);
+    }
+    Ok(())
+}
+
+/// The first answer wins, and whoever comes second is told what it was.
+fn refuse_if_settled_otherwise(approval: &Approval, answer: &helve_types::Answer) -> anyhow::Result<()> {
+    match approval.state {
+        ApprovalState::Pending => Ok(()),
+        ApprovalState::Withdrawn => {
+            bail!("its run ended before anybody answered; there is nothing to answer any more")
+        }
+        ApprovalState::Answered if approval.answer.as_ref() == Some(answer) => Ok(()),
+        ApprovalState::Answered => bail!("{}", card::settled(approval)),
+    }
+}
+
+/// Stays with a run until it ends or waits for somebody, and says which.
+pub(super) async fn to_rest(client: &Client, run: &Run) -> anyhow::Result<String> {
+    let mut following = Following::new(client, &run.run, run.last_event);
+    loop {
+        match following.next().await? {
+            Seen::Event(event) if rests(&event.fact) => break,
+            Seen::End => break,
+            Seen::Event(_) | Seen::Live(_) | Seen::Gone | Seen::Back => {}
+        }
+    }
+    let now: Run = client.get(&format!("/api/runs/{}", run.run), &[]).await?;
+    Ok(format!("run {} is {}", now.run, now.state.as_str()))
+}
+
+fn rests(fact: &Fact) -> bool {
+    matches!(fact, Fact::RunWaiting { .. }) || fact.is_last()
+}

@@ -1,0 +1,215 @@
+//! A question as a person reads it: whole, and with nothing in it that the terminal would obey.
+
+use helve_types::{Answer, ApprovalKind, Effect, OutcomeAnswer, Question, Timestamp, Within};
+
+use crate::client::{Approval, ApprovalState, in_gutter, line, when};
+
+/// Longer ones are cut in lists, where they are only a reminder.
+const SUMMARY_CHARS_MAX: usize = 60;
+
+/// The whole question.
+pub(crate) fn card(approval: &Approval, now: Timestamp) -> String {
+    let state = match approval.state {
+        ApprovalState::Pending => "open".to_owned(),
+        ApprovalState::Withdrawn => "withdrawn: its run ended first".to_owned(),
+        ApprovalState::Answered => settled(approval),
+    };
+    let head = [
+        ("question", approval.question.approval.to_string()),
+        ("state", state),
+        ("run", format!("{} of {}", approval.run, line(&approval.user))),
+        ("asked", when(approval.asked_at)),
+        ("expires", expiry(approval.question.expires_at, now)),
+    ];
+    fields(&head) + &what(&approval.question)
+}
+
+/// What a question is about and exactly what would be sent.
+pub(crate) fn what(question: &Question) -> String {
+    let mut shown = fields(&[("asks", asks(question.kind).to_owned())]);
+    if question.call.is_some() {
+        shown += &fields(&[("tool", line(&question.tool)), ("effect", effect(question.effect).to_owned())]);
+    }
+    shown += &fields(&[("because", line(&question.because))]);
+    for warning in &question.warnings {
+        shown += &fields(&[("WARNING", line(warning))]);
+    }
+    if question.call.is_some() {
+        shown += "arguments\n";
+        shown += &in_gutter(&question.arguments);
+    }
+    if let Some(request) = &question.request {
+        shown += "request\n";
+        shown += &in_gutter(request);
+    }
+    shown
+}
+
+fn fields(fields: &[(&str, String)]) -> String {
+    fields.iter().map(|(name, value)| format!("{name:10}{value}\n")).collect()
+}
+
+/// A line of a list.
+pub(crate) fn row(approval: &Approval, now: Timestamp) -> String {
+    let question = &approval.question;
+    let state = match approval.state {
+        ApprovalState::Pending => expiry_in(question.expires_at, now),
+        ApprovalState::Withdrawn => "withdrawn".to_owned(),
+        ApprovalState::Answered => approval.answer.as_ref().map(word).unwrap_or_default().to_owned(),
+    };
+    let mut about = line(&question.arguments);
+    if question.call.is_none() {
+        about = line(&question.because);
+    }
+    if about.chars().count() > SUMMARY_CHARS_MAX {
+        about = about.chars().take(SUMMARY_CHARS_MAX).chain(['…']).collect();
+    }
+    let kind = match question.kind {
+        ApprovalKind::Permission => "may it run?",
+        ApprovalKind::Outcome => "did it happen?",
+        ApprovalKind::Budget => "spend more?",
+    };
+    format!("{}  {state:13}  {kind:14}  {} {about}", question.approval, line(&question.tool))
+}
+
+/// How a question was settled, as somebody is told who comes second.
+pub(crate) fn settled(approval: &Approval) -> String {
+    let answer = approval.answer.as_ref().map(said).unwrap_or_else(|| "somehow".into());
+    let by = approval.by.as_deref().map(|by| format!(" by {}", line(by))).unwrap_or_default();
+    let at = approval.answered_at.map(|at| format!(" at {}", when(at))).unwrap_or_default();
+    format!("answered before{by}{at}: {answer}")
+}
+
+/// An answer in words.
+pub(crate) fn said(answer: &Answer) -> String {
+    match answer {
+        Answer::Approve { arguments, always } => {
+            let with = arguments.as_deref().map(|text| format!(" with {}", line(text))).unwrap_or_default();
+            let always = always.as_ref().map(|always| match always.within {
+                Within::Run => ", always within this run",
+                Within::Conversation => ", always in this conversation",
+                Within::Agent => ", always with this agent",
+            });
+            format!("approve{with}{}", always.unwrap_or_default())
+        }
+        Answer::Reject { reason } if reason.is_empty() => "reject".into(),
+        Answer::Reject { reason } => format!("reject, because {}", line(reason)),
+        Answer::Respond { text } => format!("respond {}", line(text)),
+        Answer::Outcome { .. } | Answer::Expire => word(answer).into(),
+    }
+}
+
+fn word(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Approve { .. } => "approve",
+        Answer::Reject { .. } => "reject",
+        Answer::Respond { .. } => "respond",
+        Answer::Outcome { answer: OutcomeAnswer::Happened } => "happened",
+        Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => "did-not-happen",
+        Answer::Outcome { answer: OutcomeAnswer::RunAgain } => "run-again",
+        Answer::Expire => "expired",
+    }
+}
+
+fn asks(kind: ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Permission => "may this call run? (approve, reject, respond)",
+        ApprovalKind::Outcome => "did this call take effect? (happened, did-not-happen, run-again)",
+        ApprovalKind::Budget => "may the run spend more? (approve, reject)",
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read: changes nothing",
+        Effect::Idempotent => "idempotent: sent again, it is still done once",
+        Effect::NonIdempotent => "non_idempotent: every time it is sent it is done",
+    }
+}
+
+fn expiry(at: Timestamp, now: Timestamp) -> String {
+    format!("{} ({})", when(at), expiry_in(at, now))
+}
+
+fn expiry_in(at: Timestamp, now: Timestamp) -> String {
+    if at <= now {
+        return "time is up".into();
+    }
+    let minutes = at.since_ms(now) / 60_000;
+    match (minutes / 1_440, minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min left"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min left"),
+        (days, hours, _) => format!("{days} d {hours} h left"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use helve_types::{ApprovalId, CallId, RunId};
+
+    use super::*;
+
+    fn asked() -> Approval {
+        let run = RunId(Default::default());
+        Approval {
+            run: run.to_string(),
+            user: "mei\u{1b}[2J".into(),
+            question: Question {
+                approval: ApprovalId(Default::default()),
+                call: Some(CallId::new(run, 1, 0)),
+                kind: ApprovalKind::Permission,
+                tool: "send".into(),
+                arguments: "{\"to\":\"a\\u001bb\",\"x\":\"c\u{202e}d\"}".into(),
+                request: Some("POST https://example.com/\n\neffect    read".into()),
+                effect: Effect::NonIdempotent,
+                warnings: vec!["it goes to\neffect    read".into()],
+                because: "it changes something".into(),
+                binding: String::new(),
+                expires_at: Timestamp(90_061_000),
+            },
+            asked_at: Timestamp(1_000),
+            state: ApprovalState::Pending,
+            answer: None,
+            by: None,
+            answered_at: None,
+        }
+    }
+
+    #[test]
+    fn a_card_shows_all_of_it_and_nobody_but_us_writes_its_lines() {
+        expect![[r#"
+            question  00000000-0000-0000-0000-000000000000
+            state     open
+            run       00000000-0000-0000-0000-000000000000 of mei\u001b[2J
+            asked     1970-01-01T00:00:01Z
+            expires   1970-01-02T01:01:01Z (1 d 1 h left)
+            asks      may this call run? (approve, reject, respond)
+            tool      send
+            effect    non_idempotent: every time it is sent it is done
+            because   it changes something
+            WARNING   it goes to\neffect    read
+            arguments
+              | {"to":"a\u001bb","x":"c\u202ed"}
+            request
+              | POST https://example.com/
+              | 
+              | effect    read
+        "#]]
+        .assert_eq(&card(&asked(), Timestamp(0)));
+    }
+
+    #[test]
+    fn a_row_is_one_line_and_says_how_it_stands() {
+        let mut approval = asked();
+        approval.question.arguments = "x".repeat(100);
+        let shown = row(&approval, Timestamp(90_000_000));
+        assert!(shown.ends_with(&format!("send {}…", "x".repeat(60))), "{shown}");
+        assert!(shown.contains("1 min left"), "{shown}");
+        approval.state = ApprovalState::Answered;
+        approval.answer = Some(Answer::Reject { reason: "no\nway".into() });
+        approval.by = Some("li".into());
+        assert!(row(&approval, Timestamp(0)).contains("  reject "));
+        assert_eq!(settled(&approval), "answered before by li: reject, because no\\nway");
+    }
+}
