@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Fingerprint, MessageId, OutcomeAnswer, RunId,
-    Timestamp, ToolOutput, Usage,
+    Answer, ApprovalKind, CallId, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
+    OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +64,8 @@ pub enum Part {
         text: String,
     },
     Tool(Box<ToolPart>),
+    /// From here on models are shown less of what came before; all of it is still there.
+    Compacted(Box<Compaction>),
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
@@ -210,6 +212,9 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
+            Fact::HistoryCompacted(compaction) => {
+                self.parts.push(Part::Compacted(Box::new(compaction.clone())));
+            }
             Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
@@ -229,7 +234,6 @@ impl Message {
             | Fact::ApprovalAnswered { call: None, .. }
             | Fact::MessageQueued { .. }
             | Fact::MessageTaken { .. }
-            | Fact::HistoryCompacted(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
             | Fact::RunFinished { .. }
@@ -240,7 +244,15 @@ impl Message {
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
         self.parts.iter().filter_map(|part| match part {
             Part::Tool(tool) => Some(&**tool),
-            Part::Text { .. } | Part::Reasoning { .. } | Part::Notice { .. } => None,
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Compacted(_) | Part::Notice { .. } => None,
+        })
+    }
+
+    /// How often, and how, what models are shown of the past became shorter while this was written.
+    pub fn compactions(&self) -> impl Iterator<Item = &Compaction> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Compacted(compaction) => Some(&**compaction),
+            Part::Text { .. } | Part::Reasoning { .. } | Part::Tool(_) | Part::Notice { .. } => None,
         })
     }
 
