@@ -14,25 +14,29 @@ const OUTPUT_BYTES_MAX: usize = 6_000;
 /// A past that takes more questions than this is not summed up.
 pub(crate) const PARTS_MAX: usize = 16;
 
-/// The turns as text, in parts of at most so many tokens. None if there would be too many.
-pub(crate) fn parts(
-    turns: &[Placed<'_>],
-    tokens_max: u64,
-    effect: impl Fn(&str) -> Option<Effect>,
-) -> Option<Vec<String>> {
+/// The turns as text, one by one.
+pub(crate) fn pieces(turns: &[Placed<'_>], effect: impl Fn(&str) -> Option<Effect>) -> Vec<String> {
+    turns.iter().map(|placed| told(&placed.turn, &effect)).collect()
+}
+
+/// The pieces together, in parts of at most so many tokens. None if there would be too many.
+pub(crate) fn parts(pieces: &[String], tokens_max: u64) -> Option<Vec<String>> {
+    let bytes_max = usize::try_from(tokens_max).ok()?.saturating_mul(2);
     let mut parts: Vec<String> = vec![String::new()];
     let mut tokens = 0;
-    for Placed { turn, .. } in turns {
-        let told =
-            shortened(&told(turn, &effect), usize::try_from(tokens_max).ok()?.saturating_mul(2)).into_owned();
-        let more = of_text(&told);
+    for piece in pieces {
+        let mut piece = Cow::Borrowed(&**piece);
+        if of_text(&piece) > tokens_max {
+            piece = Cow::Owned(shortened(&piece, bytes_max).into_owned());
+        }
+        let more = of_text(&piece);
         match parts.last_mut() {
             Some(part) if part.is_empty() || tokens + more <= tokens_max => {
-                part.push_str(&told);
+                part.push_str(&piece);
                 tokens += more;
             }
             _ => {
-                parts.push(told);
+                parts.push(piece.into_owned());
                 tokens = more;
             }
         }
@@ -128,7 +132,7 @@ mod tests {
                 is_error: true,
             }),
         ];
-        let told = parts(&turns, 1_000, |_| Some(Effect::NonIdempotent)).unwrap();
+        let told = parts(&pieces(&turns, |_| Some(Effect::NonIdempotent)), 1_000).unwrap();
         assert_eq!(
             told,
             [
@@ -142,14 +146,14 @@ mod tests {
     fn what_is_too_long_for_one_question_is_told_in_parts_and_not_in_too_many() {
         let turn = || placed(Turn::User("中".repeat(90).into()));
         let turns: Vec<_> = (0..9).map(|_| turn()).collect();
-        let told = parts(&turns, 300, |_| None).unwrap();
+        let told = parts(&pieces(&turns, |_| None), 300).unwrap();
         assert_eq!(told.len(), 3);
         assert!(told.iter().all(|part| of_text(part) <= 300));
         let many: Vec<_> = (0..100).map(|_| turn()).collect();
-        assert_eq!(parts(&many, 100, |_| None), None);
+        assert_eq!(parts(&pieces(&many, |_| None), 100), None);
         // One that is longer than a question may be is shortened, wherever its characters end.
         let long = [placed(Turn::User("中文🙂".repeat(1_000).into()))];
-        let told = parts(&long, 100, |_| None).unwrap();
+        let told = parts(&pieces(&long, |_| None), 100).unwrap();
         assert!(told[0].len() < 400 && told[0].contains("bytes …]"), "{told:?}");
     }
 }

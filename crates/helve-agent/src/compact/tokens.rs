@@ -90,6 +90,11 @@ impl Ratio {
     pub(crate) fn corrected(self, estimated: u64) -> u64 {
         (estimated as f64 * self.0).round() as u64
     }
+
+    /// What would be estimated where this vendor counts so much.
+    pub(crate) fn estimated(self, counted: u64) -> u64 {
+        (counted as f64 / self.0) as u64
+    }
 }
 
 #[cfg(test)]

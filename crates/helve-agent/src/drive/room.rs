@@ -82,6 +82,9 @@ impl Driver {
         }
         let Some(sketch) = self.sketch(&**model, mode, quest, why) else { return Ok(false) };
         let before = sketch.tokens;
+        if why == Why::Refused {
+            self.shared.models.learn_too_long(model.name(), before);
+        }
         // What did not help will not help before much more was said.
         if why == Why::Long && self.no_room_at.is_some_and(|at| before < at + at / 10) {
             return Ok(false);
@@ -131,10 +134,7 @@ impl Driver {
         let goal = match (why, window) {
             (Why::Long, Some(window)) => Goal::within(window, settings),
             (Why::Long, None) => return None,
-            (Why::Refused, window) => {
-                models.learn_too_long(model.name(), tokens);
-                Goal::below(tokens, window, settings)
-            }
+            (Why::Refused, window) => Goal::below(tokens, window, settings),
         };
         let plan = past.plan(&goal)?;
         let (mut pruned_after_cut, mut task) = (vec![], None);
@@ -144,7 +144,7 @@ impl Driver {
                 Output::Stays | Output::OfClient => None,
             });
             pruned_after_cut = after.filter(|call| plan.pruned.contains(call)).cloned().collect();
-            task = self.task(model, &turns[..cut.turns], &cut, goal.limit);
+            task = Some(self.task(model, &turns[..cut.turns], &cut, tokens));
         }
         Some(Sketch { plan, tokens, ratio, window, pruned_after_cut, task })
     }

@@ -7,6 +7,7 @@ mod circles;
 mod fixtures;
 mod hooks;
 mod lab;
+mod long;
 mod people;
 mod probing;
 mod recovery;

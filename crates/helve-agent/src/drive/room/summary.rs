@@ -21,11 +21,17 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Models that think need room for that, too.
 const ANSWER_TOKENS_MAX: u64 = 8_192;
 /// So much of a question is not the past.
-const PROMPT_TOKENS: u64 = 600;
+const PROMPT_TOKENS: u64 = 400;
+/// No part of the past is asked about in smaller pieces than this.
+const PART_TOKENS_MIN: u64 = 256;
+/// How often the parts are halved where one was too long for the writer.
+const HALVINGS_MAX: u32 = 2;
 
 /// What is to be summed up.
 pub(super) struct Task {
-    parts: Vec<String>,
+    pieces: Vec<String>,
+    /// So much of it is asked about at once.
+    tokens_max: u64,
     language: Language,
     words_max: u64,
 }
@@ -39,24 +45,27 @@ pub(super) struct Written {
 
 impl Driver {
     /// The turns before the cut, as a task for whoever writes summaries.
-    pub(super) fn task(
-        &self,
-        model: &dyn Model,
-        turns: &[Placed<'_>],
-        cut: &Cut,
-        limit: u64,
-    ) -> Option<Task> {
+    pub(super) fn task(&self, model: &dyn Model, turns: &[Placed<'_>], cut: &Cut, whole: u64) -> Task {
         // Whoever writes it may read less than the model that is asked.
         let models = &self.shared.models;
         let writer = self.writer_name().unwrap_or(model.name());
         let reads = models.get(writer).and_then(|writer| models.window(writer.name(), writer.params()));
-        let tokens_max = reads.map_or(limit, |window| window.for_question().min(limit));
-        // Estimates are off, and the summary of the parts before is asked with.
-        let tokens_max = tokens_max.saturating_sub(PROMPT_TOKENS + summary_tokens(cut.tokens)) * 4 / 5;
+        let tokens_max = match reads.map(Window::for_question) {
+            // Estimates are off, and the summary of the parts before is asked with.
+            Some(reads) => {
+                let besides = PROMPT_TOKENS + summary_tokens(cut.tokens).min(reads / 8);
+                models.ratio(writer).estimated(reads.saturating_sub(besides)) / 10 * 9
+            }
+            // Nobody knows; but what is summed up is shorter than the whole.
+            None => models.ratio(model.name()).estimated(whole),
+        };
         let effect = |tool: &str| self.kit.toolbox.named(tool).map(|tool| tool.spec().effect);
-        let parts = prompt::parts(turns, tokens_max.max(256), effect)?;
-        let words_max = summary_tokens(cut.tokens) * 3 / 4;
-        Some(Task { parts, language: helve_dialect::language_of(self.run.text()), words_max })
+        Task {
+            pieces: prompt::pieces(turns, effect),
+            tokens_max: tokens_max.max(PART_TOKENS_MIN),
+            language: helve_dialect::language_of(self.run.text()),
+            words_max: summary_tokens(cut.tokens) * 3 / 4,
+        }
     }
 
     fn writer_name(&self) -> Option<&str> {
@@ -77,26 +86,15 @@ impl Driver {
         let params = params(&*writer, &self.run.setup().params, window);
         let (mut usage, mut text) = (Usage::default(), None);
         let writing = async {
-            let system = prompt::system(task.language, task.words_max);
-            for part in &task.parts {
-                let question = prompt::question(task.language, text.as_deref(), part);
-                let said = asked(&*writer, (&system, &question), &params, needs, &mut usage).await;
-                match said {
-                    Ok(said) => text = Some(said),
-                    Err(error) => {
-                        let writer = writer.name();
-                        tracing::warn!(model = writer, %error, "the summary cannot be had");
-                        text = None;
-                        return;
-                    }
-                }
+            match written(&task, &*writer, &params, needs, &mut usage).await {
+                Ok(said) => text = Some(said),
+                Err(error) => tracing::warn!(model = writer.name(), %error, "the summary cannot be had"),
             }
         };
-        let mut done = false;
-        self.unless_stopped(async { done = tokio::time::timeout(patience, writing).await.is_ok() }).await?;
+        self.unless_stopped(async { _ = tokio::time::timeout(patience, writing).await }).await?;
         let spent = self.spent(&*writer, usage);
         self.count(&*writer, &spent);
-        Ok(Written { text: text.filter(|_| done), model: writer.name().to_owned(), spent })
+        Ok(Written { text, model: writer.name().to_owned(), spent })
     }
 }
 
@@ -109,6 +107,37 @@ fn params(writer: &dyn Model, asked: &ModelParams, window: Option<Window>) -> Mo
     let fits = window.map_or(ANSWER_TOKENS_MAX, |window| (window.tokens / 4).min(ANSWER_TOKENS_MAX));
     params.max_tokens = Some(u32::try_from(fits).unwrap_or(u32::MAX).max(256));
     params
+}
+
+/// The whole of it, part after part, in smaller parts if they turn out to be too long.
+async fn written(
+    task: &Task,
+    writer: &dyn Model,
+    params: &ModelParams,
+    needs: Needs,
+    usage: &mut Usage,
+) -> Result<String, ModelError> {
+    let system = prompt::system(task.language, task.words_max);
+    let mut halvings = 0;
+    'parts: loop {
+        let tokens_max = (task.tokens_max >> halvings).max(PART_TOKENS_MIN);
+        let parts = prompt::parts(&task.pieces, tokens_max).ok_or_else(|| {
+            ModelError::new(ModelErrorKind::TooLong, "it would take too many questions to sum up the past")
+        })?;
+        let mut text: Option<String> = None;
+        for part in &parts {
+            let question = prompt::question(task.language, text.as_deref(), part);
+            match asked(writer, (&system, &question), params, needs, usage).await {
+                Ok(said) => text = Some(said),
+                Err(error) if error.kind == ModelErrorKind::TooLong && halvings < HALVINGS_MAX => {
+                    halvings += 1;
+                    continue 'parts;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        return Ok(text.unwrap_or_default());
+    }
 }
 
 async fn asked(
