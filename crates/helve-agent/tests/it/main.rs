@@ -4,6 +4,7 @@
 
 mod choice;
 mod circles;
+mod cut;
 mod fixtures;
 mod hooks;
 mod lab;
