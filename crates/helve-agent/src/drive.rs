@@ -6,6 +6,7 @@
 
 mod calls;
 mod model;
+mod room;
 mod speech;
 mod spending;
 
@@ -74,6 +75,8 @@ pub(crate) struct Driver {
     pub(crate) in_flight_calls: HashSet<CallId>,
     /// Spent on the step that is being asked for, without a message yet.
     pub(crate) lost: Option<Lost>,
+    /// A question of so many tokens could not be made shorter.
+    pub(crate) no_room_at: Option<u64>,
 }
 
 /// What a driver is made of.
@@ -107,6 +110,7 @@ impl Driver {
             in_flight: FuturesUnordered::new(),
             in_flight_calls: HashSet::new(),
             lost: None,
+            no_room_at: None,
         }
     }
 

@@ -8,6 +8,7 @@ mod agents;
 mod ask;
 mod choose;
 mod command;
+mod compact;
 mod drive;
 mod feed;
 mod follow;
@@ -24,6 +25,7 @@ mod transcript;
 
 pub use agents::AgentSettings;
 pub use command::CommandError;
+pub use compact::CompactionSettings;
 pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_model::Model;

@@ -7,6 +7,8 @@ use helve_model::{Model, Needs, ToolMode};
 use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
 use tokio::time::Instant;
 
+use crate::compact::Window;
+use crate::compact::tokens::Ratio;
 use crate::metrics::ModelCounters;
 use crate::price::Price;
 use crate::retry::Health;
@@ -26,6 +28,8 @@ pub struct ModelOptions {
     pub price: Option<Price>,
     /// Whether it is asked as small models want to be asked.
     pub small: bool,
+    /// How many tokens it can read and write at once, if anybody knows.
+    pub context_tokens: Option<u64>,
     /// Where it comes from; none for a model inside the program.
     pub origin: Option<Origin>,
 }
@@ -64,6 +68,10 @@ struct Entry {
 struct Learned {
     /// Its server said that it cannot do native calls; what was found out since then counts again.
     no_native_tools: Option<Timestamp>,
+    /// How far off the last estimate of a question's tokens was.
+    ratio: Ratio,
+    /// A question of so many tokens was too long for it.
+    too_long: Option<u64>,
     /// The last dialect it wrote a call in.
     dialect: Option<&'static str>,
     /// Somebody has begun to find out what it can do.
@@ -229,6 +237,31 @@ impl Models {
         self.learned().entry(name.to_owned()).or_default().dialect = Some(dialect);
     }
 
+    /// What the model can read at once, as far as anybody knows or it has shown.
+    pub(crate) fn window(&self, name: &str, params: &ModelParams) -> Option<Window> {
+        let told = self.options(name).and_then(|options| options.context_tokens);
+        let shown = self.learned().get(name).and_then(|learned| learned.too_long);
+        let tokens = [told, num_ctx(params), shown].into_iter().flatten().min()?;
+        Some(Window { tokens, answer_max: params.max_tokens.map(u64::from) })
+    }
+
+    /// How far off estimates of this model's tokens are.
+    pub(crate) fn ratio(&self, name: &str) -> Ratio {
+        self.learned().get(name).map_or_else(Ratio::default, |learned| learned.ratio)
+    }
+
+    /// Takes in what the vendor counted where so much was estimated.
+    pub(crate) fn learn_ratio(&self, name: &str, counted: u64, estimated: u64) {
+        self.learned().entry(name.to_owned()).or_default().ratio = Ratio::new(counted, estimated);
+    }
+
+    /// Takes in that a question of so many tokens was too long.
+    pub(crate) fn learn_too_long(&self, name: &str, tokens: u64) {
+        let mut learned = self.learned();
+        let known = &mut learned.entry(name.to_owned()).or_default().too_long;
+        *known = Some(known.unwrap_or(u64::MAX).min(tokens));
+    }
+
     fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -245,6 +278,12 @@ impl Learned {
         let written = profile.and_then(|profile| profile.prompt.as_deref());
         Mode::Prompt(written.unwrap_or(default_profile).into())
     }
+}
+
+/// What an Ollama is told to make room for: it cuts what is longer, and says nothing.
+pub(crate) fn num_ctx(params: &ModelParams) -> Option<u64> {
+    let in_options = || params.extra.get("options")?.get("num_ctx");
+    params.extra.get("num_ctx").or_else(in_options)?.as_u64().filter(|tokens| *tokens > 0)
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(crate) enum Next {
     Again(Duration),
     /// Ask it again at once, with the tools described in the prompt.
     InPrompt,
+    /// Make the past shorter, and ask the same model again. What was shown, if anything, is void.
+    Compact,
     /// Ask the next model. What was shown, if anything, is void.
     Fallback,
     GiveUp,
@@ -49,6 +51,8 @@ pub(crate) struct Setback<'a> {
     pub(crate) restarts: u32,
     /// Whether its calls were native and need not be.
     pub(crate) may_prompt: bool,
+    /// Whether the past may still be made shorter for this step.
+    pub(crate) may_compact: bool,
     /// Whether the model's budget has a second try left.
     pub(crate) in_budget: bool,
     /// Whether another model is left to ask.
@@ -72,6 +76,7 @@ pub(crate) fn next(setback: &Setback<'_>) -> Next {
         ModelErrorKind::Unavailable | ModelErrorKind::Broken => again(setback).map_or(fallback, Next::Again),
         // Asking again will not help; another model has another key.
         ModelErrorKind::Key => fallback,
+        ModelErrorKind::TooLong if setback.may_compact => Next::Compact,
         // Whatever is wrong is wrong with the question.
         ModelErrorKind::NoTools | ModelErrorKind::TooLong | ModelErrorKind::Refused => Next::GiveUp,
     }

@@ -27,6 +27,7 @@ use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
 use crate::agents::{Agent, AgentSettings};
 use crate::command::{Command, CommandError};
+use crate::compact::CompactionSettings;
 use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
@@ -46,6 +47,8 @@ pub struct RuntimeSettings {
     pub profiles: Vec<Arc<Profile>>,
     /// How tools are described to models that cannot call them natively.
     pub default_profile: String,
+    /// What is done about conversations that become too long for their model.
+    pub compaction: CompactionSettings,
     /// More runs than this at a time are refused.
     pub runs_max: usize,
     pub parallel_calls_max: usize,
@@ -61,6 +64,7 @@ impl Default for RuntimeSettings {
             hooks: Arc::default(),
             profiles: vec![],
             default_profile: "json_strict".into(),
+            compaction: CompactionSettings::default(),
             runs_max: 1_000,
             parallel_calls_max: 4,
             step_time_max: Duration::from_secs(600),

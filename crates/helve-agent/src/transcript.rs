@@ -2,14 +2,21 @@
 //!
 //! Vendors refuse a history in which a call has no result or a result no call. So each call is followed by
 //! exactly one result: the real one, or a plain statement that there is none. Whatever cannot be paired is left
-//! out on both sides.
+//! out on both sides. Where the past was compacted (`shown`), a summary stands for its oldest part and a line for each
+//! output that is left out; a call and its result are never parted by that.
+
+mod client;
+mod shown;
 
 use std::borrow::Cow;
 
 use helve_model::{Turn, TurnCall};
-use helve_types::{ChatMessage, ChatRole, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{CallId, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
 use serde_json::{Value, json};
 
+use self::client::client_turns;
+use self::shown::Shown;
+pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
 use crate::run::Run;
 
 /// The model that is shown the past.
@@ -32,31 +39,77 @@ impl Reader<'_> {
 /// The turns before the next message of the model that is asked. What only the model that thought it may see again is
 /// left out where another one answers.
 pub fn transcript<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Turn<'a>> {
+    placed(history, run, reader).into_iter().map(|placed| placed.turn).collect()
+}
+
+/// A turn, and what of the past it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Placed<'a> {
+    pub(crate) turn: Turn<'a>,
+    pub(crate) place: Place<'a>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place<'a> {
+    /// Which message of the history; those of the run itself come after the last of them.
+    pub(crate) message: usize,
+    /// The step of an assistant's message; 0 for what a person said, and for what a client tells.
+    pub(crate) step: u32,
+    pub(crate) output: Output<'a>,
+}
+
+/// Whether a turn is an output that could be left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Output<'a> {
+    Stays,
+    Of(&'a CallId),
+    /// In a history that a client keeps.
+    OfClient,
+}
+
+/// The same with the place of each turn.
+pub(crate) fn placed<'a>(history: &'a [Message], run: &'a Run, reader: Reader<'_>) -> Vec<Placed<'a>> {
+    let shown = Shown::of(history, run);
     let mut turns = vec![];
-    match &run.setup().input {
-        RunInput::Client { messages } => client_turns(messages, &mut turns),
-        RunInput::Conversation | RunInput::Call => {
-            for message in history {
-                message_turns(message, reader, &mut turns);
-                turns.extend(message.parts.iter().filter_map(unheard));
-            }
-            turns.push(Turn::User(Cow::Borrowed(run.text())));
+    let own = match &run.setup().input {
+        RunInput::Client { messages } => {
+            client_turns(messages, &shown, &mut turns);
+            messages.len()
         }
-    }
-    message_turns(run.message(), reader, &mut turns);
+        RunInput::Conversation | RunInput::Call => {
+            for (at, message) in history.iter().enumerate().skip(shown.first_message()) {
+                message_turns((at, message), reader, &shown, &mut turns);
+                turns.extend(message.parts.iter().filter_map(|part| unheard(part, at)));
+            }
+            let place = Place { message: history.len(), step: 0, output: Output::Stays };
+            turns.push(Placed { turn: Turn::User(Cow::Borrowed(run.text())), place });
+            history.len()
+        }
+    };
+    message_turns((own, run.message()), reader, &shown, &mut turns);
+    shown.sum_up(history, run, &mut turns);
     turns
 }
 
-fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<Turn<'a>>) {
+fn message_turns<'a>(
+    (at, message): (usize, &'a Message),
+    reader: Reader<'_>,
+    shown: &Shown<'_>,
+    turns: &mut Vec<Placed<'a>>,
+) {
     if message.role == Role::User {
-        turns.push(Turn::User(Cow::Owned(message.text())));
+        let place = Place { message: at, step: 0, output: Output::Stays };
+        turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
     let first_turn = turns.len();
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
-        if let Part::Said { step: Some(_), text, .. } = first {
-            turns.push(Turn::User(Cow::Borrowed(text)));
+        if let Part::Said { step: Some(heard), text, .. } = first {
+            let after = heard.saturating_sub(1);
+            if after == 0 || !shown.is_summed_up(at, after) {
+                turns.push(said(text, at, after.max(1)));
+            }
         }
         let Some(step) = step_of(first) else {
             rest = &rest[1..];
@@ -64,6 +117,10 @@ fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<T
         };
         let end = rest.iter().position(|part| step_of(part) != Some(step)).unwrap_or(rest.len());
         let (parts, more) = rest.split_at(end);
+        rest = more;
+        if shown.is_summed_up(at, step) {
+            continue;
+        }
         let record = message.steps.iter().find(|record| record.step == step);
         let author = record.map(|record| &*record.model).or(message.model.as_deref());
         let fingerprint = record.and_then(|record| record.fingerprint.as_ref());
@@ -72,8 +129,7 @@ fn message_turns<'a>(message: &'a Message, reader: Reader<'_>, turns: &mut Vec<T
         } else {
             Own::No
         };
-        step_turns(parts, own, turns);
-        rest = more;
+        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, shown, turns);
     }
     point_out_repeats(&mut turns[first_turn..]);
 }
@@ -83,20 +139,20 @@ const SAME_AGAIN: &str = "\n[note: this is the same call with the same result as
                           nothing; do something else, or answer with what you have]";
 
 /// Says of a result that is the last one again, for the same call, that it is.
-fn point_out_repeats(turns: &mut [Turn<'_>]) {
+fn point_out_repeats(turns: &mut [Placed<'_>]) {
     for at in repeats(turns) {
-        if let Turn::Result { text, .. } = &mut turns[at] {
+        if let Turn::Result { text, .. } = &mut turns[at].turn {
             text.to_mut().push_str(SAME_AGAIN);
         }
     }
 }
 
-fn repeats(turns: &[Turn<'_>]) -> Vec<usize> {
+fn repeats(turns: &[Placed<'_>]) -> Vec<usize> {
     let mut calls: &[TurnCall<'_>] = &[];
     let mut last = None;
     let mut found = vec![];
-    for (at, turn) in turns.iter().enumerate() {
-        match turn {
+    for (at, placed) in turns.iter().enumerate() {
+        match &placed.turn {
             Turn::Assistant { calls: asked, .. } => calls = asked,
             Turn::Result { id, text, .. } => {
                 let call = calls.iter().find(|call| call.id == *id);
@@ -114,19 +170,26 @@ fn repeats(turns: &[Turn<'_>]) -> Vec<usize> {
 }
 
 /// What a person said too late for its run: the next one's model hears it.
-fn unheard(part: &Part) -> Option<Turn<'_>> {
+fn unheard(part: &Part, message: usize) -> Option<Placed<'_>> {
     match part {
-        Part::Said { step: None, text, .. } => Some(Turn::User(Cow::Borrowed(text))),
+        Part::Said { step: None, text, .. } => Some(said(text, message, 1)),
         _ => None,
     }
 }
 
-/// The message of the model that a part belongs to. A notice is for people; models do not see it.
+/// What a person said during a run, which belongs to the step before it: no summary ends between the two.
+fn said(text: &str, message: usize, after_step: u32) -> Placed<'_> {
+    let place = Place { message, step: after_step, output: Output::Stays };
+    Placed { turn: Turn::User(Cow::Borrowed(text)), place }
+}
+
+/// The message of the model that a part belongs to. A notice is for people; models do not see it, and a compaction not
+/// as a part.
 fn step_of(part: &Part) -> Option<u32> {
     match part {
         Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
         Part::Tool(tool) => Some(tool.step),
-        Part::Said { .. } | Part::Notice { .. } => None,
+        Part::Said { .. } | Part::Compacted(_) | Part::Notice { .. } => None,
     }
 }
 
@@ -137,7 +200,13 @@ enum Own<'a> {
 }
 
 /// One message of the model, and the results of its calls.
-fn step_turns<'a>(parts: &'a [Part], own: Own<'a>, turns: &mut Vec<Turn<'a>>) {
+fn step_turns<'a>(
+    parts: &'a [Part],
+    own: Own<'a>,
+    place: Place<'a>,
+    shown: &Shown<'_>,
+    turns: &mut Vec<Placed<'a>>,
+) {
     let mut text = Cow::Borrowed("");
     let mut reasoning = Cow::Borrowed("");
     let mut tools: Vec<&ToolPart> = vec![];
@@ -146,7 +215,7 @@ fn step_turns<'a>(parts: &'a [Part], own: Own<'a>, turns: &mut Vec<Turn<'a>>) {
             Part::Text { text: more, .. } => join(&mut text, more),
             Part::Reasoning { text: more, .. } => join(&mut reasoning, more),
             Part::Tool(tool) => tools.push(tool),
-            Part::Said { .. } | Part::Notice { .. } => {}
+            Part::Said { .. } | Part::Compacted(_) | Part::Notice { .. } => {}
         }
     }
     if text.is_empty() && tools.is_empty() {
@@ -157,8 +226,8 @@ fn step_turns<'a>(parts: &'a [Part], own: Own<'a>, turns: &mut Vec<Turn<'a>>) {
         Own::Yes { echo } => (reasoning, echo),
         Own::No => (Cow::Borrowed(""), None),
     };
-    turns.push(Turn::Assistant { text, reasoning, echo, calls });
-    turns.extend(tools.into_iter().map(result));
+    turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
+    turns.extend(tools.into_iter().map(|tool| result(tool, place, shown)));
 }
 
 fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
@@ -174,26 +243,35 @@ fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
 fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall {
         id: Cow::Borrowed(name_of(tool)),
-        tool: Cow::Borrowed(if tool.tool.is_empty() { "unknown" } else { &tool.tool }),
+        tool: Cow::Borrowed(written_name(tool)),
         arguments: Cow::Borrowed(sound(&tool.input)),
     }
 }
 
-fn result(tool: &ToolPart) -> Turn<'_> {
+fn result<'a>(tool: &'a ToolPart, place: Place<'a>, shown: &Shown<'_>) -> Placed<'a> {
+    let mut output = Output::Stays;
     let (text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
-        (Some(output), _) => (Cow::Borrowed(&output.text), false),
+        (Some(said), _) => match shown.in_place_of(tool, said) {
+            Some(line) => (Cow::Owned(line), false),
+            None => {
+                if tool.state == ToolState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
+                    output = Output::Of(&tool.call);
+                }
+                (Cow::Borrowed(&said.text), false)
+            }
+        },
         (None, Some(_)) if tool.state == ToolState::Unknown => (Cow::Owned(unknown(tool)), true),
         (None, Some(failure)) => (Cow::Owned(format!("Error: {}", failure.message)), true),
         (None, None) => {
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
         }
     };
-    Turn::Result {
-        id: Cow::Borrowed(name_of(tool)),
-        tool: Cow::Borrowed(if tool.tool.is_empty() { "unknown" } else { &tool.tool }),
-        text,
-        is_error,
-    }
+    let (id, name) = (Cow::Borrowed(name_of(tool)), Cow::Borrowed(written_name(tool)));
+    Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
+}
+
+fn written_name(tool: &ToolPart) -> &str {
+    if tool.tool.is_empty() { "unknown" } else { &tool.tool }
 }
 
 /// The name under which the model knows the call.
@@ -212,87 +290,10 @@ fn unknown(tool: &ToolPart) -> String {
     .to_string()
 }
 
-/// The turns of a history that the client keeps. It is taken as said, and made valid.
-fn client_turns<'a>(messages: &'a [ChatMessage], turns: &mut Vec<Turn<'a>>) {
-    let mut at = 0;
-    while let Some(message) = messages.get(at) {
-        at += 1;
-        match message.role {
-            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
-            ChatRole::System | ChatRole::User => turns.push(Turn::User(Cow::Borrowed(&message.content))),
-            // A result that follows no call.
-            ChatRole::Tool => {}
-            ChatRole::Assistant if message.calls.is_empty() => {
-                if !message.content.is_empty() {
-                    turns.push(assistant(message));
-                }
-            }
-            ChatRole::Assistant => {
-                turns.push(assistant(message));
-                let answers = messages[at..].iter().take_while(|next| answers_call(next)).count();
-                let answers = &messages[at..at + answers];
-                at += answers.len();
-                for call in &message.calls {
-                    let answer = answers.iter().find_map(|answer| client_result(answer, &call.id));
-                    let is_error = answer.is_none();
-                    let missing = "Error: the client sent no result for this call.";
-                    turns.push(Turn::Result {
-                        id: Cow::Borrowed(&call.id),
-                        tool: Cow::Borrowed(&call.name),
-                        text: answer.unwrap_or(Cow::Borrowed(missing)),
-                        is_error,
-                    });
-                }
-            }
-        }
-    }
-}
-
-fn assistant(message: &ChatMessage) -> Turn<'_> {
-    let mut calls = Vec::with_capacity(message.calls.len());
-    for call in &message.calls {
-        calls.push(TurnCall {
-            id: Cow::Borrowed(&call.id),
-            tool: Cow::Borrowed(&call.name),
-            arguments: Cow::Borrowed(sound(&call.arguments)),
-        });
-    }
-    Turn::Assistant {
-        text: Cow::Borrowed(&message.content),
-        reasoning: Cow::Borrowed(&message.reasoning),
-        echo: None,
-        calls,
-    }
-}
-
 /// Vendors refuse a history with broken arguments; the call's result says what was wrong with them.
 fn sound(arguments: &str) -> &str {
     let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
     if is_object { arguments } else { "{}" }
-}
-
-/// A `tool` message, or the same thing said by the user: `{"tool_call_result": {"toolCallId", "result"}}`.
-fn answers_call(message: &ChatMessage) -> bool {
-    message.role == ChatRole::Tool || said_by_user(message).is_some()
-}
-
-fn client_result<'a>(message: &'a ChatMessage, id: &str) -> Option<Cow<'a, str>> {
-    if message.role == ChatRole::Tool {
-        return (message.call_id.as_deref() == Some(id)).then_some(Cow::Borrowed(&*message.content));
-    }
-    let (call_id, result) = said_by_user(message)?;
-    let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-    (call_id == id).then_some(Cow::Owned(text))
-}
-
-fn said_by_user(message: &ChatMessage) -> Option<(String, Value)> {
-    if message.role != ChatRole::User || !message.content.trim_start().starts_with('{') {
-        return None;
-    }
-    let mut said: Value = serde_json::from_str(&message.content).ok()?;
-    let result = said.get_mut("tool_call_result")?;
-    let id = result.get("toolCallId")?.as_str()?.to_owned();
-    Some((id, result.get_mut("result").map(Value::take).unwrap_or_default()))
 }
 
 #[cfg(test)]

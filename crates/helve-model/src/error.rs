@@ -38,7 +38,7 @@ impl ModelError {
             ModelErrorKind::Unavailable => "model_unavailable",
             ModelErrorKind::Broken => "model_broke_off",
             ModelErrorKind::NoTools => "model_without_tools",
-            ModelErrorKind::TooLong => "context_too_long",
+            ModelErrorKind::TooLong => "context_overflow",
             ModelErrorKind::Key => "model_key",
             ModelErrorKind::Refused => "model_refused",
         }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use helve_types::{CallId, ConversationId, RunId, Timestamp, UserId};
+use helve_types::{CallId, ConversationId, Fact, RunId, Timestamp, UserId};
 
 use crate::{Page, PlanBody, PlanChange, Scope, Store, StoreError, UserPlan};
+
+const EVENTS_AT_ONCE: usize = 500;
 
 /// The store as one call sees it.
 #[derive(Clone)]
@@ -25,7 +27,8 @@ impl Desk {
         Self { store, user, run, conversation }
     }
 
-    /// The whole text of an output that was cut, of this run or of another one in the same conversation.
+    /// The whole text of an output, whether it was cut or only is no longer shown, of this run or of another one in the
+    /// same conversation.
     pub async fn whole_output(&self, call: &CallId) -> Result<String, StoreError> {
         let missing = StoreError::NotFound("output");
         let of = call.run().ok_or_else(|| missing.clone())?;
@@ -36,7 +39,30 @@ impl Desk {
         })?;
         let is_near =
             of == self.run || (self.conversation.is_some() && record.conversation == self.conversation);
-        if is_near { self.store.whole_output(call.clone()).await } else { Err(missing) }
+        if !is_near {
+            return Err(missing);
+        }
+        match self.store.whole_output(call.clone()).await {
+            // It was not cut, so all of it is in the log.
+            Err(StoreError::NotFound(_)) => self.logged_output(of, call).await?.ok_or(missing),
+            whole => whole,
+        }
+    }
+
+    async fn logged_output(&self, run: RunId, call: &CallId) -> Result<Option<String>, StoreError> {
+        let mut after = 0;
+        loop {
+            let events = self.store.events(run, after, EVENTS_AT_ONCE).await?;
+            let Some(last) = events.last() else { return Ok(None) };
+            after = last.event.seq;
+            let output = events.into_iter().find_map(|recorded| match recorded.event.fact {
+                Fact::ToolFinished { call: of, output, .. } if of == *call => Some(output.text),
+                _ => None,
+            });
+            if output.is_some() {
+                return Ok(output);
+            }
+        }
     }
 
     /// Makes a plan; the same call makes one only.

@@ -1,6 +1,6 @@
-//! `read_output`: reads in pieces what was too long for the model to get at once.
+//! `read_output`: reads in pieces what was too long for the model to get at once, or is no longer shown to it.
 //!
-//! The whole of a cut output is kept beside the record of its call; the desk gives it out to the same user in the same
+//! The whole of an output is kept with the record of its call; the desk gives it out to the same user in the same
 //! conversation and to nobody else. Here is only the choice of the piece: by bytes, by lines, or by what stands in it.
 
 mod find;
@@ -25,7 +25,7 @@ const BYTES_MAX: usize = 32_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The id of the call whose output was cut, exactly as its end says it.
+    /// The id of the call whose output was cut or left out, exactly as it is said there.
     #[schemars(length(min = 1, max = 128))]
     call: String,
     /// The byte to begin at; 0 if nothing else says where.
@@ -75,8 +75,8 @@ impl Tool for ReadOutput {
 /// The same words whether it is not there or somebody else's.
 fn nothing(call: &str) -> ToolError {
     ToolError::Declined(format!(
-        "there is no cut output of a call `{call}` in this conversation; only outputs that end with `[cut: …]` can be \
-         read on, under the id that stands there"
+        "there is no output of a call `{call}` in this conversation; outputs that end with `[cut: …]` and those that \
+         were left out, `[left out: …]`, can be read under the id that stands there"
     ))
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalKind, CallId, Fact, Failure, FailureKind, Fingerprint, MessageId, OutcomeAnswer, RunId,
-    Timestamp, ToolOutput, Usage,
+    Answer, ApprovalKind, CallId, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
+    OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +73,8 @@ pub enum Part {
         text: String,
         by: String,
     },
+    /// From here on models are shown less of what came before; all of it is still there.
+    Compacted(Box<Compaction>),
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
@@ -219,6 +221,9 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
+            Fact::HistoryCompacted(compaction) => {
+                self.parts.push(Part::Compacted(Box::new(compaction.clone())));
+            }
             Fact::MessageQueued { message, text, by } => {
                 let (text, by) = (text.clone(), by.clone());
                 self.parts.push(Part::Said { step: None, message: *message, text, by });
@@ -244,7 +249,6 @@ impl Message {
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
-            | Fact::HistoryCompacted(_)
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
             | Fact::RunFinished { .. }
@@ -255,7 +259,15 @@ impl Message {
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
         self.parts.iter().filter_map(|part| match part {
             Part::Tool(tool) => Some(&**tool),
-            Part::Text { .. } | Part::Reasoning { .. } | Part::Said { .. } | Part::Notice { .. } => None,
+            _ => None,
+        })
+    }
+
+    /// How often, and how, what models are shown of the past became shorter while this was written.
+    pub fn compactions(&self) -> impl Iterator<Item = &Compaction> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Compacted(compaction) => Some(&**compaction),
+            _ => None,
         })
     }
 

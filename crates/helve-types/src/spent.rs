@@ -25,6 +25,10 @@ impl Spent {
             Fact::StepFinished { usage, cost_nanos, .. } => {
                 Some(Self { usage: *usage, cost_nanos: *cost_nanos }.bounded())
             }
+            Fact::HistoryCompacted(compaction) => {
+                let summary = compaction.summary.as_ref()?;
+                Some(Self { usage: summary.usage, cost_nanos: summary.cost_nanos }.bounded())
+            }
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod compaction;
 mod databases;
 mod egress;
 mod environment;
@@ -16,12 +17,13 @@ mod places;
 mod prices;
 mod prompts;
 mod small;
+mod windows;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use helve_agent::AgentSettings;
+use helve_agent::{AgentSettings, CompactionSettings};
 use helve_egress::EgressSettings;
 use helve_tool::Rule;
 use helve_tool_builtin::{Database, Images};
@@ -55,6 +57,7 @@ pub struct Config {
     pub models: Vec<ModelSettings>,
     pub default_model: String,
     pub prices: Prices,
+    pub compaction: CompactionSettings,
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
@@ -116,6 +119,7 @@ impl Config {
             let what = format!("there is no model `{default_model}`; the models are: {known}");
             return Err(places.wrong(&["default_model"], what));
         }
+        let compaction = compaction::compaction(file.compaction, &models, &places)?;
         let (mut egress, odd) = egress::egress(file.egress, file.secrets, environment, &places)?;
         let (images, undrawn) = images::images(file.images, &mut egress, environment, &places)?;
         let (databases, missing) = databases::databases(file.databases, environment, &places)?;
@@ -139,6 +143,7 @@ impl Config {
             models,
             default_model,
             prices: Prices::read(file.prices, &places)?,
+            compaction,
             agents,
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use self::hooks::Hooked;
 use self::try_once::Try;
+use super::room::{Room, no_room};
 use super::{DriveError, Driver};
 use crate::listen::Broken;
 use crate::retry::{self, Next, Setback, Tally};
@@ -23,9 +24,9 @@ use crate::run::{Heard, HeardPart, Tools};
 const PROBE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// One step while its answer is being asked for.
-struct Quest {
-    step: u32,
-    attempt: u32,
+pub(super) struct Quest {
+    pub(super) step: u32,
+    pub(super) attempt: u32,
     tools: Tools,
     /// When the step's time is over.
     until: Instant,
@@ -39,10 +40,11 @@ struct Quest {
     /// What a model said in place of a call that was required; it is asked once more.
     words: Option<String>,
     hooked: Hooked,
+    pub(super) room: Room,
 }
 
 impl Quest {
-    fn time_left(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 }
@@ -81,6 +83,7 @@ impl Driver {
                 tally: Tally::default(),
                 words: None,
                 hooked,
+                room: Room::default(),
             },
         )
         .await
@@ -90,9 +93,13 @@ impl Driver {
     async fn pursue(&mut self, mut model: Arc<dyn Model>, mut quest: Quest) -> Result<(), DriveError> {
         loop {
             self.get_to_know(&*model).await?;
+            let mode = self.mode(&*model);
+            self.look_for_room(&model, &mode, &mut quest).await?;
+            if self.cancelled_by.is_some() {
+                return Ok(());
+            }
             self.begin_try(&*model, &mut quest);
             let began = Instant::now();
-            let mode = self.mode(&*model);
             let tried = self.try_once(&*model, &mode, &quest).await?;
             if let Some(counters) = self.shared.models.counters(model.name()) {
                 counters.asked(tried.how(), began.elapsed());
@@ -123,6 +130,17 @@ impl Driver {
                     self.shared.models.learn_no_native_tools(name);
                     quest.tries = 0;
                 }
+                (Next::Compact, _) => {
+                    if shown {
+                        self.void(&mut quest, error.message.clone()).await?;
+                    }
+                    if !self.make_room_at_once(&model, &mode, &mut quest).await?
+                        && self.cancelled_by.is_none()
+                    {
+                        return self.fail(error.code(), quest.tally.told(&no_room(&error.message))).await;
+                    }
+                    quest.tries = 0;
+                }
                 (Next::Again(pause), _) => {
                     if shown {
                         self.void(&mut quest, error.message).await?;
@@ -138,7 +156,12 @@ impl Driver {
                     }
                 }
                 (Next::Fallback, None) | (Next::GiveUp, _) => {
-                    return self.fail(error.code(), quest.tally.told(&error.message)).await;
+                    let code = error.code();
+                    let told = match error.kind {
+                        ModelErrorKind::TooLong => no_room(&error.message),
+                        _ => error.message,
+                    };
+                    return self.fail(code, quest.tally.told(&told)).await;
                 }
             }
             if self.cancelled_by.is_some() {
@@ -180,6 +203,7 @@ impl Driver {
                 tries: quest.tries,
                 restarts: quest.restarts,
                 may_prompt: *mode == Mode::Native && self.asked_mode(model) == ToolMode::Auto,
+                may_compact: self.shared.settings.compaction.enabled && !quest.room.was_refused,
                 in_budget: health.budget.has_one(now),
                 has_fallback: other.is_some(),
                 time_left: quest.time_left(),
@@ -280,7 +304,7 @@ impl Driver {
     }
 
     /// Waits, while people may speak; if one of them stops the run, no longer.
-    async fn unless_stopped(&mut self, wait: impl Future<Output = ()>) -> Result<(), DriveError> {
+    pub(super) async fn unless_stopped(&mut self, wait: impl Future<Output = ()>) -> Result<(), DriveError> {
         let mut wait = std::pin::pin!(wait);
         loop {
             tokio::select! {

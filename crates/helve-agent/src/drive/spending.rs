@@ -27,10 +27,15 @@ impl Driver {
     /// Notes what a try took that gave no message.
     pub(super) fn lose(&mut self, model: &dyn Model, mode: &Mode, step: u32, attempt: u32, usage: Usage) {
         let spent = self.spent(model, usage);
+        self.count(model, &spent);
+        self.lose_spent(mode, step, attempt, spent);
+    }
+
+    /// The same for what is counted already.
+    pub(super) fn lose_spent(&mut self, mode: &Mode, step: u32, attempt: u32, spent: Spent) {
         if spent.is_nothing() {
             return;
         }
-        self.count(model, &spent);
         let before = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
         self.lost = Some(Lost { step, attempt, mode: mode.clone(), spent: before.plus(spent) });
     }
@@ -58,13 +63,13 @@ impl Driver {
         })
     }
 
-    fn count(&self, model: &dyn Model, spent: &Spent) {
+    pub(super) fn count(&self, model: &dyn Model, spent: &Spent) {
         if let Some(counters) = self.shared.models.counters(model.name()) {
             counters.spent(spent);
         }
     }
 
-    fn spent(&self, model: &dyn Model, usage: Usage) -> Spent {
+    pub(super) fn spent(&self, model: &dyn Model, usage: Usage) -> Spent {
         let options = self.shared.models.options(model.name());
         let price = options.and_then(|options| options.price.as_ref());
         // A vendor that reports nothing leaves the cost unknown, which is not the same as nothing.

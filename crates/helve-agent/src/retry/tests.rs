@@ -26,6 +26,7 @@ fn first(error: &ModelError) -> Setback<'_> {
         tries: 1,
         restarts: 0,
         may_prompt: false,
+        may_compact: false,
         in_budget: true,
         has_fallback: false,
         time_left: 10 * MINUTE,
@@ -121,4 +122,12 @@ fn nothing_is_begun_that_cannot_be_expected_to_end_in_time() {
     assert_eq!(with(ms(250), None), Next::GiveUp);
     let patient = busy(20);
     assert_eq!(next(&Setback { time_left: ms(15_000), ..first(&patient) }), Next::GiveUp);
+}
+
+#[test]
+fn a_question_that_is_too_long_is_made_shorter_once_and_then_given_up() {
+    let error = error(TooLong);
+    let after = |may_compact| next(&Setback { may_compact, has_fallback: true, ..first(&error) });
+    assert_eq!(after(true), Next::Compact);
+    assert_eq!(after(false), Next::GiveUp);
 }

@@ -1,8 +1,11 @@
 //! Whatever prefix of whatever log: a vendor would accept the history.
 
+mod driven;
+
 use helve_types::{
-    CallId, Effect, Fact, Failure, FailureKind, MessageId, Mode, ModelParams, OnUnknown, PartId, RunId,
-    RunSetup, RunStarted, StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage,
+    CallId, ChatMessage, ChatRole, Effect, Fact, Failure, FailureKind, MessageId, Mode, ModelParams,
+    OnUnknown, PartId, RunId, RunSetup, RunStarted, StopReason, Timestamp, ToolChoice, ToolOutput, Trail,
+    Usage,
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -232,7 +235,8 @@ fn a_disguised_result_after_no_call_stays_what_the_user_said() {
         call_id: None,
     };
     let mut turns = vec![];
-    client_turns(std::slice::from_ref(&message), &mut turns);
+    client_turns(std::slice::from_ref(&message), &Shown::default(), &mut turns);
+    let turns: Vec<_> = turns.into_iter().map(|placed| placed.turn).collect();
     assert_eq!(turns, [Turn::User(Cow::Borrowed(&*message.content))]);
 }
 

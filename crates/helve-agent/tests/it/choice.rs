@@ -67,7 +67,7 @@ async fn a_server_that_knows_only_auto_is_told_in_words() {
     expect![[r#"
         system: A tool must be called now: reply with a tool call.
         user: go
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(&lab.model.asked()[0]);
     assert_eq!(choices(&lab)[1], Vec::<String>::new());
@@ -116,7 +116,7 @@ async fn words_in_place_of_a_required_call_are_void_and_the_model_is_asked_once_
         user: go
         assistant: I would rather talk.
         user: That was no tool call. A tool must be called now: reply with a tool call.
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
         choice: required
     "#]]
     .assert_eq(&lab.model.asked()[1]);

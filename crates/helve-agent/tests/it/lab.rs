@@ -40,6 +40,9 @@ impl Tool for LabTool {
         let q = request.arguments["q"].as_str().unwrap_or_default().to_owned();
         Box::pin(async move {
             match self.spec.name.as_str() {
+                "look" if q.starts_with("long") => {
+                    Ok(ToolOutput::text(format!("found {q}: {}", "many words ".repeat(400))))
+                }
                 "look" => Ok(ToolOutput::text(format!("found {q}"))),
                 "send" => Ok(ToolOutput::text(format!("sent {q}"))),
                 "ping" => Ok(ToolOutput::text("pong")),

@@ -4,9 +4,11 @@
 
 mod choice;
 mod circles;
+mod cut;
 mod fixtures;
 mod hooks;
 mod lab;
+mod long;
 mod people;
 mod probing;
 mod recovery;

@@ -273,7 +273,7 @@ async fn what_one_model_thought_is_not_sent_to_another() {
         user: tell me
         calls: call_1 look {"q": "x"}
         result: call_1 found x
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(asked);
     // The model that thought it sees it again, and not what the other thought.
@@ -297,7 +297,7 @@ async fn a_key_is_another_models_chance_and_a_refused_question_is_not() {
     assert_eq!(house.asked(), [1, 1]);
     for (kind, code) in [
         (ModelErrorKind::Refused, "model_refused: no\n"),
-        (ModelErrorKind::TooLong, "context_too_long: no\n"),
+        (ModelErrorKind::TooLong, "context_overflow: no; the conversation is too long"),
     ] {
         let house = House::new([model("a", [fails(kind)]), b()]);
         let log = house.log().await;

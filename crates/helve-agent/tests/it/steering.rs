@@ -60,7 +60,7 @@ async fn a_message_to_a_waiting_run_leaves_it_waiting_and_is_heard_after_the_res
         result: call_1 sent x
         user: and answer in French
         user: please
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(&turns(&lab.model.asked()[1]));
 }

@@ -84,7 +84,7 @@ async fn wrong_names_and_arguments_are_told_to_the_model() {
             1 run.started go
             2 tool.requested destroy {"q": "x"}
             3 step.finished ToolCalls native
-            4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `ping`, `report`, `send`
+            4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `ping`, `poll`, `report`, `send`
             5 tool.requested look {"query": "x"}
             6 step.finished ToolCalls native
             7 tool.refused the arguments for `look` do not fit: "q" is a required property; correct them and call again
@@ -226,7 +226,7 @@ async fn parallel_calls_all_get_their_results_before_the_model_goes_on() {
         result: call_1 found a
         result: call_2 found b
         error: call_3 Error: no luck
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(&asked[1]);
 }
@@ -250,7 +250,7 @@ async fn the_conversation_goes_on_where_it_was() {
         result: call_1 found x
         assistant: It is there.
         user: and?
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(&lab.model.asked()[2]);
 }
@@ -399,7 +399,7 @@ async fn a_clients_history_is_taken_as_said_and_made_valid() {
         result: c1 76127
         error: c2 Error: the client sent no result for this call.
         user: well?
-        tools: fail hang look lose lose_softly ping report send
+        tools: fail hang look lose lose_softly ping poll report send
     "#]]
     .assert_eq(&lab.model.asked()[0]);
 }

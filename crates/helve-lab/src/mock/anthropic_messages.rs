@@ -27,6 +27,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     frames,
     whole,
     error,
+    too_long: |asked, fits| error(400, &format!("prompt is too long: {asked} tokens > {fits} maximum")),
 };
 
 #[derive(Deserialize)]

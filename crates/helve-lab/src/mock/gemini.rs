@@ -25,6 +25,11 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     frames,
     whole,
     error: |code, message| json!({"error": {"code": code, "message": message, "status": "UNAVAILABLE"}}),
+    too_long: |asked, fits| {
+        let message =
+            format!("The input token count ({asked}) exceeds the maximum number of tokens allowed ({fits}).");
+        json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+    },
 };
 
 fn route(path: &str) -> Option<Route> {

@@ -52,6 +52,7 @@ struct Shared {
     seen: Mutex<HashMap<u64, u32>>,
     connections: AtomicUsize,
     questions: AtomicUsize,
+    refused: AtomicUsize,
 }
 
 impl Drop for Mock {
@@ -70,6 +71,7 @@ impl Mock {
             seen: Mutex::default(),
             connections: AtomicUsize::new(0),
             questions: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
         });
         Ok(Self { address, shared: shared.clone(), accepting: tokio::spawn(accept(listener, shared)) })
     }
@@ -95,6 +97,11 @@ impl Mock {
     /// How many questions were read to their end.
     pub fn questions(&self) -> usize {
         self.shared.questions.load(Ordering::SeqCst)
+    }
+
+    /// How many of them were too long.
+    pub fn refused(&self) -> usize {
+        self.shared.refused.load(Ordering::SeqCst)
     }
 }
 
@@ -174,17 +181,26 @@ impl Shared {
         let model = route.model.as_deref().unwrap_or(&asked.model);
         let own = in_query.or_else(|| Script::find(model, &asked.user)).map(Script::parse).transpose()?;
         let script = own.as_ref().unwrap_or(&self.default);
+        let tokens = question.body.len().div_ceil(4);
+        if let Some(fits) = script.window.filter(|fits| tokens > *fits) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Ok(Answer::json(400, "", &(protocol.too_long)(tokens, fits).to_string()));
+        }
         let fault = script.fault.filter(|_| script.round.is_none_or(|round| round == asked.round));
         // A connection that was to be slammed would not stand.
         let fault = fault.filter(|fault| *fault != Fault::Slam && self.strikes(script, &question.body));
         if !script.delay.is_zero() {
             tokio::time::sleep(script.delay).await;
         }
+        let mut said = Said::new(script, &asked);
+        if script.window.is_some() && script.usage.is_none() {
+            said.input_tokens = tokens;
+        }
         Ok(Answer::to(Ask {
             protocol,
             script,
             target: &question.target,
-            said: Said::new(script, &asked),
+            said,
             stream: asked.stream.or(route.stream).unwrap_or(false),
             fault,
         }))

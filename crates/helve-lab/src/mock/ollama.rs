@@ -23,6 +23,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     frames,
     whole,
     error: |_, message| json!({"error": message}),
+    too_long: |asked, fits| json!({"error": format!("the input length {asked} exceeds the context length of {fits}")}),
 };
 
 /// The request is shaped as that of OpenAI, as far as the mock looks.

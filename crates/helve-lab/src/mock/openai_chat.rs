@@ -26,6 +26,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     frames,
     whole,
     error: |_, message| json!({"error": {"message": message, "type": "overloaded_error"}}),
+    too_long: |asked, fits| {
+        let message = format!(
+            "This model's maximum context length is {fits} tokens. However, your messages resulted in {asked} tokens."
+        );
+        json!({"error": {"message": message, "type": "invalid_request_error", "code": "context_length_exceeded"}})
+    },
 };
 
 const DONE: Bytes = Bytes::from_static(b"data: [DONE]\n\n");

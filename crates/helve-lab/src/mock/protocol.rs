@@ -28,6 +28,8 @@ pub struct Protocol {
     pub(super) whole: fn(&Said) -> Value,
     /// How the server reports an error, with a status or in the middle of a stream.
     pub(super) error: fn(u16, &str) -> Value,
+    /// What it says, with status 400, to a question of so many tokens where only so many fit.
+    pub(super) too_long: fn(usize, usize) -> Value,
 }
 
 pub const PROTOCOLS: &[&Protocol] =

@@ -21,6 +21,7 @@ A script is a line of members, parted by commas:
   ids=KIND         the ids of calls: own, same, reused or none
   finish=WHY       why the model stops: stop, length or filter
   usage=IN/OUT     the tokens that are reported
+  window=N         questions of more than N tokens, four bytes each, are refused as the vendor would
   args={…}         the arguments of every call; comes last, since it has commas of its own
 
 and at most one thing that goes wrong:
@@ -51,6 +52,8 @@ pub struct Script {
     pub finish: Finish,
     /// Of input and output; counted if not said.
     pub usage: Option<(usize, usize)>,
+    /// How many tokens a question may have.
+    pub window: Option<usize>,
     pub fault: Option<Fault>,
     /// How often the fault happens to the same request; always if not said.
     pub times: Option<u32>,
@@ -104,6 +107,7 @@ impl Default for Script {
             ids: Ids::default(),
             finish: Finish::default(),
             usage: None,
+            window: None,
             fault: None,
             times: None,
             round: None,
@@ -158,6 +162,7 @@ impl Script {
             "gap" => self.gap = ms()?,
             "delay" => self.delay = ms()?,
             "split" => self.split = Some(number(value)?),
+            "window" => self.window = Some(number(value)?),
             "times" => self.times = u32::try_from(number(value)?).ok(),
             "round" => self.round = Some(number(value)?),
             "ids" => {
@@ -224,7 +229,9 @@ mod tests {
         assert_eq!(script.arguments, "{\"note\": \"a, b\"}");
         assert_eq!((script.text, script.gap), (5, Duration::from_millis(10)));
         assert_eq!((script.fault, script.times), (Some(Fault::Break(3)), Some(1)));
-        let script = Script::parse("status=429,retry_after=date+2,usage=7/9,ids=none,round=1").unwrap();
+        let script =
+            Script::parse("status=429,retry_after=date+2,usage=7/9,ids=none,round=1,window=9").unwrap();
+        assert_eq!(script.window, Some(9));
         assert_eq!(script.retry_after, Some(RetryAfter::Date(2)));
         assert_eq!((script.usage, script.ids, script.round), (Some((7, 9)), Ids::None, Some(1)));
     }

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test fills the line of a server of its own")]
 
 mod kills;
+mod long;
 mod models;
 mod mutants;
 

@@ -4,6 +4,7 @@
 //! Nothing depends on how fast the machine is. Where a row needs a silence, the client's patience is short and the
 //! server's silence has no end.
 
+mod cut;
 mod table;
 mod trial;
 

@@ -166,6 +166,33 @@ async fn only_outputs_of_ones_own_conversation_are_read() {
 }
 
 #[tokio::test]
+async fn an_output_that_was_not_cut_is_read_from_the_log() {
+    let store = Arc::new(MemoryStore::new());
+    let mei = Actor::new(store.clone(), "mei");
+    let eve = Actor::new(store, "eve");
+    let (tool, _) = tool();
+    let (cx, cut) = kept(&mei, mei.new_conversation(), "cut").await;
+    let id = CallId::new(cx.run, 1, 1);
+    let finished = |call: &CallId, text: &str| Fact::ToolFinished {
+        call: call.clone(),
+        output: ToolOutput::text(text),
+        trail: helve_types::Trail::default(),
+    };
+    cx.journal
+        .commit(vec![finished(&cut, "the beginning [cut: …]"), finished(&id, "all of it")])
+        .await
+        .unwrap();
+    let read = async |cx: &CallContext, id: &CallId| call(&*tool, json!({"call": id.as_str()}), cx).await;
+    assert!(read(&cx, &id).await.unwrap().text.starts_with("all of it\n"));
+    assert!(
+        read(&cx, &cut).await.unwrap().text.starts_with("cut\n"),
+        "the whole wins over what was shown of it"
+    );
+    let (hers, _) = kept(&eve, eve.new_conversation(), "hers").await;
+    assert_eq!(read(&hers, &id).await, Err(nothing(id.as_str())));
+}
+
+#[tokio::test]
 async fn the_words_at_a_cut_lead_to_the_rest() {
     let world = World::still();
     let registry = Registry::new();

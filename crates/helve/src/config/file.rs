@@ -14,6 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
+use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
 use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
@@ -31,6 +32,7 @@ pub struct File {
     pub(super) prompt: PromptTable,
     pub(super) models: Vec<ModelTable>,
     pub(super) prices: PricesTable,
+    pub(super) compaction: CompactionTable,
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,

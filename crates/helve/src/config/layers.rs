@@ -6,7 +6,7 @@ use helve_agent::{ModelOptions, Origin};
 use helve_model::Holds;
 use helve_model_http::{HttpModel, HttpModelSettings, holds, vendor_params};
 
-use super::{ModelSettings, Prices, small};
+use super::{ModelSettings, Prices, small, windows};
 use crate::nearby::is_nearby;
 
 impl ModelSettings {
@@ -33,7 +33,10 @@ impl ModelSettings {
             let vendor = settings.vendor.as_deref().filter(|_| settings.base_url.is_none())?;
             prices.of(vendor, &settings.model)
         };
+        // A gate in between is likely to pass on what the model itself can read.
+        let window = || windows::of(settings.vendor.as_deref()?, &settings.model);
         ModelOptions {
+            context_tokens: self.options.context_tokens.or_else(window),
             price: self.options.price.clone().or_else(shipped),
             small: self.is_small(settings),
             origin: Some(Origin {
@@ -129,6 +132,15 @@ mod tests {
         assert_eq!(own.cache_write, own.input);
         assert_eq!(made(&format!("{openai}base_url = \"http://gate/v1\"")).1.price, None);
         assert_eq!(made(&format!("{openai}[prices]\ncurrency = \"CNY\"")).1.price, None);
+    }
+
+    #[test]
+    fn what_a_model_can_read_is_what_the_operator_says_or_what_we_know_of_it() {
+        let openai = "[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"gpt-5-mini\"\n";
+        assert_eq!(made(openai).1.context_tokens, Some(400_000));
+        assert_eq!(made(&format!("{openai}context_tokens = 32000")).1.context_tokens, Some(32_000));
+        let ollama = "[[models]]\nname = \"m\"\nvendor = \"ollama\"\nmodel = \"qwen3:8b\"";
+        assert_eq!(made(ollama).1.context_tokens, None, "it depends on how it was started");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which models there are: those in the file, those whose keys are in the environment, and always `demo`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use anyhow::anyhow;
 use helve_agent::ModelOptions;
@@ -37,6 +38,8 @@ pub(super) struct ModelTable {
     #[serde(default)]
     variants: BTreeMap<String, ModelParams>,
     price: Option<PriceTable>,
+    /// How many tokens it can read and write at once; known of some models, and nobody's guess of others.
+    context_tokens: Option<NonZeroU64>,
 }
 
 /// A model and where it comes from.
@@ -249,6 +252,7 @@ fn from_table(
         fallbacks: table.fallbacks,
         variants: table.variants,
         price,
+        context_tokens: table.context_tokens.map(NonZeroU64::get),
         ..ModelOptions::default()
     };
     Ok(ModelSettings {

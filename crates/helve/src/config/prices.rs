@@ -93,7 +93,7 @@ impl PriceTable {
 }
 
 /// Whether a name is a model's own or that of a dated edition of it.
-fn is_edition_of(name: &str, model: &str) -> bool {
+pub(super) fn is_edition_of(name: &str, model: &str) -> bool {
     let Some(rest) = name.strip_prefix(model) else { return false };
     let Some(edition) = rest.strip_prefix('-') else { return rest.is_empty() };
     let digits = edition.chars().filter(char::is_ascii_digit).count();

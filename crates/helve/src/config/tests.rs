@@ -97,6 +97,16 @@ fn a_wrong_file_names_the_line_and_the_key() {
 }
 
 #[test]
+fn what_is_wrong_about_long_conversations_is_told() {
+    let share = refused("[compaction]\nat = 80\n");
+    assert!(share.contains("`80` is no share") && share.contains("line 2"), "{share}");
+    let writer = refused("[compaction]\nmodel = \"nobody\"\n");
+    assert!(writer.contains("there is no model `nobody`; the models are: "), "{writer}");
+    let window = refused("[[models]]\nname = \"m\"\nvendor = \"ark\"\nmodel = \"x\"\ncontext_tokens = 0\n");
+    assert!(window.contains("context_tokens"), "{window}");
+}
+
+#[test]
 fn a_wrong_variable_names_itself() {
     let error = parse("", &Environment::of([("HELVE_SERVER__LISEN", "x")])).unwrap_err();
     assert!(format!("{error:#}").starts_with("the environment variable HELVE_SERVER__LISEN: unknown field"));

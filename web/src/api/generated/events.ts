@@ -395,6 +395,9 @@ export type Part =
       text: string;
       type: 'said';
     }
+  | (Compaction & {
+      type: 'compacted';
+    })
   | {
       text: string;
       type: 'notice';
@@ -536,6 +539,11 @@ export interface Always {
  */
 export interface Compaction {
   /**
+   * Where the client keeps the history: in so many of its messages, from the first, long results are no longer
+   * shown.
+   */
+  client_messages?: number;
+  /**
    * Calls whose output is no longer shown.
    */
   pruned?: CallId[];
@@ -559,7 +567,7 @@ export interface Compaction {
 export interface Summary {
   cost_nanos?: number | null;
   /**
-   * How many messages of the conversation before this run it stands for.
+   * How many messages it stands for.
    */
   messages: number;
   /**
@@ -568,7 +576,12 @@ export interface Summary {
   model: string;
   text: string;
   /**
-   * Up to and including which step of this run it stands for; 0 for none.
+   * The last message of the conversation before this run that it stands for; none if it stands for none of them.
+   */
+  through?: MessageId | null;
+  /**
+   * Up to and including which step of this run it stands for; 0 for none. What the person said at the beginning of
+   * the run is shown all the same.
    */
   through_step: number;
   usage: Usage;

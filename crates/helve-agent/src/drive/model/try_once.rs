@@ -1,12 +1,13 @@
 //! One try at one model, while people may still speak.
 
+use helve_dialect::Profile;
 use helve_model::{Model, ModelError, ModelErrorKind};
-use helve_types::Mode;
-
+use helve_types::{Mode, ModelParams};
 use tokio::time::Instant;
 
 use super::Quest;
 use crate::ask::{Asking, profile_of};
+use crate::compact::tokens::of_request;
 use crate::drive::{DriveError, Driver};
 use crate::listen::{Broken, Listener};
 use crate::metrics::Asked;
@@ -46,27 +47,14 @@ impl Driver {
             let error = ModelError::new(ModelErrorKind::Refused, message);
             return Ok(Try::Broken(Broken { error, shown: false }));
         }
-        let params = quest.hooked.over(shared.models.params(model, self.run.setup()));
-        let choice = self.run.choice();
-        let asking = Asking {
-            run: &self.run,
-            system: quest.hooked.system.as_deref().unwrap_or(&self.run.setup().system),
-            reader: Reader { model: model.name(), fingerprint: shared.models.fingerprint(model.name()) },
-            history: &self.history,
-            kit: &self.kit,
-            tools: quest.tools,
-            params: &params,
-            needs: shared.models.needs(model.name()),
-            profile,
-            choice,
-            holds: model.holds(),
-            takes_choice: shared.models.takes(model, choice, &params),
-            words: quest.words.as_deref(),
-        };
+        let params = self.params(model, quest);
+        let asking = self.asking(model, profile, &params, quest);
         let feed = self.feed.clone();
         let mut listener = Listener::new(&feed, quest.step, quest.attempt, asking.reading());
         let asked = Instant::now();
-        let stream = model.ask(&asking.request());
+        let request = asking.request();
+        let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
+        let stream = model.ask(&request);
         let ended = {
             let mut hearing = std::pin::pin!(listener.hear(stream));
             loop {
@@ -87,6 +75,9 @@ impl Driver {
         };
         if let (Some(first), Some(counters)) = (listener.first_at(), shared.models.counters(model.name())) {
             counters.first_token(first - asked);
+        }
+        if let Some(estimated) = estimated {
+            self.learn_tokens(model, &params, estimated, listener.usage());
         }
         if let Some(dialect) = listener.dialect() {
             shared.models.learn_dialect(model.name(), dialect);
@@ -109,6 +100,40 @@ impl Driver {
                 Try::Broken(broken)
             }
         })
+    }
+}
+
+impl Driver {
+    /// What the model is asked with for this step.
+    pub(in crate::drive) fn params(&self, model: &dyn Model, quest: &Quest) -> ModelParams {
+        quest.hooked.over(self.shared.models.params(model, self.run.setup()))
+    }
+
+    /// Everything that the question of this step is made of.
+    pub(in crate::drive) fn asking<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        profile: Option<&'a Profile>,
+        params: &'a ModelParams,
+        quest: &'a Quest,
+    ) -> Asking<'a> {
+        let models = &self.shared.models;
+        let choice = self.run.choice();
+        Asking {
+            run: &self.run,
+            system: quest.hooked.system.as_deref().unwrap_or(&self.run.setup().system),
+            reader: Reader { model: model.name(), fingerprint: models.fingerprint(model.name()) },
+            history: &self.history,
+            kit: &self.kit,
+            tools: quest.tools,
+            params,
+            needs: models.needs(model.name()),
+            profile,
+            choice,
+            holds: model.holds(),
+            takes_choice: models.takes(model, choice, params),
+            words: quest.words.as_deref(),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
     row("status=401", EVERY, Class::Failed("model_key")),
     row("status=403", EVERY, Class::Failed("model_key")),
     row("status=404", EVERY, Class::Failed("model_refused")),
-    row("status=413", EVERY, Class::Failed("context_too_long")),
+    row("status=413", EVERY, Class::Failed("context_overflow")),
     row("status=422", EVERY, Class::Failed("model_refused")),
     row("redirect", EVERY, Class::Failed("model_refused")),
     // After the head, before a word.

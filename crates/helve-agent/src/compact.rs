@@ -1,0 +1,239 @@
+//! Making the past short enough for a model: when, and what of it, as pure decisions.
+//!
+//! First outputs of old calls are left out, oldest first; if that is not enough, a summary stands for the oldest part,
+//! up to a point where nothing that belongs together is torn. Each time much is made room for at once, since whatever
+//! changes at the beginning of a question costs the vendor's cache. What would not shrink is left alone. `drive/room`
+//! does what is decided here, and `transcript` shows the result.
+
+pub(crate) mod prompt;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tokens;
+
+use helve_model::Turn;
+use helve_types::CallId;
+
+use self::tokens::{Ratio, of_turn};
+use crate::transcript::{LEFT_OUT_TOKENS, Output, Placed};
+
+/// What the operator says about long conversations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionSettings {
+    pub enabled: bool,
+    /// Which share of what a model can read may be used before the past is made shorter.
+    pub at: f64,
+    /// So much of the newest past keeps its outputs; a quarter of what may be used if not said.
+    pub keep_recent_tokens: Option<u64>,
+    /// Who writes summaries; the model that is asked if not said.
+    pub model: Option<String>,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self { enabled: true, at: 0.8, keep_recent_tokens: None, model: None }
+    }
+}
+
+/// What a model can read at once, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) tokens: u64,
+    /// How long its answer may become, if that is said; it has to fit in beside the question.
+    pub(crate) answer_max: Option<u64>,
+}
+
+impl Window {
+    /// How long a question may be. Of a limit that leaves no room for questions only a part is taken for serious.
+    pub(crate) fn for_question(self) -> u64 {
+        let answer = self.answer_max.unwrap_or(self.tokens / 8).min(self.tokens / 4);
+        self.tokens - answer
+    }
+}
+
+/// How short the past is to become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Goal {
+    /// More than this is too much.
+    pub(crate) limit: u64,
+    /// Where there is something to do at all, it is done down to here.
+    pub(crate) low: u64,
+    /// The newest tokens, of which no output is left out.
+    pub(crate) keep_recent: u64,
+}
+
+impl Goal {
+    /// For a model of which it is known what it can read.
+    pub(crate) fn within(window: Window, settings: &CompactionSettings) -> Self {
+        let limit = (window.for_question() as f64 * settings.at.clamp(0.1, 1.0)) as u64;
+        Self::of(limit, settings)
+    }
+
+    /// After the model's server has said that a question of so many tokens is too long.
+    pub(crate) fn below(asked: u64, window: Option<Window>, settings: &CompactionSettings) -> Self {
+        let surely = asked * 5 / 8;
+        let known = window.map_or(u64::MAX, |window| Self::within(window, settings).limit);
+        Self::of(surely.min(known), settings)
+    }
+
+    fn of(limit: u64, settings: &CompactionSettings) -> Self {
+        let keep_recent = settings.keep_recent_tokens.unwrap_or(limit / 4).min(limit / 2);
+        Self { limit, low: limit * 5 / 8, keep_recent }
+    }
+}
+
+/// A question that may be too long, taken to pieces.
+pub(crate) struct Past<'a> {
+    turns: &'a [Placed<'a>],
+    /// Of each turn.
+    tokens: Vec<u64>,
+    /// What is asked besides: the system prompt and the tools.
+    fixed: u64,
+    whose: Whose,
+}
+
+/// Who keeps the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The server: so many messages came before the run.
+    Ours(usize),
+    /// A client, which tells it anew with each of its questions: a summary would have to be written anew as often, so
+    /// there is none.
+    Clients,
+}
+
+/// What is to be done about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Plan {
+    pub(crate) pruned: Vec<CallId>,
+    pub(crate) client_messages: u32,
+    /// How long the question is without these outputs.
+    pub(crate) tokens_pruned: u64,
+    /// Where a summary is to end, if one is needed.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// Everything before a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// The turns that are summed up, from the first.
+    pub(crate) turns: usize,
+    /// The first message that is shown; the messages before it are summed up.
+    pub(crate) message: usize,
+    /// In the run itself: the last step that is summed up. What the person said stays.
+    pub(crate) through_step: u32,
+    /// How long what is summed up is, as it stands.
+    pub(crate) tokens: u64,
+    /// How long the question is without it, and without a summary.
+    pub(crate) tokens_left: u64,
+}
+
+/// Whether it is worth anything to come down from one length to another.
+pub(crate) fn is_worth_it(before: u64, after: u64) -> bool {
+    after <= before / 10 * 9
+}
+
+impl<'a> Past<'a> {
+    /// `whole` is the estimate of the whole question.
+    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, whose: Whose, ratio: Ratio) -> Self {
+        let tokens: Vec<u64> = turns.iter().map(|placed| ratio.corrected(of_turn(&placed.turn))).collect();
+        let fixed = ratio.corrected(whole).saturating_sub(tokens.iter().sum());
+        Self { turns, tokens, fixed, whose }
+    }
+
+    pub(crate) fn whole(&self) -> u64 {
+        self.fixed + self.tokens.iter().sum::<u64>()
+    }
+
+    /// What to do so that it fits, or nothing if it does, or if nothing would help.
+    pub(crate) fn plan(&self, goal: &Goal) -> Option<Plan> {
+        let whole = self.whole();
+        if whole <= goal.limit {
+            return None;
+        }
+        let mut left = self.tokens.clone();
+        let mut plan = self.prune(goal, &mut left);
+        if plan.tokens_pruned > goal.limit || !is_worth_it(whole, plan.tokens_pruned) {
+            plan.cut = self.cut(goal, &left);
+        }
+        // What is too little to be made alone is made with a summary, or not at all.
+        (plan.cut.is_some() || is_worth_it(whole, plan.tokens_pruned)).then_some(plan)
+    }
+
+    /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
+    fn prune(&self, goal: &Goal, left: &mut [u64]) -> Plan {
+        let mut plan = Plan { tokens_pruned: self.whole(), ..Plan::default() };
+        for at in 0..self.settled(goal.keep_recent) {
+            if plan.tokens_pruned <= goal.low {
+                break;
+            }
+            let Placed { place, .. } = &self.turns[at];
+            match place.output {
+                Output::Stays => continue,
+                _ if left[at] <= LEFT_OUT_TOKENS => continue,
+                Output::Of(call) => plan.pruned.push(call.clone()),
+                Output::OfClient => plan.client_messages = place.message as u32 + 1,
+            }
+            plan.tokens_pruned -= left[at] - LEFT_OUT_TOKENS;
+            left[at] = LEFT_OUT_TOKENS;
+        }
+        self.prune_rest_of_messages(&mut plan, left);
+        plan
+    }
+
+    /// A client's results are left out by whole messages.
+    fn prune_rest_of_messages(&self, plan: &mut Plan, left: &mut [u64]) {
+        for (Placed { place, .. }, left) in self.turns.iter().zip(left) {
+            let out = place.output == Output::OfClient && place.message < plan.client_messages as usize;
+            if out && *left > LEFT_OUT_TOKENS {
+                plan.tokens_pruned -= *left - LEFT_OUT_TOKENS;
+                *left = LEFT_OUT_TOKENS;
+            }
+        }
+    }
+
+    /// The turns before the newest so many tokens, and before the last message of a model with its results.
+    fn settled(&self, keep_recent: u64) -> usize {
+        let mut recent = 0;
+        let newest = self.tokens.iter().rposition(|tokens| {
+            recent += tokens;
+            recent > keep_recent
+        });
+        let is_said = |placed: &Placed<'_>| matches!(placed.turn, Turn::Assistant { .. });
+        let last = self.turns.iter().rposition(is_said).unwrap_or(0);
+        newest.map_or(0, |newest| newest + 1).min(last)
+    }
+
+    /// Where a summary would have to end: as early as it makes enough room, or else as late as it can.
+    fn cut(&self, goal: &Goal, left: &[u64]) -> Option<Cut> {
+        let whole = self.whole();
+        let cuts: Vec<Cut> = (1..self.turns.len()).filter_map(|at| self.cut_before(at, left)).collect();
+        let with_summary = |cut: &Cut| cut.tokens_left + summary_tokens(cut.tokens);
+        let cut = cuts.iter().find(|cut| with_summary(cut) <= goal.low).or(cuts.last()).copied();
+        cut.filter(|cut| is_worth_it(whole, with_summary(cut)))
+    }
+
+    /// The cut before a turn, if that is a place where nothing is torn: what a person said at the beginning of a run,
+    /// or what the model said in this one.
+    fn cut_before(&self, at: usize, left: &[u64]) -> Option<Cut> {
+        let Whose::Ours(own) = self.whose else { return None };
+        let Placed { turn, place } = &self.turns[at];
+        let (message, through_step, kept) = match turn {
+            Turn::User(_) if place.step == 0 => (place.message, 0, 0),
+            Turn::Assistant { .. } if place.message == own => {
+                let asked = self.turns.iter().position(|placed| placed.place.message == own)?;
+                // The first of its steps that is shown has nothing before it but the question.
+                let through = place.step.saturating_sub(1);
+                (asked + 1 < at).then_some((own, through, left[asked]))?
+            }
+            _ => return None,
+        };
+        let tokens: u64 = self.tokens[..at].iter().sum();
+        let rest: u64 = left[at..].iter().sum();
+        Some(Cut { turns: at, message, through_step, tokens, tokens_left: self.fixed + kept + rest })
+    }
+}
+
+/// How long a summary of so much may be expected to be.
+pub(crate) fn summary_tokens(of: u64) -> u64 {
+    (of / 5).clamp(100, 2_000)
+}
