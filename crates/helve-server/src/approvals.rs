@@ -120,11 +120,7 @@ pub(crate) async fn list_approvals(
     let store = app.runtime.store();
     let held = match query.state {
         Some(Wanted::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
-        // The store gives all that are open: never many, since each holds up a run.
-        None | Some(Wanted::Pending) => {
-            let open = store.approvals(scope, ApprovalFilter::Pending).await?;
-            open.into_iter().skip(page.offset).take(page.limit).collect()
-        }
+        None | Some(Wanted::Pending) => store.approvals(scope, ApprovalFilter::Pending(page)).await?,
     };
     Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(ApprovalView::from).collect() }))
 }
