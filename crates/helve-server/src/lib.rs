@@ -8,6 +8,7 @@
 mod access;
 mod agent;
 mod agents;
+mod allowances;
 mod app;
 mod approvals;
 mod asked;
@@ -21,6 +22,7 @@ mod hex;
 mod import;
 mod input;
 mod kept;
+mod links;
 mod listen;
 mod metrics;
 mod models;
@@ -50,6 +52,7 @@ pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
     ImportedTool, Importer, SkippedOperation,
 };
+pub use links::ApprovalLinks;
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};
 
@@ -74,13 +77,15 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 17] = [
+    const AREAS: [fn(Routes) -> Routes; 19] = [
         chat::routes,
         agent::routes,
         runs::routes,
         kept::routes,
         conversations::routes,
         approvals::routes,
+        allowances::routes,
+        links::routes,
         tools::routes,
         import::routes,
         direct::routes,
