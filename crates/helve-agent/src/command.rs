@@ -45,6 +45,9 @@ pub enum CommandError {
     #[error("this answer does not fit the question")]
     DoesNotFit,
 
+    #[error("`always` does not fit: {0}")]
+    BadAlways(String),
+
     #[error("the call does not wait for a result")]
     NotWaiting,
 

@@ -292,6 +292,13 @@ impl Run {
                     );
                     let circling = || matches!(self.circles.course(&held.call), Course::Ask(_));
                     self.stopped_circling |= no && circling();
+                    if let Fact::ApprovalAnswered {
+                        answer: Answer::Approve { always: Some(always), .. }, ..
+                    } = fact
+                        && circling()
+                    {
+                        self.circles.excuse(&held.call, always);
+                    }
                     self.circles.settled(held.step, &held.call, fact);
                     held.learn(at, fact);
                 }

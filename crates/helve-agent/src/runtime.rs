@@ -1,5 +1,6 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
+mod answer;
 mod call;
 mod order;
 mod probe;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Outcome, Registry, Rule};
-use helve_types::{Answer, ApprovalId, CallId, MessageId, RunId, RunInput, World};
+use helve_types::{CallId, MessageId, RunId, RunInput, World};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -179,18 +180,6 @@ impl Runtime {
     pub fn follow(&self, run: RunId, after: u64) -> Follower {
         let feed = self.shared.feeds.of(run);
         Follower::new(self.shared.store.clone(), feed, run, after)
-    }
-
-    /// Settles an open question. The first answer wins.
-    pub async fn answer(
-        &self,
-        scope: Scope,
-        approval: ApprovalId,
-        answer: Answer,
-        by: String,
-    ) -> Result<(), CommandError> {
-        let held = self.shared.store.approval(scope, approval).await?;
-        self.command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await
     }
 
     /// Brings the client's result of a call that it was given.

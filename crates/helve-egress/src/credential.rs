@@ -99,7 +99,7 @@ fn put(request: &mut Request, name: HeaderName, value: &str, secret: &Secret) ->
 }
 
 /// A server that sends us on may have copied the parameter; there is one of it all the same.
-fn set_query(url: &mut Url, name: &str, value: &str) {
+pub(crate) fn set_query(url: &mut Url, name: &str, value: &str) {
     let others: Vec<(String, String)> = url.query_pairs().filter(|(key, _)| key != name).map(own).collect();
     if others.len() < url.query_pairs().count() {
         url.query_pairs_mut().clear().extend_pairs(others);

@@ -18,6 +18,7 @@ mod redirect;
 mod request;
 mod retry_after;
 mod secrets;
+mod shown;
 mod withheld;
 
 pub use address::forbidden;

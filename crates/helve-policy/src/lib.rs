@@ -6,12 +6,15 @@
 //!
 //! Rules stand in layers (the operator's, the agent's). Within a layer the first rule that matches speaks for
 //! it; among the layers the strictest verdict wins; where no layer speaks, the effect class decides: what
-//! changes nothing is allowed, everything else asks.
+//! changes nothing is allowed, everything else asks. Where the verdict is to ask, a person may have answered before
+//! for all calls of the kind: an `Allowance`.
 
+mod allowance;
 mod judge;
 mod pattern;
 mod rule;
 
+pub use allowance::{Allowance, Occasion, Reach, conditions, fits_all, patterns};
 pub use judge::{Access, Judgement, Rules, Verdict};
 pub use pattern::Pattern;
 pub use rule::{Action, Rule, RuleExample, fits};

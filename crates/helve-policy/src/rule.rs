@@ -103,15 +103,7 @@ impl Rule {
     }
 
     fn fits(&self, arguments: &Value) -> bool {
-        let of = if self.action == Action::Allow { Of::All } else { Of::Any };
-        self.arguments.iter().all(|(path, pattern)| {
-            let values = at(arguments, path);
-            let mut fit = values.iter().map(|value| value.is_some_and(|value| pattern.fits(value, of)));
-            match of {
-                Of::All => !values.is_empty() && fit.all(|fits| fits),
-                Of::Any => fit.any(|fits| fits),
-            }
-        })
+        hold(&self.arguments, arguments, if self.action == Action::Allow { Of::All } else { Of::Any })
     }
 
     /// What is wrong with the rule by its own examples.
@@ -124,6 +116,22 @@ impl Rule {
             Some(format!("the rule {found} its example {number} ({}); correct one of them", example.shown()))
         })
     }
+}
+
+/// Whether all conditions hold, each for all that it is about, as something that is allowed must have it.
+pub(crate) fn all_fit(conditions: &BTreeMap<String, Pattern>, arguments: &Value) -> bool {
+    hold(conditions, arguments, Of::All)
+}
+
+fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: Of) -> bool {
+    conditions.iter().all(|(path, pattern)| {
+        let values = at(arguments, path);
+        let mut fit = values.iter().map(|value| value.is_some_and(|value| pattern.fits(value, of)));
+        match of {
+            Of::All => !values.is_empty() && fit.all(|fits| fits),
+            Of::Any => fit.any(|fits| fits),
+        }
+    })
 }
 
 impl RuleExample {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
 use crate::import::Importer;
+use crate::links::ApprovalLinks;
 use crate::request_id::AnswerCounters;
 
 /// A handle on the running application; clones share it.
@@ -28,6 +29,8 @@ pub struct Inner {
     declare: OnceLock<Box<Declare>>,
     importer: OnceLock<Box<Importer>>,
     withheld: OnceLock<Arc<AtomicU64>>,
+    links: OnceLock<ApprovalLinks>,
+    untold: OnceLock<Arc<AtomicU64>>,
     /// The OpenAPI document, once the routes are known.
     pub(crate) document: OnceLock<String>,
 }
@@ -52,6 +55,8 @@ impl App {
             declare: OnceLock::new(),
             importer: OnceLock::new(),
             withheld: OnceLock::new(),
+            links: OnceLock::new(),
+            untold: OnceLock::new(),
             document: OnceLock::new(),
         }))
     }
@@ -94,6 +99,24 @@ impl App {
 
     pub(crate) fn withheld(&self) -> Option<u64> {
         self.withheld.get().map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Links to questions are made by this; the first one counts. Without it no link is good.
+    pub fn set_links(&self, links: ApprovalLinks) {
+        _ = self.links.set(links);
+    }
+
+    pub(crate) fn links(&self) -> Option<&ApprovalLinks> {
+        self.links.get()
+    }
+
+    /// Where it is counted how many questions a webhook could not be told of; the first one counts.
+    pub fn count_untold(&self, count: Arc<AtomicU64>) {
+        _ = self.untold.set(count);
+    }
+
+    pub(crate) fn untold(&self) -> Option<u64> {
+        self.untold.get().map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Reads the tokens again.

@@ -1,7 +1,8 @@
 //! Questions to people, and their answers.
 
 use axum::extract::State;
-use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope};
+use helve_agent::CommandError;
+use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
 use helve_types::{Answer, ApprovalId, Question};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,11 +121,7 @@ pub(crate) async fn list_approvals(
     let store = app.runtime.store();
     let held = match query.state {
         Some(Wanted::All) => store.approvals(scope, ApprovalFilter::All(page)).await?,
-        // The store gives all that are open: never many, since each holds up a run.
-        None | Some(Wanted::Pending) => {
-            let open = store.approvals(scope, ApprovalFilter::Pending).await?;
-            open.into_iter().skip(page.offset).take(page.limit).collect()
-        }
+        None | Some(Wanted::Pending) => store.approvals(scope, ApprovalFilter::Pending(page)).await?,
     };
     Ok(axum::Json(ApprovalList { approvals: held.into_iter().map(ApprovalView::from).collect() }))
 }
@@ -150,13 +147,50 @@ pub(crate) async fn answer_approval(
     if let Answer::Approve { arguments: Some(arguments), .. } = &answer {
         check_arguments(arguments)?;
     }
+    let settled = settle(&app, principal.scope(), id, answer, principal.user.to_string()).await?;
+    Ok(axum::Json(settled.into()))
+}
+
+/// Settles a question, or finds that it is settled just so: the same decision twice is one decision.
+pub(crate) async fn settle(
+    app: &App,
+    scope: Scope,
+    id: ApprovalId,
+    answer: Answer,
+    by: String,
+) -> Result<Approval, CommandError> {
     let store = app.runtime.store();
-    let before = store.approval(principal.scope(), id).await?;
-    // The same answer twice is one answer.
-    if !matches!(&before.state, ApprovalState::Answered { answer: given, .. } if *given == answer) {
-        app.runtime.answer(principal.scope(), id, answer, principal.user.to_string()).await?;
+    let before = store.approval(scope.clone(), id).await?;
+    if is_settled_by(&before, &answer) {
+        return Ok(before);
     }
-    Ok(axum::Json(store.approval(principal.scope(), id).await?.into()))
+    let answered = app.runtime.answer(scope.clone(), id, answer.clone(), by).await;
+    let after = store.approval(scope, id).await?;
+    match answered {
+        // Somebody was quicker by a moment.
+        Err(
+            CommandError::NotOpen | CommandError::Over | CommandError::Store(StoreError::AlreadyAnswered),
+        ) => {
+            if is_settled_by(&after, &answer) {
+                Ok(after)
+            } else {
+                Err(CommandError::NotOpen)
+            }
+        }
+        Err(error) => Err(error),
+        Ok(()) => Ok(after),
+    }
+}
+
+/// Whether a question was settled with this decision. A no is a no, whatever the reason.
+fn is_settled_by(held: &Approval, answer: &Answer) -> bool {
+    match &held.state {
+        ApprovalState::Answered { answer: Answer::Reject { .. }, .. } => {
+            matches!(answer, Answer::Reject { .. })
+        }
+        ApprovalState::Answered { answer: given, .. } => given == answer,
+        ApprovalState::Pending | ApprovalState::Withdrawn => false,
+    }
 }
 
 /// Edited arguments that cannot be sent must not use the question up.

@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use crate::problem::Problem;
 
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
+/// A form has a decision and a reason.
+const FORM_BYTES_MAX: usize = 32 << 10;
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A JSON body.
@@ -72,6 +74,22 @@ async fn read<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result
     let value = serde_json::from_slice(&bytes)
         .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
     Ok((value, bytes))
+}
+
+/// The form of a page, as browsers send it; or the status that says what is wrong with it.
+pub(crate) async fn read_form<T: DeserializeOwned>(request: Request) -> Result<T, StatusCode> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
+    let body = tokio::time::timeout(BODY_TIME_MAX, body).await.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
+    let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
+    // A form is written as what stands behind a `?` is.
+    let written = format!("/?{}", String::from_utf8_lossy(&bytes)).parse().ok();
+    let read = written.and_then(|uri| Query::try_from_uri(&uri).ok());
+    read.map(|Query(value)| value).ok_or(StatusCode::BAD_REQUEST)
 }
 
 fn is_json(kind: &str) -> bool {

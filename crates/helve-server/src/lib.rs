@@ -8,6 +8,7 @@
 mod access;
 mod agent;
 mod agents;
+mod allowances;
 mod app;
 mod approvals;
 mod asked;
@@ -21,6 +22,7 @@ mod hex;
 mod import;
 mod input;
 mod kept;
+mod links;
 mod listen;
 mod metrics;
 mod models;
@@ -51,6 +53,7 @@ pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
     ImportedTool, Importer, SkippedOperation,
 };
+pub use links::ApprovalLinks;
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};
 
@@ -75,7 +78,7 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 18] = [
+    const AREAS: [fn(Routes) -> Routes; 20] = [
         chat::routes,
         agent::routes,
         runs::routes,
@@ -83,6 +86,8 @@ fn table(app: App) -> (Router<App>, Value) {
         kept::routes,
         conversations::routes,
         approvals::routes,
+        allowances::routes,
+        links::routes,
         tools::routes,
         import::routes,
         direct::routes,

@@ -50,6 +50,14 @@ fn process(app: &App, page: &mut Exposition) {
         );
         page.sample(&[], count as f64);
     }
+    if let Some(count) = app.untold() {
+        page.family(
+            "helve_approval_notices_lost_total",
+            Kind::Counter,
+            "Questions that the webhook could not be told of.",
+        );
+        page.sample(&[], count as f64);
+    }
 }
 
 /// Of this process, where the system tells.

@@ -143,6 +143,7 @@ impl From<CommandError> for Problem {
         match error {
             CommandError::NotOpen => Self::new(StatusCode::CONFLICT, "already_answered", detail),
             CommandError::DoesNotFit => Self::bad_request("answer_does_not_fit", detail),
+            CommandError::BadAlways(_) => Self::bad_request("bad_always", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),
             CommandError::Over => Self::new(StatusCode::CONFLICT, "run_over", detail),
             CommandError::Empty => Self::bad_request("empty_message", detail),

@@ -29,6 +29,11 @@ const SQLITE: &[Migration] = &[
         name: "files_and_plans",
         sql: include_str!("../migrations/sqlite/0006_files_and_plans.sql"),
     },
+    Migration {
+        number: 7,
+        name: "allowances",
+        sql: include_str!("../migrations/sqlite/0007_allowances.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

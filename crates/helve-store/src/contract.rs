@@ -3,6 +3,7 @@
 //! `store_contract!(make)` turns each scenario into a test of the implementation that `make` creates. The
 //! scenarios only use the port, so they say what all stores promise and nothing about how one keeps it.
 
+mod allowances;
 mod belongings;
 mod calls;
 mod conversations;
@@ -21,6 +22,7 @@ use helve_types::{
 
 use crate::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, Urgency};
 
+pub use self::allowances::*;
 pub use self::belongings::*;
 pub use self::calls::*;
 pub use self::conversations::*;
@@ -56,6 +58,10 @@ macro_rules! store_contract {
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,
+            open_questions_are_read_by_the_page,
+            an_answer_for_always_is_kept_with_it,
+            a_consent_is_found_for_its_own_tool_until_its_time_is_up_or_it_is_taken_back,
+            a_consent_goes_with_its_conversation_unless_it_reaches_further,
             a_finished_run_leaves_its_answer_and_frees_the_conversation,
             a_claim_gives_all_that_is_needed_to_go_on,
             resumes_are_counted_until_a_step_is_finished,
@@ -243,6 +249,7 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         call: Some(call.clone()),
         kind: ApprovalKind::Permission,
         tool: "send_mail".into(),
+        version: "v1".into(),
         arguments: "{}".into(),
         request: None,
         warnings: vec![],

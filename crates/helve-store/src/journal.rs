@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId, World};
 
-use crate::{Append, Desk, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, Whole};
+use crate::{
+    Allowance, AllowanceKey, Append, Desk, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, Whole,
+};
 
 /// How long facts that cannot be written are held before their run is given up.
 const HELD_MAX: Duration = Duration::from_secs(60);
@@ -124,6 +126,11 @@ impl RunJournal {
     /// What a call of this run may reach of what is kept for its user.
     pub fn desk(&self, user: UserId, conversation: Option<ConversationId>) -> Desk {
         Desk::new(self.shared.store.clone(), user, self.shared.run, conversation)
+    }
+
+    /// What a person has allowed for all calls of one version of a tool, as of now.
+    pub async fn allowances(&self, key: AllowanceKey) -> Result<Vec<Allowance>, StoreError> {
+        self.shared.store.allowances_of(key, self.shared.world.now()).await
     }
 
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.

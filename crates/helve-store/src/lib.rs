@@ -5,6 +5,7 @@
 //! `MemoryStore` is the fake that tests use and the plainest statement of the semantics; `contract` is the
 //! suite that every implementation passes. Nothing here knows SQL.
 
+mod allowances;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod desk;
@@ -19,6 +20,7 @@ mod projection;
 mod records;
 mod tools;
 
+pub use allowances::{Allowance, AllowanceFilter, AllowanceKey, Circumstances};
 pub use desk::Desk;
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
@@ -26,7 +28,7 @@ pub use files::KeptFile;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
-pub use port::{Store, StoreFuture};
+pub use port::{EXPIRED_MAX, Store, StoreFuture};
 pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,

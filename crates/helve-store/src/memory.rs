@@ -1,5 +1,6 @@
 //! A store in memory: the fake for tests, and the plainest statement of what a store does.
 
+mod allowances;
 mod approvals;
 mod calls;
 mod conversations;
@@ -21,9 +22,10 @@ use self::plans::PlanShelf;
 use self::runs::RunShelf;
 use crate::tools::ToolShelf;
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
-    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
+    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
+    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
+    Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -41,6 +43,7 @@ struct Shelves {
     files: BTreeMap<(RunId, String), KeptFile>,
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
     approvals: BTreeMap<ApprovalId, Approval>,
+    allowances: BTreeMap<ApprovalId, Allowance>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
@@ -180,6 +183,28 @@ impl Store for MemoryStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.with(|all| Ok(all.expired_approvals(now)))
+    }
+
+    fn allowances(
+        &self,
+        scope: Scope,
+        filter: AllowanceFilter,
+        page: Page,
+    ) -> StoreFuture<'_, Vec<Allowance>> {
+        self.with(|all| Ok(all.allowances(&scope, filter, page)))
+    }
+
+    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
+        self.with(|all| Ok(all.allowances_of(&key, now)))
+    }
+
+    fn revoke_allowance(
+        &self,
+        scope: Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, Allowance> {
+        self.with(|all| all.revoke_allowance(&scope, id, audit))
     }
 
     fn conversations(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<Conversation>> {

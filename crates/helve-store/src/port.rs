@@ -6,10 +6,13 @@ use std::pin::Pin;
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
-    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
+    Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
+    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
+    PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
 };
+
+/// So many questions are let expire at a time; the rest waits for the next round.
+pub const EXPIRED_MAX: usize = 1_000;
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
@@ -68,8 +71,23 @@ pub trait Store: Send + Sync + 'static {
 
     fn approvals(&self, scope: Scope, filter: ApprovalFilter) -> StoreFuture<'_, Vec<Approval>>;
 
-    /// Pending approvals whose time is up.
+    /// Pending approvals whose time is up, up to `EXPIRED_MAX` of them.
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
+
+    /// Consent that outlives its call, newest first.
+    fn allowances(
+        &self,
+        scope: Scope,
+        filter: AllowanceFilter,
+        page: Page,
+    ) -> StoreFuture<'_, Vec<Allowance>>;
+
+    /// The consents to calls of one version of a tool that hold now, oldest first.
+    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>>;
+
+    /// Takes a consent back, with the audit's line; one that was taken back before stays as it is.
+    fn revoke_allowance(&self, scope: Scope, id: ApprovalId, audit: AuditEntry)
+    -> StoreFuture<'_, Allowance>;
 
     // Conversations
 

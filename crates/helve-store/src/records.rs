@@ -306,7 +306,9 @@ pub enum ApprovalState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalFilter {
-    Pending,
+    /// Those that wait, longest first.
+    Pending(Page),
+    /// Newest first.
     All(Page),
 }
 

@@ -84,6 +84,19 @@ impl Tool for QueryDatabase {
         &self.spec
     }
 
+    fn preview(&self, request: Request<'_>, _: &CallContext) -> Option<String> {
+        let arguments: Arguments = request.parse().ok()?;
+        let database = self.named(arguments.database.as_deref()).ok()?;
+        let place = format!("{}, {}", database.name, database.kind.name());
+        Some(match question(arguments).ok()? {
+            Question::Describe => format!("{place}: its tables and their columns"),
+            Question::Select { sql, parameters } if parameters.is_empty() => format!("{place}\n\n{sql}"),
+            Question::Select { sql, parameters } => {
+                format!("{place}\n\n{sql}\n\nparameters: {}", Value::Array(parameters))
+            }
+        })
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;

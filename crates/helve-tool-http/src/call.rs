@@ -56,6 +56,12 @@ impl Tool for HttpTool {
         &self.spec
     }
 
+    fn preview(&self, request: Request<'_>, cx: &CallContext) -> Option<String> {
+        let filled = self.template.fill(request.arguments).ok()?;
+        let outgoing = self.outgoing(filled, cx).ok()?;
+        Some(self.egress.secrets().redact(&outgoing.shown()))
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let began = Instant::now();

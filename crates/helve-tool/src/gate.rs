@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::check::{Arguments, check};
 use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
-use crate::{CallContext, Grant, Registered};
+use crate::{CallContext, Grant, Registered, Request};
 
 /// A checked call that nobody has judged yet.
 pub(crate) struct Candidate {
@@ -33,8 +33,13 @@ fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value) -> Stri
 }
 
 pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
+    rules.judge(&access(candidate, cx))
+}
+
+/// The call as rules and allowances see it.
+pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Access<'a> {
     let spec = &candidate.tool.spec;
-    rules.judge(&Access {
+    Access {
         tool: &spec.name,
         tags: &spec.tags,
         effect: spec.effect,
@@ -42,7 +47,7 @@ pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> J
         agent: &cx.agent,
         user: &cx.user.0,
         arguments: &candidate.arguments.value,
-    })
+    }
 }
 
 /// Lets the call through, asks a person, or refuses. What cannot be decided is not let through.
@@ -103,7 +108,7 @@ fn denied(candidate: &Candidate, because: &str) -> Failure {
 }
 
 /// A person's consent to just this call of just this tool, if there is one.
-fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> {
+pub(crate) fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> {
     cx.grant.as_ref().filter(|grant| grant.binding == candidate.binding())
 }
 
@@ -123,12 +128,18 @@ fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Questio
         call: Some(cx.call.clone()),
         kind: ApprovalKind::Permission,
         tool: candidate.tool.spec.name.clone(),
+        version: candidate.tool.version.clone(),
         arguments: candidate.arguments.canonical.clone(),
-        request: None,
+        request: request(candidate, cx),
         warnings: vec![],
         effect: candidate.tool.spec.effect,
         because,
         binding: candidate.binding(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
+}
+
+/// What would go over the wire, where the tool knows more of that than the arguments say.
+fn request(candidate: &Candidate, cx: &CallContext) -> Option<String> {
+    candidate.tool.tool.as_ref()?.preview(Request { arguments: &candidate.arguments.value }, cx)
 }

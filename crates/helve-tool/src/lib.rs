@@ -22,12 +22,13 @@ mod piece;
 mod pipeline;
 mod registry;
 mod repair;
+mod standing;
 mod tool;
 mod toolbox;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
-pub use helve_policy::{Access, Action, Pattern, Rule, Rules, Verdict, fits};
+pub use helve_policy::{Access, Action, Pattern, Rule, Rules, Verdict, conditions, fits, fits_all};
 // What tools find on their user's desk.
 pub use helve_store::{
     Desk, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, StoreError, UserPlan,

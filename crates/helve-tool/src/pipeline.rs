@@ -21,6 +21,7 @@ use crate::gate::{Candidate, admit, ask, judge};
 use crate::outcome::{Doubt, Stop};
 use crate::permit::Permit;
 use crate::pipeline::instead::Answered;
+use crate::standing::spared;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
 
 /// The only way to run a tool.
@@ -136,6 +137,7 @@ impl Pipeline {
         let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
+        let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
         let permit = admit(judgement, candidate, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened

@@ -23,6 +23,12 @@ pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolErr
 pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> &ToolSpec;
 
+    /// What a call would send, in full, for the person who decides about it: the names of secrets stand in their place.
+    /// None where that is not more than the arguments.
+    fn preview(&self, _request: Request<'_>, _cx: &CallContext) -> Option<String> {
+        None
+    }
+
     /// Runs with arguments that fit the schema. Pieces are reported as `cx.progress` while they come.
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a>;
 }

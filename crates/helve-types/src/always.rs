@@ -19,6 +19,15 @@ pub struct Always {
     pub days: Option<u32>,
 }
 
+impl Always {
+    /// No consent lasts longer.
+    pub const DAYS_MAX: u32 = 30;
+
+    pub fn days(&self) -> u32 {
+        self.days.unwrap_or(Self::DAYS_MAX).min(Self::DAYS_MAX)
+    }
+}
+
 /// How far such a consent reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -29,4 +38,18 @@ pub enum Within {
     Conversation,
     /// Everything that the user does with this agent.
     Agent,
+}
+
+impl Within {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Conversation => "conversation",
+            Self::Agent => "agent",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Run, Self::Conversation, Self::Agent].into_iter().find(|within| within.as_str() == text)
+    }
 }

@@ -279,6 +279,9 @@ pub struct Question {
     pub kind: ApprovalKind,
     /// Empty where it is about the run.
     pub tool: String,
+    /// The hash of the tool's definition, where its calls go included: consent ends when it changes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
     /// Canonical JSON: what is approved is what is sent.
     pub arguments: String,
     /// What would go over the wire, with the names of secrets in place of them; none where that is not more than the

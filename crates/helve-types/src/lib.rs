@@ -20,6 +20,7 @@ mod seal;
 mod selection;
 mod spent;
 mod tool;
+mod visible;
 mod world;
 
 pub use always::{Always, Within};
@@ -47,4 +48,5 @@ pub use seal::Seal;
 pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
+pub use visible::visible;
 pub use world::{Clock, Fate, Ids, Timestamp, World};

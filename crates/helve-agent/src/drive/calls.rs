@@ -87,6 +87,7 @@ impl Driver {
             call: Some(call.id.clone()),
             kind: ApprovalKind::Outcome,
             tool: call.name.clone(),
+            version: String::new(),
             arguments: call.arguments.clone(),
             request: None,
             warnings: vec![],

@@ -4,7 +4,10 @@
 //! What changes is progress: a call that is repeated until its result is another one is left alone. What does not is
 //! first pointed out to the model (see `transcript`), then not done, then put before a person, whose no ends the circle.
 
-use helve_types::{Fact, FailureKind, Fingerprint, ToolCall, canonical_json};
+use std::collections::BTreeMap;
+
+use helve_tool::fits_all;
+use helve_types::{Always, Fact, FailureKind, Fingerprint, ToolCall, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +29,9 @@ pub(super) struct Circles {
     seen: Vec<Seen>,
     /// The last words, and how often they came in a row without a new result.
     words: Option<(Fingerprint, usize)>,
+    /// Calls that a person wants made however often, by tool and conditions.
+    #[serde(default)]
+    excused: Vec<(String, BTreeMap<String, Value>)>,
 }
 
 /// A call that is settled, or was kept from running for being the same again.
@@ -84,8 +90,22 @@ impl Circles {
         };
     }
 
+    /// A person who was asked about a call that repeats itself said always: for the rest of the run, calls like it are
+    /// made without asking, however far the consent reaches otherwise.
+    pub(super) fn excuse(&mut self, call: &ToolCall, always: &Always) {
+        self.excused.push((call.name.clone(), always.arguments.clone()));
+    }
+
+    fn is_excused(&self, call: &ToolCall) -> bool {
+        let arguments = || serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+        self.excused.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
+    }
+
     /// What to do about a call that is asked for.
     pub(super) fn course(&self, call: &ToolCall) -> Course {
+        if self.is_excused(call) {
+            return Course::On;
+        }
         let mark = mark(call);
         let same = self.rounds(&mark, 1);
         let cycle = (2..=PERIOD_MAX).map(|period| self.rounds(&mark, period)).max().unwrap_or(0);
@@ -200,6 +220,27 @@ mod tests {
             play("look {\"a\":1,\"b\":2} x\nlook {\"b\":2,\"a\":1} x\nlook {\"a\":1.0,\"b\":2} x"),
             "..b"
         );
+    }
+
+    #[test]
+    fn a_person_may_let_calls_like_one_go_on_for_the_rest_of_the_run() {
+        let mut circles = Circles::default();
+        let looks = |n: u32| call("look", &format!("{{\"n\":{n}}}"));
+        for step in 1..=4 {
+            come(&mut circles, step, &looks(1), "x");
+        }
+        assert!(matches!(circles.course(&looks(1)), Course::Ask(_)));
+        let arguments = [("n".to_owned(), Value::from(1))].into();
+        circles.excuse(&looks(1), &Always { within: helve_types::Within::Run, arguments, days: None });
+        for step in 5..=9 {
+            assert_eq!(circles.course(&looks(1)), Course::On);
+            come(&mut circles, step, &looks(1), "x");
+        }
+        // Another call is another matter.
+        for step in 10..=13 {
+            come(&mut circles, step, &looks(2), "y");
+        }
+        assert!(matches!(circles.course(&looks(2)), Course::Ask(_)));
     }
 
     #[test]

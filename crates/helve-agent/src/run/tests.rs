@@ -92,6 +92,7 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
         call: Some(call),
         kind,
         tool: "t".into(),
+        version: "v1".into(),
         arguments: "{}".into(),
         request: None,
         warnings: vec![],

@@ -10,7 +10,7 @@ use helve_agent::{
     Started,
 };
 use helve_model::{Model, Reply, ScriptedModel, ToolMode};
-use helve_store::{ApprovalFilter, MemoryStore, Scope, Store};
+use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
 use helve_types::{Effect, Fact, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World};
 use serde_json::json;
@@ -147,6 +147,12 @@ impl Lab {
         )
     }
 
+    /// The same, after somebody has configured it otherwise.
+    pub(crate) fn restarted_as(&self, settings: RuntimeSettings) -> Self {
+        let (models, registry) = (self.models.clone(), self.registry.clone());
+        Self::assemble(self.store.clone(), models, self.world.clone(), registry, self.runs.clone(), settings)
+    }
+
     pub(crate) async fn start(&self, text: &str) -> Started {
         let input = StartInput::Message { conversation: None, text: text.into() };
         self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
@@ -170,7 +176,8 @@ impl Lab {
 
     /// The open questions, oldest first.
     pub(crate) async fn questions(&self) -> Vec<Question> {
-        let held = self.store.approvals(Scope::Everyone, ApprovalFilter::Pending).await.unwrap();
+        let held =
+            self.store.approvals(Scope::Everyone, ApprovalFilter::Pending(Page::first(99))).await.unwrap();
         held.into_iter().map(|held| held.question).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, StartRequest, Started};
 use helve_model::{Reply, ScriptedModel};
-use helve_store::{ApprovalFilter, MemoryStore, Scope, Store};
+use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
 use helve_tool::{
     CallContext, Catalogue, Change, Guards, Maker, Registry, Request, Tool, ToolFuture, read_definition,
 };
@@ -66,7 +66,8 @@ impl Office {
     }
 
     async fn question(&self, run: RunId) -> Question {
-        let held = self.store.approvals(Scope::Everyone, ApprovalFilter::Pending).await.unwrap();
+        let held =
+            self.store.approvals(Scope::Everyone, ApprovalFilter::Pending(Page::first(99))).await.unwrap();
         held.into_iter().find(|held| held.run == run).unwrap().question
     }
 

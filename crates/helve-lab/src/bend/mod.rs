@@ -11,9 +11,9 @@ mod write_behind;
 use std::sync::Arc;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
-    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
+    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
+    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -118,6 +118,28 @@ impl<B: Bend> Store for Bent<B> {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.inner.expired_approvals(now)
+    }
+
+    fn allowances(
+        &self,
+        scope: Scope,
+        filter: AllowanceFilter,
+        page: Page,
+    ) -> StoreFuture<'_, Vec<Allowance>> {
+        self.inner.allowances(scope, filter, page)
+    }
+
+    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
+        self.inner.allowances_of(key, now)
+    }
+
+    fn revoke_allowance(
+        &self,
+        scope: Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, Allowance> {
+        self.inner.revoke_allowance(scope, id, audit)
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {

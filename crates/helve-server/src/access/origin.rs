@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -16,7 +16,8 @@ use crate::problem::Problem;
 
 pub(crate) async fn keep_foreign_pages_out(State(app): State<App>, request: Request, next: Next) -> Response {
     let local = request.extensions().get::<Peer>().map(|peer| (peer.local.ip(), peer.local.port()));
-    match check(request.headers(), request.uri(), &app.access.settings.hosts, local) {
+    let from_link = is_followed_link(request.method(), request.uri(), request.headers());
+    match check(request.headers(), request.uri(), &app.access.settings.hosts, local, from_link) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
@@ -27,6 +28,7 @@ fn check(
     uri: &Uri,
     names: &[String],
     local: Option<(IpAddr, u16)>,
+    from_link: bool,
 ) -> Result<(), Problem> {
     let host = single(headers, header::HOST).ok_or_else(misdirected)?;
     if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours(host, names, local) {
@@ -41,9 +43,19 @@ fn check(
     }
     let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
     match site {
-        Some("cross-site" | "same-site") => Err(foreign()),
+        Some("cross-site" | "same-site") if !from_link => Err(foreign()),
         _ => Ok(()),
     }
+}
+
+/// Whether somebody followed a link in a message to the page of a question (`links`). That page shows itself to whoever
+/// has the link, in a window of its own, and changes nothing by being shown.
+fn is_followed_link(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
+    matches!(*method, Method::GET | Method::HEAD)
+        && uri.path().starts_with("/approvals/")
+        && says("sec-fetch-mode", "navigate")
+        && says("sec-fetch-dest", "document")
 }
 
 fn single(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
@@ -97,7 +109,7 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
-        match check(&headers, &Uri::from_static("/api/runs"), &["helve.example".into()], local) {
+        match check(&headers, &Uri::from_static("/api/runs"), &["helve.example".into()], local, false) {
             Ok(()) => 200,
             Err(problem) => problem.into_response().status().as_u16(),
         }
@@ -143,6 +155,26 @@ mod tests {
         headers.insert(header::HOST, "localhost:8890".parse().unwrap());
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
         let other = Uri::from_static("http://evil.test/api/runs");
-        assert!(check(&headers, &other, &[], local).is_err());
+        assert!(check(&headers, &other, &[], local, false).is_err());
+    }
+
+    #[test]
+    fn a_link_in_a_message_may_lead_to_a_question_and_nowhere_else() {
+        let headers = |mode: &'static str, dest: &'static str| {
+            [("sec-fetch-mode", mode), ("sec-fetch-dest", dest)]
+                .into_iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect::<HeaderMap>()
+        };
+        let followed = |method: &Method, path: &'static str, headers: &HeaderMap| {
+            is_followed_link(method, &Uri::from_static(path), headers)
+        };
+        let window = headers("navigate", "document");
+        assert!(followed(&Method::GET, "/approvals/x?mark=y", &window));
+        assert!(!followed(&Method::POST, "/approvals/x?mark=y", &window));
+        assert!(!followed(&Method::GET, "/api/approvals/x", &window));
+        assert!(!followed(&Method::GET, "/approvals/x", &headers("navigate", "iframe")));
+        assert!(!followed(&Method::GET, "/approvals/x", &headers("cors", "empty")));
+        assert!(!followed(&Method::GET, "/approvals/x", &HeaderMap::new()));
     }
 }

@@ -15,7 +15,7 @@ async fn operations(house: &House) -> Vec<(Method, String, Option<String>)> {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
             let right = operation["x-helve-right"].as_str().map(str::to_owned);
             let nothing = "0190163d-8694-739b-aea5-966c26f8ad91";
-            let path = ["run", "call", "conversation", "approval", "tool"]
+            let path = ["run", "call", "conversation", "approval", "allowance", "tool"]
                 .iter()
                 .fold(path.clone(), |path, name| path.replace(&format!("{{{name}}}"), nothing));
             all.push((method, path, right));

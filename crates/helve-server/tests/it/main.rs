@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod access;
+mod allowances;
 mod bad_input;
 mod chat;
 mod direct;
@@ -11,6 +12,7 @@ mod executions;
 mod house;
 mod import;
 mod kept;
+mod links;
 mod logs;
 mod models;
 mod monitoring;

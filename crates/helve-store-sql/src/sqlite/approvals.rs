@@ -1,6 +1,6 @@
 //! Reading approvals; the journal writes them.
 
-use helve_store::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
+use helve_store::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, StoreError};
 use helve_types::{ApprovalId, RunId, Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
@@ -27,13 +27,25 @@ pub(super) fn approvals(
     filter: ApprovalFilter,
 ) -> Result<Vec<Approval>, StoreError> {
     match filter {
-        ApprovalFilter::Pending => all(
-            connection,
-            "SELECT * FROM approvals WHERE state = 'pending' AND (?1 IS NULL OR user = ?1)
-             ORDER BY asked_at, id",
-            [only_user(scope)],
-            read,
-        ),
+        ApprovalFilter::Pending(page) => {
+            let (limit, offset) = limits(page);
+            // Two statements, each with an index in its order: a page costs what it holds, however many wait.
+            match only_user(scope) {
+                Some(user) => all(
+                    connection,
+                    "SELECT * FROM approvals WHERE state = 'pending' AND user = ?1
+                     ORDER BY asked_at, id LIMIT ?2 OFFSET ?3",
+                    params![user, limit, offset],
+                    read,
+                ),
+                None => all(
+                    connection,
+                    "SELECT * FROM approvals WHERE state = 'pending' ORDER BY asked_at, id LIMIT ?1 OFFSET ?2",
+                    params![limit, offset],
+                    read,
+                ),
+            }
+        }
         ApprovalFilter::All(page) => {
             let (limit, offset) = limits(page);
             all(
@@ -50,8 +62,8 @@ pub(super) fn approvals(
 pub(super) fn expired(connection: &Connection, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
     all(
         connection,
-        "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= ?1 ORDER BY expires_at",
-        [now.0],
+        "SELECT * FROM approvals WHERE state = 'pending' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2",
+        params![now.0, EXPIRED_MAX],
         read,
     )
 }

@@ -94,6 +94,8 @@ pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
     for table in ["run_events", "tool_calls", "outputs", "files", "approvals", "idempotency_keys"] {
         execute(connection, &format!("DELETE FROM {table} WHERE run {of_its_runs}"), [id.0.as_bytes()])?;
     }
+    let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
+    execute(connection, &its_allowances, [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM conversations WHERE id = ?1", [id.0.as_bytes()])?;

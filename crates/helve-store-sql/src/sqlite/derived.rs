@@ -5,8 +5,8 @@ use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::rows::{execute, to_json};
-use super::runs;
 use super::spent::add_spent;
+use super::{allowances, runs};
 
 /// Brings the rows beside the log up to date with one event.
 pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
@@ -44,6 +44,7 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
                  WHERE id = ?1 AND state = 'pending'",
                 params![approval.0.as_bytes(), to_json(answer)?, by, at.0],
             )?;
+            allowances::keep(connection, *approval, answer, by, at)?;
         }
         _ => {}
     }

@@ -1,5 +1,6 @@
 //! One file, one writer, a few readers.
 
+mod allowances;
 mod approvals;
 mod conversations;
 mod derived;
@@ -21,9 +22,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
-    ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
+    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
+    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
+    Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -211,6 +213,28 @@ impl Store for SqliteStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.read(move |connection| approvals::expired(connection, now))
+    }
+
+    fn allowances(
+        &self,
+        scope: Scope,
+        filter: AllowanceFilter,
+        page: Page,
+    ) -> StoreFuture<'_, Vec<Allowance>> {
+        self.read(move |connection| allowances::list(connection, &scope, filter, page))
+    }
+
+    fn allowances_of(&self, key: AllowanceKey, now: Timestamp) -> StoreFuture<'_, Vec<Allowance>> {
+        self.read(move |connection| allowances::of(connection, &key, now))
+    }
+
+    fn revoke_allowance(
+        &self,
+        scope: Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> StoreFuture<'_, Allowance> {
+        self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {

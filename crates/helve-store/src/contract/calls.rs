@@ -86,14 +86,14 @@ pub async fn an_approval_is_settled_once(store: Subject) {
     let asked = question(&mei, &call, Timestamp(i64::MAX));
     ok(mei.append(&mut run, vec![requested(&call), Fact::ApprovalAsked(asked.clone())]).await);
     assert_eq!(row(&mei, &run).await.state, CallState::Asked);
-    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await).len(), 1);
+    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending(Page::first(99))).await).len(), 1);
 
     let approve = Answer::approve();
     ok(mei.append(&mut run, vec![answered(&asked, approve.clone())]).await);
     assert_eq!(row(&mei, &run).await.state, CallState::Approved);
     let held = ok(mei.store.approval(mei.scope(), asked.approval).await);
     assert!(matches!(&held.state, ApprovalState::Answered { answer, .. } if *answer == approve));
-    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending).await), []);
+    assert_eq!(ok(mei.store.approvals(mei.scope(), ApprovalFilter::Pending(Page::first(99))).await), []);
 
     let reject = answered(&asked, Answer::Reject { reason: String::new() });
     let second = mei.batch(&mut run, vec![reject]);

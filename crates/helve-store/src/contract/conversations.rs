@@ -117,7 +117,7 @@ pub async fn nobody_sees_anothers_things(store: Subject) {
         Err(StoreError::NotFound("conversation"))
     );
     assert_eq!(store.approval(eve.clone(), asked.approval).await, Err(StoreError::NotFound("approval")));
-    assert_eq!(ok(store.approvals(eve, ApprovalFilter::Pending).await), []);
+    assert_eq!(ok(store.approvals(eve, ApprovalFilter::Pending(Page::first(9))).await), []);
     assert!(store.run(Scope::Everyone, run.run).await.is_ok());
 }
 

@@ -3,7 +3,7 @@
 use helve_types::{ApprovalId, Timestamp};
 
 use super::{Shelves, page};
-use crate::{Approval, ApprovalFilter, ApprovalState, Scope, StoreError};
+use crate::{Approval, ApprovalFilter, ApprovalState, EXPIRED_MAX, Scope, StoreError};
 
 impl Shelves {
     pub(super) fn approval(&self, scope: &Scope, approval: ApprovalId) -> Result<Approval, StoreError> {
@@ -15,8 +15,8 @@ impl Shelves {
         let mut seen: Vec<_> = self.approvals.values().filter(|held| scope.sees(&held.user)).collect();
         seen.sort_by_key(|held| (held.asked_at, held.id()));
         match filter {
-            ApprovalFilter::Pending => {
-                seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned().collect()
+            ApprovalFilter::Pending(at) => {
+                page(seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned(), at)
             }
             ApprovalFilter::All(at) => page(seen.into_iter().rev().cloned(), at),
         }
@@ -24,6 +24,6 @@ impl Shelves {
 
     pub(super) fn expired_approvals(&self, now: Timestamp) -> Vec<Approval> {
         let pending = self.approvals.values().filter(|held| held.state == ApprovalState::Pending);
-        pending.filter(|held| held.question.expires_at <= now).cloned().collect()
+        pending.filter(|held| held.question.expires_at <= now).take(EXPIRED_MAX).cloned().collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use helve_types::{ConversationId, Message, RunId, Timestamp};
+use helve_types::{ConversationId, Message, RunId, Timestamp, Within};
 
 use super::Shelves;
 use super::runs::RunShelf;
@@ -46,6 +46,7 @@ impl Shelves {
             runs.get(&run).is_some_and(|shelf| shelf.record.conversation == Some(id))
         };
         self.approvals.retain(|_, held| !gone(held.run, &self.runs));
+        self.allowances.retain(|_, held| held.within == Within::Agent || !gone(held.run, &self.runs));
         self.wholes.retain(|call, _| !call.run().is_some_and(|run| gone(run, &self.runs)));
         self.files.retain(|(run, _), _| !gone(*run, &self.runs));
         self.calls.retain(|_, call| !gone(call.run, &self.runs));

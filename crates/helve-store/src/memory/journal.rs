@@ -79,6 +79,7 @@ impl Shelves {
             && let Some(held) = self.approvals.get_mut(approval)
         {
             held.state = ApprovalState::Answered { answer: answer.clone(), by: by.clone(), answered_at: at };
+            self.keep_allowance(run, *approval, answer, by, at);
         }
         if let (Some(call), Some(change)) = (fact.call(), call_change(fact)) {
             self.change_call(run, at, call, change);

@@ -48,6 +48,19 @@ impl Shop {
 }
 
 #[test]
+fn the_person_who_decides_sees_the_statement_as_it_is_sent() {
+    let shop = Shop::new(Database::new("shop", &SecretString::from("sqlite:/nowhere/shop.db")).unwrap());
+    let shown = |arguments: Value| shop.tool.preview(Request { arguments: &arguments }, &context("mei"));
+    let sql = "SELECT *\nFROM t WHERE a = ?1; ";
+    assert_eq!(
+        shown(json!({"sql": sql, "parameters": ["x"]})).unwrap(),
+        "shop, SQLite\n\nSELECT *\nFROM t WHERE a = ?1\n\nparameters: [\"x\"]"
+    );
+    assert_eq!(shown(json!({"describe": true})).unwrap(), "shop, SQLite: its tables and their columns");
+    assert_eq!(shown(json!({"database": "other", "sql": sql})), None);
+}
+
+#[test]
 fn an_address_that_is_none_is_refused_without_being_repeated() {
     for (name, url) in [
         ("shop", "mysql://root:hunter2@host/db"),

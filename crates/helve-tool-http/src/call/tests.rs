@@ -1,6 +1,7 @@
 //! Tools against a server of our own, over real TCP.
 
 mod guarded;
+mod preview;
 
 use std::sync::{Arc, Mutex};
 

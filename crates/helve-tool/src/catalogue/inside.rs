@@ -29,6 +29,10 @@ impl Tool for Inside {
         &self.spec
     }
 
+    fn preview(&self, request: Request<'_>, cx: &CallContext) -> Option<String> {
+        self.inner.preview(request, cx)
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         if !self.target.is_enabled() {
             let told = format!("`{}` is switched off; go on without it", self.target.spec.name);

@@ -1,6 +1,7 @@
 //! The pipeline from outside: a call goes in, a log comes out.
 
 mod alarm;
+mod bound_consent;
 mod fallback;
 mod hooks;
 mod properties;

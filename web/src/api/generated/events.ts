@@ -514,6 +514,10 @@ export interface Question {
    */
   tool: string;
   /**
+   * The hash of the tool's definition, where its calls go included: consent ends when it changes.
+   */
+  version?: string;
+  /**
    * What a person should know before they agree.
    */
   warnings?: string[];

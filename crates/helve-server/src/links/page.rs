@@ -1,0 +1,216 @@
+//! The page of a link: plain HTML without scripts, in which nothing that a model wrote is anything but text.
+
+use std::fmt::Write;
+
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use helve_store::{Approval, ApprovalState};
+use helve_types::{Answer, ApprovalKind, Timestamp, visible};
+
+use super::decisions;
+use super::words::Words;
+use crate::hex::hex;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
+    color:#1a1a1a;background:#fff}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid #bbb;padding:.75rem;\
+    border-radius:6px;unicode-bidi:isolate}dt{font-weight:600;margin-top:.75rem}dd{margin:0;overflow-wrap:anywhere}\
+    button{font:inherit;padding:.5rem 1rem;margin:.75rem .5rem 0 0}textarea{font:inherit;width:100%;box-sizing:border-box}\
+    .warning{border-left:4px solid #b45309;padding-left:.75rem}\
+    @media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{border-color:#555}}";
+
+/// What stands around every page of a link.
+pub(super) struct Frame {
+    pub(super) words: &'static Words,
+    /// Names our own style, and no other is used.
+    nonce: String,
+}
+
+impl Frame {
+    pub(super) fn new(words: &'static Words, chance: &[u8; 32]) -> Self {
+        Self { words, nonce: hex(&chance[..16]) }
+    }
+
+    fn page(&self, status: StatusCode, title: &str, body: &str) -> Response {
+        let (tag, nonce, title) = (self.words.tag, &self.nonce, escaped(title));
+        let html = format!(
+            "<!doctype html>\n<html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"robots\" content=\"noindex\">\
+             <title>{title} · Helve</title><style nonce=\"{nonce}\">{STYLE}</style></head>\n\
+             <body><main><h1>{title}</h1>\n{body}</main></body></html>\n"
+        );
+        let mut response = (status, html).into_response();
+        self.guard(&mut response);
+        response
+    }
+
+    /// The same address again, to be looked at.
+    pub(super) fn see_other(&self, uri: &Uri) -> Response {
+        let mut response = StatusCode::SEE_OTHER.into_response();
+        self.guard(&mut response);
+        let place = uri.path_and_query().and_then(|place| HeaderValue::try_from(place.as_str()).ok());
+        if let Some(place) = place {
+            response.headers_mut().insert(header::LOCATION, place);
+        }
+        response
+    }
+
+    fn guard(&self, response: &mut Response) {
+        let policy = format!(
+            "default-src 'none'; style-src 'nonce-{}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+            self.nonce
+        );
+        let headers = response.headers_mut();
+        for (name, value) in [
+            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::CONTENT_SECURITY_POLICY, &policy),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            // With `no-referrer` browsers send `Origin: null` with the form, which says nothing. To others this sends
+            // no more.
+            (header::REFERRER_POLICY, "same-origin"),
+            (header::X_FRAME_OPTIONS, "DENY"),
+            (header::HeaderName::from_static("x-robots-tag"), "noindex, nofollow, noarchive"),
+        ] {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+/// A page that only says something.
+pub(super) fn told(frame: &Frame, status: StatusCode, what: &str) -> Response {
+    frame.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
+}
+
+/// The question, whole, and the form that answers it. The form has no address, so it goes to the page's own.
+pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
+    let (words, question) = (frame.words, &held.question);
+    let mut body = String::new();
+    for warning in &question.warnings {
+        add(&mut body, format_args!("<p class=\"warning\">{}</p>\n", escaped(warning)));
+    }
+    body.push_str("<dl>\n");
+    let mut fact = |name: &str, value: &str| {
+        add(&mut body, format_args!("<dt>{name}</dt><dd>{}</dd>\n", escaped(value)));
+    };
+    if !question.tool.is_empty() {
+        fact(words.tool, &question.tool);
+    }
+    fact(words.because, &question.because);
+    if question.kind != ApprovalKind::Budget {
+        fact(words.effect, words.effect(question.effect));
+    }
+    fact(words.asks_for, &held.user.0);
+    fact(words.until, &in_utc(question.expires_at));
+    body.push_str("</dl>\n");
+    let texts = [(words.request, question.request.as_deref()), (words.arguments, Some(&*question.arguments))];
+    for (name, text) in texts {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));
+        }
+    }
+    body.push_str("<form method=\"post\">\n");
+    let names = decisions(question.kind);
+    if names.contains(&"reject") {
+        let reason = words.reason;
+        add(
+            &mut body,
+            format_args!("<p><label>{reason}<textarea name=\"reason\" rows=\"2\"></textarea></label></p>\n"),
+        );
+    }
+    for name in names {
+        let word = words.decision(name);
+        add(&mut body, format_args!("<button name=\"decision\" value=\"{name}\">{word}</button>\n"));
+    }
+    add(&mut body, format_args!("</form>\n<p><small>{}</small></p>\n", words.only_this));
+    frame.page(StatusCode::OK, words.title(question.kind), &body)
+}
+
+/// How a question came to its end: by whom, and what they said.
+pub(super) fn settled(frame: &Frame, status: StatusCode, held: &Approval) -> Response {
+    let words = frame.words;
+    let ApprovalState::Answered { answer, by, answered_at } = &held.state else {
+        return told(frame, status, words.withdrawn);
+    };
+    let mut body = format!(
+        "<p>{}: {} · {} {} · {}</p>\n",
+        escaped(&held.question.tool),
+        words.answer(answer),
+        words.by,
+        escaped(by),
+        in_utc(*answered_at)
+    );
+    if let Answer::Reject { reason } = answer
+        && !reason.is_empty()
+    {
+        add(&mut body, format_args!("<pre>{}</pre>\n", escaped(reason)));
+    }
+    frame.page(status, words.answered, &body)
+}
+
+/// Writing into a text does not fail.
+fn add(body: &mut String, what: std::fmt::Arguments<'_>) {
+    _ = body.write_fmt(what);
+}
+
+/// Text that is nothing but text, with nothing hidden in it.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for char in visible(text).chars() {
+        match char {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // The first line end after a tag would be dropped.
+            '\n' => safe.push_str("&#10;"),
+            plain => safe.push(plain),
+        }
+    }
+    safe
+}
+
+/// Date and time, as `2026-11-16 12:34 UTC`.
+fn in_utc(at: Timestamp) -> String {
+    let minutes = at.0.div_euclid(60_000);
+    let (days, minute) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
+    // Years are counted from March, so that the odd day is the last one (days since 0000-03-01).
+    let day = days + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{date:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_markup_and_nothing_in_it_hides() {
+        assert_eq!(
+            escaped("\n<script>alert('1')</script> & \"x\" \u{202e}exe\u{200b}"),
+            "&#10;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot; ⟨U+202E⟩exe⟨U+200B⟩"
+        );
+    }
+
+    #[test]
+    fn times_are_told_as_people_write_them() {
+        for (ms, told) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_399_999, "2000-02-28 23:59 UTC"),
+            (951_782_400_000, "2000-02-29 00:00 UTC"),
+            (1_794_832_440_000, "2026-11-16 12:34 UTC"),
+            (4_107_542_400_000, "2100-03-01 00:00 UTC"),
+            (-1, "1969-12-31 23:59 UTC"),
+        ] {
+            assert_eq!(in_utc(Timestamp(ms)), told);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Consent that outlives its call.
+
+use helve_types::{Answer, ApprovalId, RunId, Timestamp};
+
+use super::{Shelves, page};
+use crate::{Allowance, AllowanceFilter, AllowanceKey, AuditEntry, Circumstances, Page, Scope, StoreError};
+
+impl Shelves {
+    /// Keeps what an answer says beyond its own call.
+    pub(super) fn keep_allowance(
+        &mut self,
+        run: RunId,
+        approval: ApprovalId,
+        answer: &Answer,
+        by: &str,
+        at: Timestamp,
+    ) {
+        let (Some(shelf), Some(held)) = (self.runs.get(&run), self.approvals.get(&approval)) else { return };
+        let record = &shelf.record;
+        let of = Circumstances {
+            run,
+            user: &record.user,
+            agent: &record.setup.agent,
+            conversation: record.conversation,
+        };
+        if let Some(said) = Allowance::said(answer, &held.question, &of, by, at) {
+            self.audit.push(said.made());
+            self.allowances.insert(said.id, said);
+        }
+    }
+
+    pub(super) fn allowances(&self, scope: &Scope, filter: AllowanceFilter, at: Page) -> Vec<Allowance> {
+        let mut seen: Vec<_> = self.allowances.values().filter(|held| scope.sees(&held.user)).collect();
+        seen.retain(|held| match filter {
+            AllowanceFilter::InForce(now) => held.holds(now),
+            AllowanceFilter::All => true,
+        });
+        seen.sort_by_key(|held| std::cmp::Reverse((held.created_at, held.id)));
+        page(seen.into_iter().cloned(), at)
+    }
+
+    pub(super) fn allowances_of(&self, key: &AllowanceKey, now: Timestamp) -> Vec<Allowance> {
+        let is_meant = |held: &&Allowance| {
+            held.holds(now)
+                && held.user == key.user
+                && held.agent == key.agent
+                && held.tool == key.tool
+                && held.version == key.version
+        };
+        self.allowances.values().filter(is_meant).cloned().collect()
+    }
+
+    pub(super) fn revoke_allowance(
+        &mut self,
+        scope: &Scope,
+        id: ApprovalId,
+        audit: AuditEntry,
+    ) -> Result<Allowance, StoreError> {
+        let held = self.allowances.get_mut(&id).filter(|held| scope.sees(&held.user));
+        let held = held.ok_or(StoreError::NotFound("allowance"))?;
+        if held.revoked_at.is_none() {
+            held.revoked_at = Some(audit.at);
+            self.audit.push(audit);
+        }
+        Ok(held.clone())
+    }
+}
