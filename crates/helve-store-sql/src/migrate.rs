@@ -29,6 +29,7 @@ const SQLITE: &[Migration] = &[
         name: "files_and_plans",
         sql: include_str!("../migrations/sqlite/0006_files_and_plans.sql"),
     },
+    Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

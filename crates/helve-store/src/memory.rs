@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, Used, UserId,
 };
 
 use self::conversations::ConversationShelf;
@@ -21,7 +21,7 @@ use self::plans::PlanShelf;
 use self::runs::RunShelf;
 use crate::tools::ToolShelf;
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, DayUsed, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
     RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
@@ -41,6 +41,8 @@ struct Shelves {
     files: BTreeMap<(RunId, String), KeptFile>,
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
     approvals: BTreeMap<ApprovalId, Approval>,
+    /// By day, user and agent.
+    days: BTreeMap<(i64, UserId, String), Used>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
@@ -180,6 +182,18 @@ impl Store for MemoryStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.with(|all| Ok(all.expired_approvals(now)))
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        self.with(|all| {
+            let mut used = DayUsed::default();
+            for ((_, who, by), sum) in all.days.iter().filter(|((on, ..), _)| *on == day) {
+                used.all = used.all.plus(*sum);
+                used.user = if *who == user { used.user.plus(*sum) } else { used.user };
+                used.agent = if *by == agent { used.agent.plus(*sum) } else { used.agent };
+            }
+            Ok(used)
+        })
     }
 
     fn conversations(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<Conversation>> {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 use crate::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, DayUsed, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
     RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
 };
@@ -70,6 +70,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Pending approvals whose time is up.
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>>;
+
+    // Budgets
+
+    /// What the runs of a day (`Timestamp::day`) have used up so far, all appends before this call included.
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed>;
 
     // Conversations
 

@@ -20,6 +20,7 @@ mod seal;
 mod selection;
 mod spent;
 mod tool;
+mod used;
 mod world;
 
 pub use always::{Always, Within};
@@ -47,4 +48,5 @@ pub use seal::Seal;
 pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
+pub use used::{Stopwatch, Used};
 pub use world::{Clock, Fate, Ids, Timestamp, World};

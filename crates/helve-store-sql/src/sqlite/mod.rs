@@ -2,6 +2,7 @@
 
 mod approvals;
 mod conversations;
+mod days;
 mod derived;
 mod executions;
 mod files;
@@ -21,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, DayUsed, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
     RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
@@ -211,6 +212,11 @@ impl Store for SqliteStore {
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
         self.read(move |connection| approvals::expired(connection, now))
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        // Where the appends are made, so that all of them are counted.
+        self.write_now(move |connection| days::used_on(connection, day, &user, &agent))
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
