@@ -132,7 +132,6 @@ impl Driver {
                 }
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
-                Step::Wait(state) if self.run.is_known_to_wait(state) => return Ok(Left::Waiting),
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })

@@ -48,8 +48,6 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
-    /// What the run was last said to wait for, if nothing has come of that yet.
-    waits: Option<RunState>,
     purse: Purse,
     over: bool,
 }
@@ -192,7 +190,6 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
-            waits: None,
             purse: Purse::new(at),
             over: false,
         }
@@ -235,21 +232,10 @@ impl Run {
         self.over
     }
 
-    /// Whether the log already says that it waits, and for what.
-    pub(crate) fn is_known_to_wait(&self, state: RunState) -> bool {
-        self.waits == Some(state)
-    }
-
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
         self.purse.learn(at, fact);
-        match fact {
-            Fact::RunWaiting { state } => self.waits = Some(*state),
-            // Whoever only says something leaves the run waiting.
-            Fact::MessageQueued { .. } => {}
-            _ => self.waits = None,
-        }
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),

@@ -11,6 +11,7 @@ mod agents;
 mod app;
 mod approvals;
 mod asked;
+mod budgets;
 mod chat;
 mod conversations;
 mod declared;
@@ -75,11 +76,12 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 18] = [
+    const AREAS: [fn(Routes) -> Routes; 19] = [
         chat::routes,
         agent::routes,
         runs::routes,
         say::routes,
+        budgets::routes,
         kept::routes,
         conversations::routes,
         approvals::routes,

@@ -66,6 +66,9 @@ impl Shared {
         let accounts = self.day_accounts(user, agent).await?;
         let Some(because) = nothing_left(&accounts, &self.settings.budgets.currency) else { return Ok(()) };
         self.budget_counters.refused();
-        Err(StartError::BudgetSpent { because, renews_at: self.world.now().next_day() })
+        let now = self.world.now();
+        let renews_at = now.next_day();
+        let after_s = u32::try_from(renews_at.since_ms(now).div_ceil(1_000)).unwrap_or(u32::MAX);
+        Err(StartError::BudgetSpent { because, renews_at, after_s })
     }
 }

@@ -102,7 +102,7 @@ pub enum StartError {
     Full,
 
     #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
-    BudgetSpent { because: String, renews_at: Timestamp },
+    BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
 
     #[error("the server is going down; try again in a moment")]
     Closing,

@@ -5,6 +5,7 @@
 
 mod access;
 mod bad_input;
+mod budgets;
 mod chat;
 mod direct;
 mod executions;
