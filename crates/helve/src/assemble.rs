@@ -114,6 +114,7 @@ pub async fn assemble(
         hooks: Arc::new(hooks(&config.hooks, &ways)?),
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
+        budgets: config.budgets.clone(),
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);

@@ -4,6 +4,7 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod budgets;
 mod databases;
 mod egress;
 mod environment;
@@ -21,7 +22,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use helve_agent::AgentSettings;
+use helve_agent::{AgentSettings, Budgets};
 use helve_egress::EgressSettings;
 use helve_tool::Rule;
 use helve_tool_builtin::{Database, Images};
@@ -55,6 +56,8 @@ pub struct Config {
     pub models: Vec<ModelSettings>,
     pub default_model: String,
     pub prices: Prices,
+    /// What runs may use up.
+    pub budgets: Budgets,
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
@@ -129,6 +132,7 @@ impl Config {
         let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
         check_log(&log).map_err(of_server("log"))?;
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
+        let prices = Prices::read(file.prices, &places)?;
         Ok(Self {
             listen: listen.map_err(of_server("listen"))?,
             data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
@@ -138,7 +142,8 @@ impl Config {
             log_format: file.server.log_format,
             models,
             default_model,
-            prices: Prices::read(file.prices, &places)?,
+            budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
+            prices,
             agents,
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
