@@ -11,7 +11,7 @@ mod write_behind;
 use std::sync::Arc;
 
 use helve_store::{
-    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
+    Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, DayUsed, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
     RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
@@ -177,6 +177,10 @@ impl<B: Bend> Store for Bent<B> {
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
         self.inner.revoke_token(id, at)
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        self.inner.used_on(day, user, agent)
     }
 
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
