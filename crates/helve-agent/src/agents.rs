@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use helve_tool::{Access, Hooks, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
+use crate::budget::Limits;
 use crate::forms::Forms;
 
 /// What an agent is, as the operator wrote it down.
@@ -19,6 +20,8 @@ pub struct AgentSettings {
     pub tools: Option<Vec<String>>,
     pub params: ModelParams,
     pub permissions: Vec<Rule>,
+    /// What each of its runs may use up, where that is not what all runs may.
+    pub budget: Limits,
 }
 
 impl Default for AgentSettings {
@@ -31,6 +34,7 @@ impl Default for AgentSettings {
             tools: None,
             params: ModelParams::default(),
             permissions: vec![],
+            budget: Limits::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
 //! and another takes the run up from its log.
 
+mod budget;
 mod calls;
 mod model;
 mod room;
@@ -21,9 +22,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error_span};
 
+use self::budget::Allowed;
 use self::calls::SeenTo;
 use self::spending::Lost;
 use crate::agents::Kit;
+use crate::budget::Before;
 use crate::command::{Command, CommandError};
 use crate::feed::Feed;
 use crate::run::{Phase, Run, Step};
@@ -126,16 +129,13 @@ impl Driver {
                 return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
             }
             match self.run.next_step() {
+                Step::AskModel { .. } if self.afford(Before::Asking).await? == Allowed::LookAgain => {}
                 Step::AskModel { step, .. } if self.hear(step) => {}
                 Step::AskModel { step, attempt, tools } => {
                     self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
                 }
-                Step::CallTools(errands) => {
-                    self.begin(errands);
-                    self.await_something().await?;
-                }
+                Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
-                Step::Wait(state) if self.run.is_known_to_wait(state) => return Ok(Left::Waiting),
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })

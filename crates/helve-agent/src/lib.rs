@@ -6,6 +6,7 @@
 
 mod agents;
 mod ask;
+mod budget;
 mod choose;
 mod command;
 mod compact;
@@ -24,17 +25,18 @@ mod runtime;
 mod transcript;
 
 pub use agents::AgentSettings;
+pub use budget::{Account, Budgets, Limits, Whose};
 pub use command::CommandError;
 pub use compact::CompactionSettings;
 pub use feed::Frame;
 pub use follow::Follower;
 pub use helve_model::Model;
-pub use metrics::{ModelCounters, ModelMetrics, RunCounters, RunMetrics};
+pub use metrics::{BudgetCounters, BudgetMetrics, ModelCounters, ModelMetrics, RunCounters, RunMetrics};
 pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
-    CallOptions, Called, Order, ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest,
-    Started,
+    BudgetReport, CallOptions, Called, Order, ProbeError, Runtime, RuntimeSettings, StartError, StartInput,
+    StartRequest, Started,
 };
 pub use transcript::{Reader, transcript};

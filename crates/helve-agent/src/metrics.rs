@@ -59,6 +59,42 @@ impl RunCounters {
     }
 }
 
+/// How often budgets have had a say since the process started.
+#[derive(Debug, Default)]
+pub struct BudgetCounters {
+    asked: AtomicU64,
+    stopped: AtomicU64,
+    refused: AtomicU64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetMetrics {
+    /// A person was asked whether a run may go on.
+    pub asked: u64,
+    /// A run was ended.
+    pub stopped: u64,
+    /// A run was not begun.
+    pub refused: u64,
+}
+
+impl BudgetCounters {
+    pub(crate) fn asked(&self) {
+        add(&self.asked, 1);
+    }
+
+    pub(crate) fn stopped(&self) {
+        add(&self.stopped, 1);
+    }
+
+    pub(crate) fn refused(&self) {
+        add(&self.refused, 1);
+    }
+
+    pub fn read(&self) -> BudgetMetrics {
+        BudgetMetrics { asked: get(&self.asked), stopped: get(&self.stopped), refused: get(&self.refused) }
+    }
+}
+
 /// How one request to a model ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {

@@ -7,6 +7,7 @@
 mod call;
 mod choice;
 mod circles;
+mod purse;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 use self::circles::{Circles, Course};
+use self::purse::Purse;
 pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
 
 /// More calls than this in one message are not made.
@@ -46,8 +48,7 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
-    /// What the run was last said to wait for, if nothing has come of that yet.
-    waits: Option<RunState>,
+    purse: Purse,
     over: bool,
 }
 
@@ -189,7 +190,7 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
-            waits: None,
+            purse: Purse::new(at),
             over: false,
         }
     }
@@ -231,20 +232,10 @@ impl Run {
         self.over
     }
 
-    /// Whether the log already says that it waits, and for what.
-    pub(crate) fn is_known_to_wait(&self, state: RunState) -> bool {
-        self.waits == Some(state)
-    }
-
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
-        match fact {
-            Fact::RunWaiting { state } => self.waits = Some(*state),
-            // Whoever only says something leaves the run waiting.
-            Fact::MessageQueued { .. } => {}
-            _ => self.waits = None,
-        }
+        self.purse.learn(at, fact);
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -311,7 +302,8 @@ impl Run {
         if self.over {
             return Step::Over;
         }
-        let errands: Vec<Errand> = self.calls.iter().filter_map(|held| self.errand(held)).collect();
+        let errands = self.calls.iter().filter_map(|held| self.errand(held)).collect();
+        let errands = self.within_budget(errands);
         if !errands.is_empty() {
             return Step::CallTools(errands);
         }
@@ -319,9 +311,9 @@ impl Run {
             let message = format!("nobody can say what became of the call of `{}`", failed.call.name);
             return Step::Fail { code: "outcome_unknown", message };
         }
-        if let Some(state) =
-            self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless())).max_by_key(rank)
-        {
+        let asked = self.purse.question().map(|_| RunState::WaitingApproval);
+        let waits = self.calls.iter().filter_map(|held| held.waits_for(self.is_stateless()));
+        if let Some(state) = waits.chain(asked).max_by_key(rank) {
             return Step::Wait(state);
         }
         if self.setup.input == RunInput::Call {
@@ -330,6 +322,9 @@ impl Run {
         if self.is_stateless() && self.calls.iter().any(|held| matches!(held.phase, Phase::Delegated { .. }))
         {
             return Step::Finish(Ending::ClientTools);
+        }
+        if self.is_spent() {
+            return Step::Finish(Ending::BudgetSpent);
         }
         let asked_enough = self.step > self.setup.max_steps;
         if self.stopped == Some(StopReason::Cancelled)
@@ -439,7 +434,8 @@ impl Run {
 
     /// The question with this id, if it is open.
     pub(crate) fn open_question(&self, approval: helve_types::ApprovalId) -> Option<&helve_types::Question> {
-        self.calls.iter().filter_map(Call::question).find(|question| question.approval == approval)
+        let questions = self.calls.iter().filter_map(Call::question).chain(self.purse.question());
+        questions.into_iter().find(|question| question.approval == approval)
     }
 }
 

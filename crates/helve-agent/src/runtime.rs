@@ -1,6 +1,7 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
 mod answer;
+mod budget;
 mod call;
 mod order;
 mod probe;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, error_span};
 
+pub use self::budget::BudgetReport;
 pub(crate) use self::call::call_span;
 pub use self::call::{CallOptions, Called};
 pub use self::order::Order;
@@ -27,12 +29,13 @@ pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
 use crate::agents::{Agent, AgentSettings};
+use crate::budget::Budgets;
 use crate::command::{Command, CommandError};
 use crate::compact::CompactionSettings;
 use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
-use crate::metrics::{RunCounters, RunMetrics};
+use crate::metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 use crate::models::Models;
 use crate::run::SAID_BYTES_MAX;
 
@@ -55,6 +58,8 @@ pub struct RuntimeSettings {
     pub parallel_calls_max: usize,
     /// How long a step may take to get its answer, with all that is tried for it.
     pub step_time_max: Duration,
+    /// What runs may use up.
+    pub budgets: Budgets,
 }
 
 impl Default for RuntimeSettings {
@@ -69,6 +74,7 @@ impl Default for RuntimeSettings {
             runs_max: 1_000,
             parallel_calls_max: 4,
             step_time_max: Duration::from_secs(600),
+            budgets: Budgets::default(),
         }
     }
 }
@@ -87,6 +93,7 @@ pub(crate) struct Shared {
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) settings: RuntimeSettings,
     pub(crate) run_counters: RunCounters,
+    pub(crate) budget_counters: BudgetCounters,
     feeds: Feeds,
     seats: Arc<Seats>,
     tasks: TaskTracker,
@@ -124,6 +131,7 @@ impl Runtime {
             catalogue,
             settings,
             run_counters: RunCounters::default(),
+            budget_counters: BudgetCounters::default(),
             feeds: Feeds::default(),
             seats: Arc::default(),
             tasks: TaskTracker::new(),
@@ -170,6 +178,11 @@ impl Runtime {
     /// What became of the runs of this process.
     pub fn run_metrics(&self) -> RunMetrics {
         self.shared.run_counters.read()
+    }
+
+    /// How often budgets have had a say.
+    pub fn budget_metrics(&self) -> BudgetMetrics {
+        self.shared.budget_counters.read()
     }
 
     pub fn is_closing(&self) -> bool {

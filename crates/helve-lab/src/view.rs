@@ -188,6 +188,7 @@ impl View {
             | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::MessageQueued { .. }
+            | Fact::BudgetSpent { .. }
             | Fact::MessageTaken { .. }
             | Fact::HistoryCompacted(_)
             | Fact::ApprovalAsked(_)

@@ -19,7 +19,7 @@ use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
-use crate::sse::{DONE, Render, data_of, ending_words};
+use crate::sse::{DONE, Render, about_run, data_of, ending_words};
 use crate::start::{self, Names, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -216,6 +216,8 @@ struct PieceRender {
     text: SoFar,
     /// How much of it was sent.
     sent: usize,
+    /// Why the run ends before its answer, where that is known.
+    because: Option<String>,
 }
 
 impl PieceRender {
@@ -223,6 +225,8 @@ impl PieceRender {
         match fact {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
+            Fact::ApprovalAsked(question) if question.call.is_none() => self.send(about_run(question), out),
+            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
                 let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
                 let tool = json!({
@@ -237,6 +241,7 @@ impl PieceRender {
             }
             Fact::RunFinished { ending } => {
                 if let Some(message) = ending_words(*ending) {
+                    let message = self.because.as_deref().unwrap_or(message);
                     self.send(json!({"ending": ending, "message": message}), out);
                 }
             }

@@ -12,6 +12,7 @@ mod allowances;
 mod app;
 mod approvals;
 mod asked;
+mod budgets;
 mod chat;
 mod conversations;
 mod declared;
@@ -78,11 +79,12 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 20] = [
+    const AREAS: &[fn(Routes) -> Routes] = &[
         chat::routes,
         agent::routes,
         runs::routes,
         say::routes,
+        budgets::routes,
         kept::routes,
         conversations::routes,
         approvals::routes,
@@ -101,7 +103,7 @@ fn table(app: App) -> (Router<App>, Value) {
         health::routes,
     ];
     AREAS
-        .into_iter()
+        .iter()
         .fold(Routes::new(app), |routes, area| area(routes))
         .add(Operation::get("/openapi.json", Right::Public, "This document").gives::<Value>(), openapi)
         .finish()

@@ -82,6 +82,12 @@ fn runs(app: &App, page: &mut Exposition) {
     {
         page.sample(&[("ending", ending)], count as f64);
     }
+    let budgets = app.runtime.budget_metrics();
+    page.family("helve_budget_total", Kind::Counter, "What budgets had a say in, by what they did.");
+    for (did, count) in [("asked", budgets.asked), ("stopped", budgets.stopped), ("refused", budgets.refused)]
+    {
+        page.sample(&[("did", did)], count as f64);
+    }
 }
 
 fn tools(app: &App, page: &mut Exposition) {

@@ -131,6 +131,11 @@ impl From<StartError> for Problem {
             StartError::Full => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).try_again(2)
             }
+            StartError::BudgetSpent { renews_at, after_s, .. } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)
+                    .with("renews_at", renews_at.0)
+                    .try_again(after_s)
+            }
             StartError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
             StartError::Store(error) => error.into(),
         }

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use futures_util::Stream;
 use helve_agent::{Follower, Frame};
 use helve_store::StoreError;
-use helve_types::Ending;
+use helve_types::{Ending, Question};
+use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
 
 use crate::access::Principal;
@@ -174,6 +175,11 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 }
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// A question that is about the run and not about a call, as streams of answers tell it.
+pub(crate) fn about_run(question: &Question) -> Value {
+    json!({"waiting": {"for": "budget", "approvalId": question.approval, "message": question.because}})
+}
 
 /// Why there is no more, where it is not simply the answer.
 pub(crate) fn ending_words(ending: Ending) -> Option<&'static str> {

@@ -34,6 +34,7 @@ const SQLITE: &[Migration] = &[
         name: "allowances",
         sql: include_str!("../migrations/sqlite/0007_allowances.sql"),
     },
+    Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,7 @@
 
 mod allowances;
 mod belongings;
+mod budgets;
 mod calls;
 mod conversations;
 mod executions;
@@ -24,6 +25,7 @@ use crate::{Append, NewRun, Opened, Place, Recorded, Scope, Store, StoreError, U
 
 pub use self::allowances::*;
 pub use self::belongings::*;
+pub use self::budgets::*;
 pub use self::calls::*;
 pub use self::conversations::*;
 pub use self::executions::*;
@@ -67,6 +69,8 @@ macro_rules! store_contract {
             resumes_are_counted_until_a_step_is_finished,
             what_steps_take_is_summed_for_the_run_and_its_conversation,
             absurd_usage_neither_fails_a_write_nor_overflows,
+            what_is_used_up_is_summed_for_its_day_its_user_and_its_agent,
+            the_sums_of_a_day_outlive_a_conversation_and_count_nothing_twice,
             nobody_sees_anothers_things,
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId, World};
+use helve_types::{ConversationId, Fact, Message, RunId, RunState, Stopwatch, Timestamp, UserId, World};
 
 use crate::{
     Allowance, AllowanceKey, Append, Desk, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, Whole,
@@ -68,6 +68,21 @@ struct Tail {
     unkept: VecDeque<Batch>,
     /// Everything written since it was last taken.
     written: Vec<Arc<Recorded>>,
+    clock: Stopwatch,
+    /// Time at work that is not booked with an event yet.
+    unbooked_ms: u64,
+}
+
+impl Tail {
+    /// The next event. Time is booked with the events that end a stretch of work, so that the others cost no sum.
+    fn next(&mut self, at: Timestamp, fact: Fact) -> Arc<Recorded> {
+        self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.lap(at, &fact));
+        let books = fact.is_last() || matches!(fact, Fact::StepFinished { .. } | Fact::RunWaiting { .. });
+        let booked = if books { std::mem::take(&mut self.unbooked_ms) } else { 0 };
+        let recorded = Recorded::new(self.next_seq, at, fact).having_taken(booked);
+        self.next_seq += 1;
+        Arc::new(recorded)
+    }
 }
 
 #[derive(Clone)]
@@ -89,7 +104,13 @@ impl RunJournal {
         last_seq: u64,
         publish: Publish,
     ) -> Self {
-        let tail = Tail { next_seq: last_seq + 1, unkept: VecDeque::new(), written: vec![] };
+        let tail = Tail {
+            next_seq: last_seq + 1,
+            unkept: VecDeque::new(),
+            written: vec![],
+            clock: Stopwatch::new(world.now()),
+            unbooked_ms: 0,
+        };
         Self {
             shared: Arc::new(Shared {
                 store,
@@ -138,11 +159,7 @@ impl RunJournal {
         let at = entry.at.unwrap_or_else(|| self.shared.world.now());
         let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.tail();
-        let mut events = Vec::with_capacity(entry.facts.len());
-        for fact in entry.facts {
-            events.push(Arc::new(Recorded::new(tail.next_seq, at, fact)));
-            tail.next_seq += 1;
-        }
+        let events: Vec<_> = entry.facts.into_iter().map(|fact| tail.next(at, fact)).collect();
         let last = tail.next_seq - 1;
         tail.written.extend(events.iter().cloned());
         let wholes = entry.wholes.into_iter().map(|whole| (whole.call, whole.text.into())).collect();

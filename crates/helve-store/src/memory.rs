@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, Used, UserId,
 };
 
 use self::conversations::ConversationShelf;
@@ -23,8 +23,8 @@ use self::runs::RunShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
-    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
+    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
     Urgency, UserPlan,
 };
 
@@ -44,6 +44,8 @@ struct Shelves {
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
     approvals: BTreeMap<ApprovalId, Approval>,
     allowances: BTreeMap<ApprovalId, Allowance>,
+    /// By day, user and agent.
+    days: BTreeMap<(i64, UserId, String), Used>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
     audit: Vec<AuditEntry>,
@@ -205,6 +207,18 @@ impl Store for MemoryStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
         self.with(|all| all.revoke_allowance(&scope, id, audit))
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        self.with(|all| {
+            let mut used = DayUsed::default();
+            for ((_, who, by), sum) in all.days.iter().filter(|((on, ..), _)| *on == day) {
+                used.all = used.all.plus(*sum);
+                used.user = if *who == user { used.user.plus(*sum) } else { used.user };
+                used.agent = if *by == agent { used.agent.plus(*sum) } else { used.agent };
+            }
+            Ok(used)
+        })
     }
 
     fn conversations(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<Conversation>> {

@@ -7,8 +7,8 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
-    PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
+    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -88,6 +88,11 @@ pub trait Store: Send + Sync + 'static {
     /// Takes a consent back, with the audit's line; one that was taken back before stays as it is.
     fn revoke_allowance(&self, scope: Scope, id: ApprovalId, audit: AuditEntry)
     -> StoreFuture<'_, Allowance>;
+
+    // Budgets
+
+    /// What the runs of a day (`Timestamp::day`) have used up so far, all appends before this call included.
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed>;
 
     // Conversations
 

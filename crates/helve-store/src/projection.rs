@@ -96,6 +96,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::ToolLate { .. }
         | Fact::MessageQueued { .. }
         | Fact::MessageTaken { .. }
+        | Fact::BudgetSpent { .. }
         | Fact::HistoryCompacted(_)
         | Fact::RunStarted(_)
         | Fact::StepRestarted { .. }

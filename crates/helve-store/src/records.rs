@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use helve_types::{
     Answer, ApprovalId, CallId, ConversationId, Effect, Event, EventBody, Fact, FailureKind, Message,
-    Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, UserId,
+    Question, RunId, RunSetup, RunState, Spent, Timestamp, ToolCall, Trail, Used, UserId,
 };
 use serde::Serialize;
 
@@ -45,6 +45,8 @@ impl Page {
 pub struct Recorded {
     pub event: Event,
     pub json: Arc<str>,
+    /// How long its run was at work before it, as far as that is booked with this event.
+    pub active_ms: u64,
 }
 
 impl Recorded {
@@ -54,14 +56,24 @@ impl Recorded {
             Ok(json) => json.into(),
             Err(error) => unreachable!("facts are plain data with string keys: {error}"),
         };
-        Self { event: Event { seq, at, fact: body.fact }, json }
+        Self { event: Event { seq, at, fact: body.fact }, json, active_ms: 0 }
+    }
+
+    pub fn having_taken(self, active_ms: u64) -> Self {
+        Self { active_ms, ..self }
+    }
+
+    /// What it adds to the sums of its day.
+    pub fn used(&self) -> Used {
+        Used::of(&self.event.fact).plus(Used { active_ms: self.active_ms, ..Used::default() })
     }
 
     /// Reads an event back from its bytes.
     pub fn parse(seq: u64, json: &str) -> Result<Self, StoreError> {
         let body: EventBody = serde_json::from_str(json)
             .map_err(|error| StoreError::Unavailable(format!("event {seq} is unreadable: {error}")))?;
-        Ok(Self { event: Event { seq, at: body.at, fact: body.fact }, json: json.into() })
+        let event = Event { seq, at: body.at, fact: body.fact };
+        Ok(Self { event, json: json.into(), active_ms: 0 })
     }
 }
 
@@ -184,6 +196,17 @@ pub struct RunRecord {
     pub spent: Spent,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+}
+
+/// What all runs of a day have used up so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DayUsed {
+    /// Those of one user.
+    pub user: Used,
+    /// Those of one agent.
+    pub agent: Used,
+    /// Those of everybody.
+    pub all: Used,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -140,6 +140,10 @@ pub enum Fact {
     #[serde(rename = "message.taken")]
     MessageTaken { message: MessageId, step: u32 },
 
+    /// A budget does not allow more: what is not begun is not done, and the run ends.
+    #[serde(rename = "budget.spent")]
+    BudgetSpent { because: String },
+
     /// What the model is shown of the past became shorter; the past itself stays.
     #[serde(rename = "history.compacted")]
     HistoryCompacted(Compaction),
@@ -214,6 +218,7 @@ impl Fact {
             Self::ApprovalAnswered { .. } => "approval.answered",
             Self::MessageQueued { .. } => "message.queued",
             Self::MessageTaken { .. } => "message.taken",
+            Self::BudgetSpent { .. } => "budget.spent",
             Self::HistoryCompacted(_) => "history.compacted",
             Self::StepFinished { .. } => "step.finished",
             Self::RunWaiting { .. } => "run.waiting",
@@ -244,6 +249,7 @@ impl Fact {
             | Self::TextFinished { .. }
             | Self::MessageQueued { .. }
             | Self::MessageTaken { .. }
+            | Self::BudgetSpent { .. }
             | Self::HistoryCompacted(_)
             | Self::StepFinished { .. }
             | Self::RunWaiting { .. }

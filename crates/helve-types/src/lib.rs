@@ -20,6 +20,7 @@ mod seal;
 mod selection;
 mod spent;
 mod tool;
+mod used;
 mod visible;
 mod world;
 
@@ -48,5 +49,6 @@ pub use seal::Seal;
 pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
+pub use used::{Stopwatch, Used};
 pub use visible::visible;
 pub use world::{Clock, Fate, Ids, Timestamp, World};

@@ -232,6 +232,7 @@ impl Message {
             Fact::RunFinished { .. } if self.has_unheard() => {
                 self.parts.push(Part::Notice { text: UNHEARD.into() });
             }
+            Fact::BudgetSpent { because } => self.parts.push(Part::Notice { text: because.clone() }),
             Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());

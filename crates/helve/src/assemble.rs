@@ -115,6 +115,7 @@ pub async fn assemble(
         profiles: config.prompts.own.clone(),
         default_profile: config.prompts.default_profile.clone(),
         compaction: config.compaction.clone(),
+        budgets: config.budgets.clone(),
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);

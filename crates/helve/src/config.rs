@@ -4,6 +4,7 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod budgets;
 mod compaction;
 mod databases;
 mod egress;
@@ -23,7 +24,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use helve_agent::{AgentSettings, CompactionSettings};
+use helve_agent::{AgentSettings, Budgets, CompactionSettings};
 use helve_egress::EgressSettings;
 use helve_tool::Rule;
 use helve_tool_builtin::{Database, Images};
@@ -58,6 +59,8 @@ pub struct Config {
     pub default_model: String,
     pub prices: Prices,
     pub compaction: CompactionSettings,
+    /// What runs may use up.
+    pub budgets: Budgets,
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
@@ -133,6 +136,7 @@ impl Config {
         let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
         check_log(&log).map_err(of_server("log"))?;
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
+        let prices = Prices::read(file.prices, &places)?;
         Ok(Self {
             listen: listen.map_err(of_server("listen"))?,
             data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
@@ -142,7 +146,8 @@ impl Config {
             log_format: file.server.log_format,
             models,
             default_model,
-            prices: Prices::read(file.prices, &places)?,
+            budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
+            prices,
             compaction,
             agents,
             permissions: file.permissions,

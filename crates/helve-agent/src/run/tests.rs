@@ -398,3 +398,42 @@ fn a_person_who_speaks_ends_a_circle() {
     check(twice().chain(round(3)), expect!["refuse 3:0 Repeating"]);
     check(twice().chain([says(7), hears(7, 3)]).chain(round(3)), expect!["execute 3:0 after 0"]);
 }
+
+fn asked_of_budget() -> Fact {
+    let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Budget) else { unreachable!() };
+    Fact::ApprovalAsked(Question { call: None, ..question })
+}
+
+fn spent() -> Fact {
+    Fact::BudgetSpent { because: "enough".into() }
+}
+
+#[test]
+fn nothing_new_is_sent_while_a_person_is_asked_about_the_budget() {
+    let asked = || said(1, 2).into_iter().chain([sent(id(1, 0), Effect::Read), asked_of_budget()]);
+    check(asked(), expect!["execute 1:0 after 1"]);
+    check(asked().chain([done(id(1, 0))]), expect!["Wait(WaitingApproval)"]);
+    let approval = helve_types::ApprovalId(Uuid::from_u128(9));
+    let yes = Fact::ApprovalAnswered { approval, call: None, answer: Answer::approve(), by: "mei".into() };
+    check(asked().chain([done(id(1, 0)), yes]), expect!["execute 1:1 after 0"]);
+}
+
+#[test]
+fn a_run_whose_budget_is_spent_finishes_what_it_began_and_nothing_else() {
+    check([spent()], expect!["Finish(BudgetSpent)"]);
+    let begun = said(1, 3).into_iter().chain([sent(id(1, 0), Effect::Idempotent), spent()]);
+    check(begun.clone(), expect!["refuse 1:1 Limited, refuse 1:2 Limited, execute 1:0 after 1 in doubt"]);
+    let refused = |index| Fact::ToolRefused {
+        call: id(1, index),
+        failure: Failure::new(FailureKind::Limited, "no"),
+        trail: Trail::default(),
+    };
+    check(begun.chain([refused(1), refused(2), done(id(1, 0))]), expect!["Finish(BudgetSpent)"]);
+    // Who was asked need not answer any more; what may have happened is still found out.
+    let waiting = said(1, 1).into_iter().chain([asked(id(1, 0), ApprovalKind::Permission), spent()]);
+    check(waiting, expect!["refuse 1:0 Limited"]);
+    let lost = said(1, 1).into_iter().chain([sent(id(1, 0), Effect::NonIdempotent), spent()]);
+    check(lost, expect!["lose 1:0"]);
+    let unknown = said(1, 1).into_iter().chain([unknown(id(1, 0), OnUnknown::AskUser), spent()]);
+    check(unknown, expect!["ask outcome 1:0"]);
+}

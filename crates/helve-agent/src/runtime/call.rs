@@ -53,6 +53,7 @@ impl Runtime {
         if shared.tasks.len() >= shared.settings.runs_max {
             return Err(StartError::Full);
         }
+        shared.must_have_budget(&user, options.order.agent()).await?;
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         let called = async move {
             let open = Open::new(&shared, user, &tool, &arguments, options.order).await?;

@@ -6,7 +6,7 @@ use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
     ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, RunId, RunInput,
-    RunSetup, RunStarted, ToolChoice, ToolSpec, UserId,
+    RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
 };
 
 use super::Runtime;
@@ -101,6 +101,9 @@ pub enum StartError {
     #[error("the server has as many runs as it can take; try again in a moment")]
     Full,
 
+    #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
+    BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
+
     #[error("the server is going down; try again in a moment")]
     Closing,
 
@@ -120,6 +123,7 @@ impl Runtime {
         }
         let agent = self.agent(request.agent.as_deref())?;
         let kit = self.kit(agent, &request)?;
+        shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &kit)?;
         let (new, reply) = self.new_run(agent, &kit, request)?;
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());

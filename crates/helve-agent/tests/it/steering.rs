@@ -32,7 +32,7 @@ async fn a_message_to_a_waiting_run_leaves_it_waiting_and_is_heard_after_the_res
     let record = lab.store.run(Scope::Everyone, started.run).await.unwrap();
     assert_eq!(record.state.as_str(), "waiting_approval");
     answer(&lab).await;
-    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    until(&mut started.follower, "run.finished").await;
     lab.check_log(
         started.run,
         expect![[r#"
@@ -42,15 +42,17 @@ async fn a_message_to_a_waiting_run_leaves_it_waiting_and_is_heard_after_the_res
             4 approval.asked send {"q":"x"}
             5 run.waiting waiting_approval
             6 message.queued and answer in French by mei
-            7 message.queued please by mei
-            8 approval.answered {"decision":"approve"} by mei
-            9 tool.started send attempt 1
-            10 tool.finished sent x
-            11 message.taken for step 2
-            12 message.taken for step 2
-            13 text.finished Sent, in French.
-            14 step.finished Stop native
-            15 run.finished Answered
+            7 run.waiting waiting_approval
+            8 message.queued please by mei
+            9 run.waiting waiting_approval
+            10 approval.answered {"decision":"approve"} by mei
+            11 tool.started send attempt 1
+            12 tool.finished sent x
+            13 message.taken for step 2
+            14 message.taken for step 2
+            15 text.finished Sent, in French.
+            16 step.finished Stop native
+            17 run.finished Answered
         "#]],
     )
     .await;
@@ -161,7 +163,7 @@ async fn the_same_message_twice_is_one_also_after_the_end() {
     assert_eq!(send("soon").await, Ok(id));
     assert_eq!(send("late").await, Err(CommandError::OtherText));
     answer(&lab).await;
-    settle(&mut started.follower).await;
+    until(&mut started.follower, "run.finished").await;
     assert_eq!(send("soon").await, Ok(id));
     assert_eq!(say(&lab, started.run, "more").await, Err(CommandError::Over));
     assert_eq!(lab.log(started.run).await.matches("message.queued").count(), 1);

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
-    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
+    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency,
+    UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -199,6 +200,10 @@ impl<B: Bend> Store for Bent<B> {
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()> {
         self.inner.revoke_token(id, at)
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        self.inner.used_on(day, user, agent)
     }
 
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {

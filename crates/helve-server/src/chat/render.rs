@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 use crate::so_far::SoFar;
-use crate::sse::{DONE, Render, data_of, ending_words};
+use crate::sse::{DONE, Render, about_run, data_of, ending_words};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -15,6 +15,8 @@ pub(super) struct ChatRender {
     text: SoFar,
     thinking: SoFar,
     calls: Vec<Call>,
+    /// Why the run ends before its answer, where that is known.
+    because: Option<String>,
 }
 
 struct Call {
@@ -28,7 +30,8 @@ struct Call {
 
 impl ChatRender {
     pub(super) fn new(run: RunId, conversation: Option<ConversationId>) -> Self {
-        Self { run, conversation, text: SoFar::default(), thinking: SoFar::default(), calls: vec![] }
+        let (text, thinking) = (SoFar::default(), SoFar::default());
+        Self { run, conversation, text, thinking, calls: vec![], because: None }
     }
 
     /// An event with the members that all of them have.
@@ -68,10 +71,12 @@ impl ChatRender {
             }
             Fact::ApprovalAsked(question) => {
                 let more = json!({"for": "approval", "approvalId": question.approval});
-                if let Some(call) = &question.call {
-                    self.tool(call, "waiting", more, out);
+                match &question.call {
+                    Some(call) => self.tool(call, "waiting", more, out),
+                    None => self.send(about_run(question), out),
                 }
             }
+            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
             Fact::ToolFinished { call, output, .. } => self.tool(call, "done", shown(output), out),
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 self.tool(call, "failed", json!({"error": failure.message}), out);
@@ -103,6 +108,7 @@ impl ChatRender {
         if ending == Ending::ClientTools {
             self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
         } else if let Some(message) = ending_words(ending) {
+            let message = self.because.as_deref().unwrap_or(message);
             self.send(json!({"ending": ending, "message": message}), out);
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AgentSettings, ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, new_token, router, serve};
 use helve_store::{MemoryStore, Store, TokenRights};
@@ -111,6 +111,7 @@ pub(crate) struct Plan {
     pub(crate) rules: Vec<Rule>,
     /// In the place of those that every house has.
     pub(crate) agents: Option<Vec<AgentSettings>>,
+    pub(crate) budgets: Budgets,
 }
 
 impl Default for Plan {
@@ -124,6 +125,7 @@ impl Default for Plan {
             tools: vec![],
             rules: vec![],
             agents: None,
+            budgets: Budgets::default(),
         }
     }
 }
@@ -170,7 +172,8 @@ impl House {
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
-        let settings = RuntimeSettings { agents, rules: plan.rules, ..RuntimeSettings::default() };
+        let (rules, budgets) = (plan.rules, plan.budgets);
+        let settings = RuntimeSettings { agents, rules, budgets, ..RuntimeSettings::default() };
         let catalogue = Catalogue::new(registry, store.clone(), world.clone(), maker());
         let runtime = Runtime::over(Arc::new(catalogue), models, settings);
         let access = AccessSettings {

@@ -6,6 +6,7 @@
 mod access;
 mod allowances;
 mod bad_input;
+mod budgets;
 mod chat;
 mod direct;
 mod executions;

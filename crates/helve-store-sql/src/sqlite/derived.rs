@@ -4,6 +4,7 @@ use helve_store::{CallChange, CallState, Recorded, StoreError, call_change};
 use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
+use super::days::add_used;
 use super::rows::{execute, to_json};
 use super::spent::add_spent;
 use super::{allowances, runs};
@@ -48,6 +49,7 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
         }
         _ => {}
     }
+    add_used(connection, run, recorded)?;
     match (fact.call(), call_change(fact)) {
         (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
         _ => Ok(()),

@@ -55,8 +55,9 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
     }
     execute(
         connection,
-        "INSERT INTO runs (id, user, conversation, history, state, epoch, owner, resumes, setup, created_at)
-         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7)",
+        "INSERT INTO runs
+             (id, user, conversation, history, state, epoch, owner, resumes, setup, created_at, agent)
+         VALUES (?1, ?2, ?3, ?4, 'running', 1, ?5, 0, ?6, ?7, ?8)",
         params![
             new.run.0.as_bytes(),
             new.user.0,
@@ -65,6 +66,7 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             new.owner,
             to_json(&new.setup)?,
             at.0,
+            new.setup.agent,
         ],
     )?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {

@@ -3,6 +3,7 @@
 mod allowances;
 mod approvals;
 mod conversations;
+mod days;
 mod derived;
 mod executions;
 mod files;
@@ -23,8 +24,8 @@ use std::thread::JoinHandle;
 
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page,
-    PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
+    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
     Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
@@ -235,6 +236,11 @@ impl Store for SqliteStore {
         audit: AuditEntry,
     ) -> StoreFuture<'_, Allowance> {
         self.write_now(move |connection| allowances::revoke(connection, &scope, id, &audit))
+    }
+
+    fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
+        // Where the appends are made, so that all of them are counted.
+        self.write_now(move |connection| days::used_on(connection, day, &user, &agent))
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {

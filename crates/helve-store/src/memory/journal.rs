@@ -65,6 +65,12 @@ impl Shelves {
                 place.row.spent = place.row.spent.plus(spent);
             }
         }
+        let used = recorded.used();
+        if !used.is_nothing() {
+            let key = (at.day(), shelf.record.user.clone(), shelf.record.setup.agent.clone());
+            let sum = self.days.entry(key).or_default();
+            *sum = sum.plus(used);
+        }
         if let Fact::ApprovalAsked(question) = fact {
             let approval = Approval {
                 run,

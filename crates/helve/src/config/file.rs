@@ -14,6 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
+use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
 use super::egress::{EgressTable, SecretTable};
@@ -32,6 +33,7 @@ pub struct File {
     pub(super) prompt: PromptTable,
     pub(super) models: Vec<ModelTable>,
     pub(super) prices: PricesTable,
+    pub(super) budgets: BudgetsTable,
     pub(super) compaction: CompactionTable,
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
@@ -89,6 +91,9 @@ pub(super) struct AgentTable {
     params: ModelParams,
     #[serde(default)]
     permissions: Vec<Rule>,
+    /// What each of its runs may use up.
+    #[serde(default)]
+    budget: BudgetTable,
 }
 
 /// How one tool is guarded; what is not said stays as the tool comes.
@@ -222,6 +227,10 @@ pub(super) fn agents(
             tools: table.tools,
             params: table.params,
             permissions: table.permissions,
+            budget: table
+                .budget
+                .limits()
+                .map_err(|(key, what)| places.wrong(&["agents", &number.to_string(), "budget", key], what))?,
         });
     }
     if !agents.iter().any(|agent| agent.name == "default") {

@@ -132,6 +132,10 @@ export type EventBody = (
       step: number;
       type: 'message.taken';
     }
+  | {
+      because: string;
+      type: 'budget.spent';
+    }
   | (Compaction & {
       type: 'history.compacted';
     })

@@ -10,6 +10,7 @@ import { Notice } from '@/ui/Notice';
 import { Pane } from '@/ui/Pane';
 import { AnswerForm, type Form } from './AnswerForm';
 import styles from './ApprovalCard.module.css';
+import { BudgetCard } from './BudgetCard';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
 import { useDwell } from './use-dwell';
@@ -32,6 +33,7 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
   const isLate = answering.at === 'settled' && !answering.isOurs;
   if (done !== null) return <SettledLine settled={done} me={me} isLate={isLate} />;
   if (!isOpen) return null;
+  if (question.kind === 'budget') return <BudgetCard question={question} answering={answering} onAnswer={answer} />;
   const isOutcome = question.kind === 'outcome';
   return (
     <div

@@ -32,6 +32,9 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
       return <Failed message={end.message} actions={again} />;
     }
     case 'finished':
+      if (end.ending === 'budget_spent') {
+        return <Notice tone="warn" title={t.chat.budgetSpent} detail={run.budgetSpent ?? undefined} />;
+      }
       if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
       return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
   }

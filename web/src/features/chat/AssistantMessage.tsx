@@ -6,6 +6,7 @@ import { CopyButton } from '@/ui/CopyButton';
 import { Markdown } from '@/ui/Markdown';
 import { AnswerCost } from './AnswerCost';
 import { AnswerEnd } from './AnswerEnd';
+import { useChat } from './chat-context';
 import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
 import styles from './Message.module.css';
@@ -39,6 +40,7 @@ export function AssistantMessage() {
           }
         }}
       </MessagePrimitive.GroupedParts>
+      <RunQuestions />
       <AnswerEnd />
       <Foot />
     </MessagePrimitive.Root>
@@ -93,6 +95,17 @@ function Working() {
       <span className="visually-hidden">{t.chat.working}</span>
     </p>
   );
+}
+
+/** What a person has to say about the run as a whole before it goes on. */
+function RunQuestions(): ReactNode {
+  const entry = useEntry();
+  const { ApprovalView } = useChat();
+  if (entry?.kind !== 'run') return null;
+  const { run } = entry;
+  return run.questions.map((approval) => (
+    <ApprovalView key={approval.question.approval} approval={approval} isOpen={!isOver(run)} />
+  ));
 }
 
 function Foot() {

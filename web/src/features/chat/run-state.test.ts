@@ -62,6 +62,27 @@ describe('what is said to a run', () => {
   });
 });
 
+describe('a budget', () => {
+  const { call: _, ...rest } = question;
+  const asked = { ...rest, kind: 'budget', tool: '', because: 'this run has used 8 of 10 tokens' } as const;
+
+  test('is asked about as a question of the run, and settled', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ type: 'approval.asked', ...asked }, { type: 'run.waiting', state: 'waiting_approval' });
+    expect(fold(feed)).toMatchObject({ phase: 'waiting_approval', questions: [{ settled: null }] });
+    feed.record({ type: 'approval.answered', approval: 'a1', answer: { decision: 'approve' }, by: 'mei' });
+    expect(fold(feed)).toMatchObject({ phase: 'running', questions: [{ settled: { by: 'mei' } }] });
+  });
+
+  test('that is used up says so at the end', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ type: 'budget.spent', because: 'enough' }, { type: 'run.finished', ending: 'budget_spent' });
+    expect(fold(feed)).toMatchObject({ budgetSpent: 'enough', end: { how: 'finished', ending: 'budget_spent' } });
+  });
+});
+
 describe('text', () => {
   test('grows by what comes and ends as what was kept', () => {
     const feed = new FakeFeed();

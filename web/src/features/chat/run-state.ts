@@ -33,6 +33,10 @@ export interface RunState {
   /** What is being written. */
   open: OpenPart[];
   end: End | null;
+  /** Questions that are about the run and not about a call. */
+  questions: Approval[];
+  /** Which budget was used up, if one was. */
+  budgetSpent: string | null;
   /** What the model's messages took. */
   steps: PaidStep[];
 }
@@ -112,6 +116,8 @@ export interface Approval {
   settled: { answer: Answer; by: string } | null;
 }
 
+type Answered = Extract<EventBody, { type: 'approval.answered' }>;
+
 interface OpenPart {
   part: PartId;
   kind: 'text' | 'reasoning' | 'input';
@@ -120,7 +126,18 @@ interface OpenPart {
 }
 
 export function newRun(run: RunId): RunState {
-  return { run, lastEvent: 0, phase: 'running', asked: null, items: [], open: [], end: null, steps: [] };
+  return {
+    run,
+    lastEvent: 0,
+    phase: 'running',
+    asked: null,
+    items: [],
+    open: [],
+    end: null,
+    questions: [],
+    budgetSpent: null,
+    steps: [],
+  };
 }
 
 export function applyFrame(state: RunState, frame: Frame): RunState {
@@ -244,6 +261,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     }
     case 'approval.asked': {
       const { type: _, at: __, ...question } = fact;
+      if (!question.call) return { ...state, questions: [...state.questions, { question, settled: null }] };
       const waits = question.kind === 'permission';
       return change(state, fact.call, (call) => ({
         approval: { question, settled: null },
@@ -251,10 +269,13 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       }));
     }
     case 'approval.answered':
+      if (!fact.call) return { ...state, phase: 'running', questions: settle(state.questions, fact) };
       return change(state, fact.call, (call) => ({
         approval: call.approval && { ...call.approval, settled: { answer: fact.answer, by: fact.by } },
         state: call.state === 'asked' ? 'requested' : call.state,
       }));
+    case 'budget.spent':
+      return { ...state, budgetSpent: fact.because };
     case 'message.queued': {
       const { message: key, text, by } = fact;
       return { ...state, items: [...state.items, { kind: 'spoken', key, text, by, step: null }] };
@@ -289,6 +310,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
 function finish(state: RunState, part: PartId | null, item: Item): RunState {
   const open = state.open.filter((one) => one.part !== part);
   return { ...state, phase: 'running', items: [...state.items, item], open };
+}
+
+function settle(questions: Approval[], { approval, answer, by }: Answered): Approval[] {
+  const isMeant = ({ question }: Approval) => question.approval === approval;
+  return questions.map((one) => (isMeant(one) ? { ...one, settled: { answer, by } } : one));
 }
 
 /** The model hears it after everything that it knew before. */

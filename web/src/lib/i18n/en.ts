@@ -83,6 +83,7 @@ export const en = {
     stopped: (by: string | null) => (by === null ? 'You stopped this answer.' : `${by} stopped this answer.`),
     failed: 'The answer could not be completed.',
     stepLimit: 'This took as many steps as allowed; the last answer was given without tools.',
+    budgetSpent: 'A budget is used up, so this ends here; the answer may be incomplete.',
     repeating: 'This went round in circles and was stopped; the last answer was given without tools.',
     notSent: 'Your message was not sent.',
     sendAgain: 'Send again',
@@ -242,6 +243,10 @@ export const en = {
     open: 'Open the conversation',
     permission: (tool: string) => `May ${tool} run?`,
     outcome: (tool: string) => `Did ${tool} happen?`,
+    budget: 'May this run spend more?',
+    budgetHint: 'It goes on until the limit is reached; nothing is sent while it waits for you.',
+    goOn: 'Go on',
+    stopHere: 'Stop here',
     outcomeHint: 'The call was cut off in flight. Look where it should have had its effect, then say what you found.',
     effects: {
       read: 'Changes nothing',

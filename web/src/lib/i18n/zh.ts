@@ -83,6 +83,7 @@ export const zh: Strings = {
     stopped: (by) => (by === null ? '你停止了这次回答。' : `${by} 停止了这次回答。`),
     failed: '这次回答没能完成。',
     stepLimit: '步数已用完，最后的回答没有使用工具。',
+    budgetSpent: '预算已用完，到此为止；回答可能不完整。',
     repeating: '这次运行一直在重复，已被停止；最后的回答没有使用工具。',
     notSent: '消息没有发出去。',
     sendAgain: '重新发送',
@@ -240,6 +241,10 @@ export const zh: Strings = {
     open: '打开对话',
     permission: (tool) => `允许运行 ${tool} 吗？`,
     outcome: (tool) => `${tool} 生效了吗？`,
+    budget: '可以继续花费吗？',
+    budgetHint: '继续后用到上限为止；等你答复期间不会发送任何调用。',
+    goOn: '继续',
+    stopHere: '到此为止',
     outcomeHint: '调用中途被切断。请到它应当生效的地方看一看，再告诉我们结果。',
     effects: {
       read: '不改变任何东西',

@@ -160,6 +160,7 @@ mod tests {
                 call: Some(CallId::new(run, 1, 0)),
                 kind: ApprovalKind::Permission,
                 tool: "send".into(),
+                version: String::new(),
                 arguments: "{\"to\":\"a\\u001bb\",\"x\":\"c\u{202e}d\"}".into(),
                 request: Some("POST https://example.com/\n\neffect    read".into()),
                 effect: Effect::NonIdempotent,

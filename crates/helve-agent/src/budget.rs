@@ -1,0 +1,216 @@
+//! Budgets: what may be used up, held against what was. A pure decision, made at one place, before each question to a
+//! model and before each call of a tool.
+//!
+//! A soft limit asks a person, once for each run; a hard one stops. What is under way is never cut off, so that a budget
+//! is exceeded by one step at most, and by one of each run where several draw on the same one.
+
+use helve_types::Used;
+
+#[cfg(test)]
+mod tests;
+mod words;
+
+/// What one account may use up; none is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Limits {
+    /// In billionths of the unit of the operator's prices.
+    pub cost_nanos: Option<u64>,
+    pub tokens: Option<u64>,
+    pub calls: Option<u64>,
+    pub active_ms: Option<u64>,
+    /// At this share of a limit, in percent, a person is asked.
+    pub ask_at: Option<u8>,
+}
+
+impl Limits {
+    /// Ten minutes of work and a hundred calls.
+    pub const RUN: Self = Self {
+        cost_nanos: None,
+        tokens: None,
+        calls: Some(100),
+        active_ms: Some(10 * 60 * 1_000),
+        ask_at: None,
+    };
+
+    /// Written where a limit is lifted that would hold otherwise.
+    pub const LIFTED: u64 = u64::MAX;
+
+    /// These limits, and where they are silent those below.
+    pub fn over(self, below: Self) -> Self {
+        Self {
+            cost_nanos: self.cost_nanos.or(below.cost_nanos),
+            tokens: self.tokens.or(below.tokens),
+            calls: self.calls.or(below.calls),
+            active_ms: self.active_ms.or(below.active_ms),
+            ask_at: self.ask_at.or(below.ask_at),
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        Kind::ALL.into_iter().all(|kind| kind.limit(self).is_none())
+    }
+}
+
+/// The budgets of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budgets {
+    /// Of each run.
+    pub run: Limits,
+    /// Of each user's runs of a day.
+    pub user_day: Limits,
+    /// Of each agent's runs of a day.
+    pub agent_day: Limits,
+    /// Of all runs of a day.
+    pub day: Limits,
+    /// What money is in, as people read it.
+    pub currency: String,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        let none = Limits::default();
+        Self { run: Limits::RUN, user_day: none, agent_day: none, day: none, currency: "USD".into() }
+    }
+}
+
+impl Budgets {
+    /// Whether there is a budget that is shared between runs.
+    pub fn has_days(&self) -> bool {
+        [self.user_day, self.agent_day, self.day].iter().any(|limits| !limits.is_none())
+    }
+}
+
+/// Whose budget it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Run,
+    UserDay,
+    AgentDay,
+    Day,
+}
+
+/// One budget and what has been drawn on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Account {
+    pub whose: Whose,
+    pub limits: Limits,
+    pub used: Used,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Money,
+    Tokens,
+    Calls,
+    Time,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Money, Self::Tokens, Self::Calls, Self::Time];
+
+    fn limit(self, limits: &Limits) -> Option<u64> {
+        let limit = match self {
+            Self::Money => limits.cost_nanos,
+            Self::Tokens => limits.tokens,
+            Self::Calls => limits.calls,
+            Self::Time => limits.active_ms,
+        };
+        limit.filter(|limit| *limit != Limits::LIFTED)
+    }
+
+    fn used(self, used: &Used) -> u64 {
+        match self {
+            Self::Money => used.cost_nanos,
+            Self::Tokens => used.tokens,
+            Self::Calls => used.calls,
+            Self::Time => used.active_ms,
+        }
+    }
+}
+
+/// What is about to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Asking the model: it may answer with what it has, also where nothing more can be called.
+    Asking,
+    Calling,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    GoOn,
+    /// A person has to say whether to go on; `binding` tells this question from others.
+    Ask {
+        binding: String,
+        because: String,
+    },
+    Stop {
+        because: String,
+    },
+}
+
+/// What people said to the soft limits of a run, by the binding of the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    Nothing,
+    Yes,
+    /// Or nobody answered in time.
+    No,
+}
+
+/// What the budgets say about going on.
+pub(crate) fn decide(
+    accounts: &[Account],
+    before: Before,
+    currency: &str,
+    said: impl Fn(&str) -> Said,
+) -> Verdict {
+    let mut ask = None;
+    for Account { whose, limits, used } in accounts {
+        for kind in Kind::ALL.into_iter().filter(|kind| (*kind, before) != (Kind::Calls, Before::Asking)) {
+            let (Some(limit), used) = (kind.limit(limits), kind.used(used)) else { continue };
+            let told = || words::told(*whose, kind, used, limit, currency);
+            if used >= limit {
+                return Verdict::Stop { because: format!("the budget is used up: {}", told()) };
+            }
+            let Some(soft) = limits.ask_at.map(|percent| share(limit, percent)) else { continue };
+            if used < soft {
+                continue;
+            }
+            let binding = words::binding(*whose, kind, soft);
+            match said(&binding) {
+                Said::Yes => {}
+                Said::No => {
+                    let because = format!("nobody allowed the run to use more of its budget: {}", told());
+                    return Verdict::Stop { because };
+                }
+                Said::Nothing => {
+                    let because = format!("{}; may it go on to the limit?", told());
+                    ask.get_or_insert(Verdict::Ask { binding, because });
+                }
+            }
+        }
+    }
+    ask.unwrap_or(Verdict::GoOn)
+}
+
+/// How many calls can still be sent.
+pub(crate) fn calls_left(accounts: &[Account]) -> Option<u64> {
+    let left =
+        |account: &Account| Some(Kind::Calls.limit(&account.limits)?.saturating_sub(account.used.calls));
+    accounts.iter().filter_map(left).min()
+}
+
+/// The first budget of a day that leaves nothing to begin with, in words.
+pub(crate) fn nothing_left(accounts: &[Account], currency: &str) -> Option<String> {
+    match decide(accounts, Before::Calling, currency, |_| Said::Yes) {
+        Verdict::Stop { because } => Some(because),
+        Verdict::GoOn | Verdict::Ask { .. } => None,
+    }
+}
+
+/// At least one, so that nobody is asked before anything was used.
+fn share(limit: u64, percent: u8) -> u64 {
+    let share = u128::from(limit) * u128::from(percent) / 100;
+    u64::try_from(share).unwrap_or(limit).max(1)
+}

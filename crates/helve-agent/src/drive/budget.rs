@@ -1,0 +1,104 @@
+//! The one place where a run's budgets are held against what was used up.
+
+use helve_types::{ApprovalKind, Effect, Fact, Question, RunInput};
+
+use super::{DriveError, Driver};
+use crate::budget::{self, Account, Before, Verdict, Whose};
+use crate::run::{Errand, Phase};
+
+/// How far a run may go now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// So many calls may be sent; none is no limit.
+    Calls(Option<u64>),
+    /// Something was put on record that changes what is next.
+    LookAgain,
+}
+
+impl Driver {
+    /// Asks the budgets, and does as they say.
+    pub(super) async fn afford(&mut self, before: Before) -> Result<Allowed, DriveError> {
+        let accounts = self.accounts().await?;
+        let currency = &self.shared.settings.budgets.currency;
+        let said = |binding: &str| self.run.said_of_budget(binding);
+        match budget::decide(&accounts, before, currency, said) {
+            Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
+            Verdict::Ask { binding, because } => {
+                self.shared.world.fate.at("budget.before_ask");
+                self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
+                self.shared.budget_counters.asked();
+                Ok(Allowed::LookAgain)
+            }
+            Verdict::Stop { because } => {
+                tracing::info!(run = %self.run.id(), because, "the run ends for its budget");
+                self.shared.world.fate.at("budget.before_stop");
+                self.journal.commit(Fact::BudgetSpent { because }).await?;
+                self.shared.budget_counters.stopped();
+                Ok(Allowed::LookAgain)
+            }
+        }
+    }
+
+    /// Begins calls as far as the budgets allow.
+    pub(super) async fn begin_within_budget(&mut self, errands: Vec<Errand>) -> Result<(), DriveError> {
+        let is_new = |errand: &Errand| errand.is_new() && !self.in_flight_calls.contains(errand.call());
+        if !errands.iter().any(is_new) {
+            self.begin(errands);
+            return self.await_something().await;
+        }
+        let Allowed::Calls(left) = self.afford(Before::Calling).await? else { return Ok(()) };
+        // Those that are on their way and not on record yet are counted here.
+        let unsent = |call| {
+            let phase = self.run.call(call).map(|held| &held.phase);
+            matches!(phase, Some(Phase::Planned | Phase::Answered { .. }))
+        };
+        let on_their_way = self.in_flight_calls.iter().filter(|call| unsent(call)).count() as u64;
+        let mut left = left.map_or(u64::MAX, |left| left.saturating_sub(on_their_way));
+        let mut now = vec![];
+        for errand in errands {
+            if errand.is_new() && !self.in_flight_calls.contains(errand.call()) {
+                if left == 0 {
+                    continue;
+                }
+                left -= 1;
+            }
+            now.push(errand);
+        }
+        self.begin(now);
+        self.await_something().await
+    }
+
+    /// The budgets that the run draws on, with what was drawn. Those of a day are read only where there are any.
+    async fn accounts(&mut self) -> Result<Vec<Account>, DriveError> {
+        let shared = &self.shared;
+        let setup = self.run.setup();
+        let budgets = &shared.settings.budgets;
+        if setup.input == RunInput::Call {
+            return Ok(vec![]);
+        }
+        let own = shared.agents.iter().find(|agent| agent.settings.name == setup.agent);
+        let own = own.map_or(budgets.run, |agent| agent.settings.budget.over(budgets.run));
+        let run = Account { whose: Whose::Run, limits: own, used: self.run.used(shared.world.now()) };
+        let mut accounts = shared.day_accounts(&self.user, &setup.agent).await?;
+        accounts.insert(0, run);
+        Ok(accounts)
+    }
+
+    fn budget_question(&self, binding: String, because: String) -> Question {
+        let world = &self.shared.world;
+        Question {
+            approval: world.approval_id(),
+            call: None,
+            kind: ApprovalKind::Budget,
+            tool: String::new(),
+            version: String::new(),
+            arguments: "{}".into(),
+            request: None,
+            warnings: vec![],
+            effect: Effect::Read,
+            because,
+            binding,
+            expires_at: world.now().plus_ms(Question::OPEN_MS),
+        }
+    }
+}

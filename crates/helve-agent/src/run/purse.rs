@@ -1,0 +1,99 @@
+//! What a run has used up and what people said about that, as its log tells it.
+
+use helve_tool::Outcome;
+use helve_types::{Answer, ApprovalKind, Fact, Failure, FailureKind, Question, Stopwatch, Timestamp, Used};
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Errand, Phase, Run};
+use crate::budget::Said;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Purse {
+    used: Used,
+    clock: Stopwatch,
+    /// The question that nobody has answered yet.
+    open: Option<Box<Question>>,
+    /// The questions that were answered, by their binding, and whether with yes.
+    answered: Vec<(String, bool)>,
+    /// Why nothing more may be begun.
+    spent: Option<String>,
+}
+
+impl Purse {
+    pub(super) fn new(at: Timestamp) -> Self {
+        Self { used: Used::default(), clock: Stopwatch::new(at), open: None, answered: vec![], spent: None }
+    }
+
+    pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
+        let active_ms = self.clock.lap(at, fact);
+        self.used = self.used.plus(Used::of(fact)).plus(Used { active_ms, ..Used::default() });
+        match fact {
+            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Budget => {
+                self.open = Some(Box::new(question.clone()));
+            }
+            Fact::ApprovalAnswered { approval, answer, .. } => {
+                if let Some(question) = self.open.take_if(|open| open.approval == *approval) {
+                    let is_yes = matches!(answer, Answer::Approve { .. });
+                    self.answered.push((question.binding, is_yes));
+                }
+            }
+            Fact::BudgetSpent { because } => self.spent = Some(because.clone()),
+            _ => {}
+        }
+    }
+
+    pub(super) fn question(&self) -> Option<&Question> {
+        self.open.as_deref()
+    }
+}
+
+impl Run {
+    /// What the run has used up by now.
+    pub(crate) fn used(&self, now: Timestamp) -> Used {
+        let active_ms = self.purse.clock.since(now);
+        self.purse.used.plus(Used { active_ms, ..Used::default() })
+    }
+
+    /// What people said to a question about its budget.
+    pub(crate) fn said_of_budget(&self, binding: &str) -> Said {
+        match self.purse.answered.iter().rev().find(|(known, _)| known == binding) {
+            None => Said::Nothing,
+            Some((_, true)) => Said::Yes,
+            Some((_, false)) => Said::No,
+        }
+    }
+
+    /// Whether a budget has ended it, so that nothing more is begun.
+    pub(super) fn is_spent(&self) -> bool {
+        self.purse.spent.is_some()
+    }
+
+    /// What is to be done about the calls, as far as the budget allows: where it is used up, what was not sent will not
+    /// be; while a person is asked about it, nothing new is sent.
+    pub(super) fn within_budget(&self, errands: Vec<Errand>) -> Vec<Errand> {
+        let Some(because) = &self.purse.spent else {
+            let held_back = |errand: &Errand| self.purse.open.is_some() && errand.is_new();
+            return errands.into_iter().filter(|errand| !held_back(errand)).collect();
+        };
+        let refused = |call: &Call| {
+            let told = format!("this call was not made: {because}");
+            let outcome = Outcome::Refused(Failure::new(FailureKind::Limited, told));
+            Errand::Settle { call: call.call.id.clone(), outcome }
+        };
+        let unsent = |call: &&Call| matches!(call.phase, Phase::Planned | Phase::Asked(_));
+        let asked = self.calls.iter().filter(unsent).map(refused);
+        let others = errands.into_iter().filter_map(|errand| match self.call(errand.call()) {
+            Some(call) if unsent(&call) => None,
+            Some(call) if errand.is_new() => Some(refused(call)),
+            _ => Some(errand),
+        });
+        asked.chain(others).collect()
+    }
+}
+
+impl Errand {
+    /// Whether it sends something that was not sent before.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self, Self::Execute { attempts_before: 0, .. } | Self::AskRepeated { .. })
+    }
+}

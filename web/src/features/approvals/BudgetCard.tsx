@@ -1,0 +1,49 @@
+import { useRef } from 'react';
+import type { Answer, Question } from '@/api/generated/events';
+import { useSpeech } from '@/lib/i18n/locale';
+import { formatDateTime } from '@/lib/time';
+import { Button } from '@/ui/Button';
+import { VisibleText } from '@/ui/Code';
+import { Icon } from '@/ui/Icon';
+import { Notice } from '@/ui/Notice';
+import styles from './ApprovalCard.module.css';
+import type { Answering } from './use-answer';
+import { useDwell } from './use-dwell';
+
+interface Props {
+  question: Question;
+  answering: Answering;
+  onAnswer: (answer: Answer) => void;
+}
+
+/** A run has used up most of what it may: a person says whether it goes on to the limit. */
+export function BudgetCard({ question, answering, onAnswer }: Props) {
+  const { t, tag } = useSpeech();
+  const ref = useRef<HTMLDivElement>(null);
+  const isReady = useDwell(ref) && answering.at !== 'sending';
+  return (
+    <div className={styles.card} role="group" aria-label={t.approvals.budget}>
+      <h3 className={styles.title}>
+        <Icon name="question" />
+        <span>{t.approvals.budget}</span>
+      </h3>
+      <div className={styles.facts}>
+        <p className={styles.because}>
+          <VisibleText text={question.because} />
+        </p>
+        <p className={styles.small}>
+          {t.approvals.budgetHint} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
+        </p>
+      </div>
+      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
+      <div ref={ref} className={styles.actions}>
+        <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
+          {t.approvals.goOn}
+        </Button>
+        <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'reject' })}>
+          {t.approvals.stopHere}
+        </Button>
+      </div>
+    </div>
+  );
+}
