@@ -5,6 +5,7 @@
 //! and another takes the run up from its log.
 
 mod calls;
+mod client;
 mod model;
 mod spending;
 
@@ -24,7 +25,7 @@ use self::spending::Lost;
 use crate::agents::Kit;
 use crate::command::{Command, CommandError};
 use crate::feed::Feed;
-use crate::run::{Phase, Run, Step};
+use crate::run::{Run, Step};
 use crate::runtime::Shared;
 
 /// Why a driver leaves its run.
@@ -129,6 +130,8 @@ impl Driver {
                     self.await_something().await?;
                 }
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                // Somebody spoke in vain.
+                Step::Wait(state) if self.run.waits_on_record(state) => return Ok(Left::Waiting),
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })
@@ -165,16 +168,15 @@ impl Driver {
         self.journal.commit(entry).await?;
         self.shared.run_counters.ended(state);
         fate.at("run.after_end");
-        self.answer_late();
+        self.answer_late().await;
         Ok(Left::Over)
     }
 
     /// Tells whoever spoke to a run that is over that it is.
-    pub(crate) fn answer_late(&mut self) {
+    pub(crate) async fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
-            let late =
-                if matches!(command, Command::Cancel { .. }) { Ok(()) } else { Err(CommandError::Over) };
-            command.reply(late);
+            self.absorb();
+            self.shared.answer_over(&self.run, &self.journal, command).await;
         }
     }
 
@@ -198,18 +200,11 @@ impl Driver {
                 };
                 _ = reply.send(result);
             }
-            Command::Deliver { call, outcome, reply } => {
-                let waits =
-                    self.run.call(&call).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }));
-                let result = if waits {
-                    let cx = self.context(&call, 0, None);
-                    self.pipeline.settle(&call, outcome, &cx).await?;
-                    Ok(())
-                } else {
-                    Err(CommandError::NotWaiting)
-                };
-                _ = reply.send(result);
+            Command::Claim { call, client, by, reply } => {
+                _ = reply.send(self.claim(&call, &client, &by).await?);
             }
+            Command::Deliver { delivered, reply } => self.deliver(*delivered, reply).await?,
+            Command::Overdue { call } => self.overdue(&call).await?,
             Command::Cancel { by, reply } => {
                 self.cancelled_by.get_or_insert(by);
                 self.cancel.cancel();

@@ -7,6 +7,7 @@
 mod call;
 mod choice;
 mod circles;
+mod claims;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,8 @@ use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 use self::circles::{Circles, Course};
+use self::claims::Claims;
+pub(crate) use self::claims::{Claim, Delivery};
 
 /// More calls than this in one message are not made.
 const CALLS_PER_STEP_MAX: u32 = 16;
@@ -44,6 +47,9 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
+    claims: Claims,
+    /// The last thing on record is that it waits so.
+    waiting: Option<RunState>,
     over: bool,
 }
 
@@ -185,6 +191,8 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
+            claims: Claims::default(),
+            waiting: None,
             over: false,
         }
     }
@@ -229,6 +237,12 @@ impl Run {
     /// Takes in the next fact of the log.
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
+        self.claims.learn(fact);
+        self.waiting = match fact {
+            Fact::RunWaiting { state } => Some(*state),
+            Fact::ToolLate { .. } => self.waiting,
+            _ => None,
+        };
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -273,6 +287,11 @@ impl Run {
                     self.stopped_circling |= no && circling();
                     self.circles.settled(held.step, &held.call, fact);
                     held.learn(at, fact);
+                    if let (Fact::ToolClaimed { .. }, Phase::Claimed { handed, client, by, .. }) =
+                        (fact, &held.phase)
+                    {
+                        self.claims.claimed(id, client, by, &handed.arguments);
+                    }
                 }
             }
         }
@@ -407,6 +426,21 @@ impl Run {
     /// The call that a client or a person speaks of, if it is one of those that wait.
     pub(crate) fn call(&self, id: &CallId) -> Option<&Call> {
         self.calls.iter().find(|held| held.call.id == *id)
+    }
+
+    /// The client that has or had the call.
+    pub(crate) fn claim(&self, id: &CallId) -> Option<&Claim> {
+        self.claims.of(id)
+    }
+
+    /// Whether the call waits for a client to take it.
+    pub(crate) fn is_untaken(&self, id: &CallId) -> bool {
+        self.call(id).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }))
+    }
+
+    /// Whether it is on record that the run waits so, and nothing has happened since.
+    pub(crate) fn waits_on_record(&self, state: RunState) -> bool {
+        self.waiting == Some(state)
     }
 
     /// The question with this id, if it is open.

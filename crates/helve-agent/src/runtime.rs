@@ -1,6 +1,8 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
 mod call;
+pub(crate) mod client;
+pub(crate) mod leases;
 mod order;
 mod probe;
 mod recover;
@@ -12,15 +14,17 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
-use helve_tool::{Catalogue, Hooks, Outcome, Registry, Rule};
-use helve_types::{Answer, ApprovalId, CallId, RunId, World};
-use tokio::sync::oneshot;
+use helve_tool::{Catalogue, Hooks, Registry, Rule};
+use helve_types::{Answer, ApprovalId, RunId, Seal, World};
+use tokio::sync::{OnceCell, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, error_span};
 
 pub(crate) use self::call::call_span;
 pub use self::call::{CallOptions, Called};
+pub use self::client::{ClientClaim, Delivered};
+use self::leases::Leases;
 pub use self::order::Order;
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
@@ -83,6 +87,9 @@ pub(crate) struct Shared {
     pub(crate) run_counters: RunCounters,
     feeds: Feeds,
     seats: Arc<Seats>,
+    pub(crate) leases: Leases,
+    /// Made when it is first needed.
+    seal: OnceCell<Seal>,
     tasks: TaskTracker,
     /// No new runs are taken.
     closing: CancellationToken,
@@ -120,6 +127,8 @@ impl Runtime {
             run_counters: RunCounters::default(),
             feeds: Feeds::default(),
             seats: Arc::default(),
+            leases: Leases::default(),
+            seal: OnceCell::new(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             halt: CancellationToken::new(),
@@ -188,18 +197,6 @@ impl Runtime {
         self.command(held.run, |reply| Command::Answer { approval, answer, by, reply }).await
     }
 
-    /// Brings the client's result of a call that it was given.
-    pub async fn deliver(
-        &self,
-        scope: Scope,
-        run: RunId,
-        call: CallId,
-        outcome: Outcome,
-    ) -> Result<(), CommandError> {
-        self.shared.store.run(scope, run).await?;
-        self.command(run, |reply| Command::Deliver { call, outcome, reply }).await
-    }
-
     /// Stops a run; a run that is over stays as it is.
     pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<(), CommandError> {
         let record = self.shared.store.run(scope, run).await?;
@@ -213,11 +210,11 @@ impl Runtime {
     }
 
     /// Passes a command to the run's driver; a run without one gets one.
-    async fn command(
+    async fn command<T>(
         &self,
         run: RunId,
-        command: impl FnOnce(oneshot::Sender<Result<(), CommandError>>) -> Command,
-    ) -> Result<(), CommandError> {
+        command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
+    ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
         self.shared.send(run, command(reply));
         answer.await.unwrap_or(Err(CommandError::Busy))
@@ -271,7 +268,7 @@ impl Shared {
                     Ok(Left::Over) => {
                         // Nobody who spoke in the last moment is left without an answer.
                         while !seat.leave(&driver.commands) {
-                            driver.answer_late();
+                            driver.answer_late().await;
                         }
                         break;
                     }

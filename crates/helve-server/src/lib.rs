@@ -12,6 +12,7 @@ mod app;
 mod approvals;
 mod asked;
 mod chat;
+mod client_calls;
 mod conversations;
 mod declared;
 mod direct;
@@ -74,10 +75,11 @@ async fn openapi(State(app): State<App>) -> ([(HeaderName, &'static str); 1], St
 
 /// The table of routes, and the document that describes it. Every area has its own part of it.
 fn table(app: App) -> (Router<App>, Value) {
-    const AREAS: [fn(Routes) -> Routes; 17] = [
+    const AREAS: [fn(Routes) -> Routes; 18] = [
         chat::routes,
         agent::routes,
         runs::routes,
+        client_calls::routes,
         kept::routes,
         conversations::routes,
         approvals::routes,

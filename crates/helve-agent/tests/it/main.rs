@@ -4,6 +4,7 @@
 
 mod choice;
 mod circles;
+mod clients;
 mod fixtures;
 mod hooks;
 mod lab;

@@ -6,6 +6,7 @@
 mod access;
 mod bad_input;
 mod chat;
+mod client_calls;
 mod direct;
 mod executions;
 mod house;
