@@ -4,12 +4,15 @@
 //! exactly one result: the real one, or a plain statement that there is none. Whatever cannot be paired is left
 //! out on both sides.
 
+mod client;
+
 use std::borrow::Cow;
 
 use helve_model::{Turn, TurnCall};
-use helve_types::{ChatMessage, ChatRole, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
+use helve_types::{Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
 use serde_json::{Value, json};
 
+use self::client::client_turns;
 use crate::run::Run;
 
 /// The model that is shown the past.
@@ -199,87 +202,10 @@ fn unknown(tool: &ToolPart) -> String {
     .to_string()
 }
 
-/// The turns of a history that the client keeps. It is taken as said, and made valid.
-fn client_turns<'a>(messages: &'a [ChatMessage], turns: &mut Vec<Turn<'a>>) {
-    let mut at = 0;
-    while let Some(message) = messages.get(at) {
-        at += 1;
-        match message.role {
-            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
-            ChatRole::System | ChatRole::User => turns.push(Turn::User(Cow::Borrowed(&message.content))),
-            // A result that follows no call.
-            ChatRole::Tool => {}
-            ChatRole::Assistant if message.calls.is_empty() => {
-                if !message.content.is_empty() {
-                    turns.push(assistant(message));
-                }
-            }
-            ChatRole::Assistant => {
-                turns.push(assistant(message));
-                let answers = messages[at..].iter().take_while(|next| answers_call(next)).count();
-                let answers = &messages[at..at + answers];
-                at += answers.len();
-                for call in &message.calls {
-                    let answer = answers.iter().find_map(|answer| client_result(answer, &call.id));
-                    let is_error = answer.is_none();
-                    let missing = "Error: the client sent no result for this call.";
-                    turns.push(Turn::Result {
-                        id: Cow::Borrowed(&call.id),
-                        tool: Cow::Borrowed(&call.name),
-                        text: answer.unwrap_or(Cow::Borrowed(missing)),
-                        is_error,
-                    });
-                }
-            }
-        }
-    }
-}
-
-fn assistant(message: &ChatMessage) -> Turn<'_> {
-    let mut calls = Vec::with_capacity(message.calls.len());
-    for call in &message.calls {
-        calls.push(TurnCall {
-            id: Cow::Borrowed(&call.id),
-            tool: Cow::Borrowed(&call.name),
-            arguments: Cow::Borrowed(sound(&call.arguments)),
-        });
-    }
-    Turn::Assistant {
-        text: Cow::Borrowed(&message.content),
-        reasoning: Cow::Borrowed(&message.reasoning),
-        echo: None,
-        calls,
-    }
-}
-
 /// Vendors refuse a history with broken arguments; the call's result says what was wrong with them.
 fn sound(arguments: &str) -> &str {
     let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
     if is_object { arguments } else { "{}" }
-}
-
-/// A `tool` message, or the same thing said by the user: `{"tool_call_result": {"toolCallId", "result"}}`.
-fn answers_call(message: &ChatMessage) -> bool {
-    message.role == ChatRole::Tool || said_by_user(message).is_some()
-}
-
-fn client_result<'a>(message: &'a ChatMessage, id: &str) -> Option<Cow<'a, str>> {
-    if message.role == ChatRole::Tool {
-        return (message.call_id.as_deref() == Some(id)).then_some(Cow::Borrowed(&*message.content));
-    }
-    let (call_id, result) = said_by_user(message)?;
-    let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-    (call_id == id).then_some(Cow::Owned(text))
-}
-
-fn said_by_user(message: &ChatMessage) -> Option<(String, Value)> {
-    if message.role != ChatRole::User || !message.content.trim_start().starts_with('{') {
-        return None;
-    }
-    let mut said: Value = serde_json::from_str(&message.content).ok()?;
-    let result = said.get_mut("tool_call_result")?;
-    let id = result.get("toolCallId")?.as_str()?.to_owned();
-    Some((id, result.get_mut("result").map(Value::take).unwrap_or_default()))
 }
 
 #[cfg(test)]

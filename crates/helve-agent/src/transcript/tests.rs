@@ -1,8 +1,9 @@
 //! Whatever prefix of whatever log: a vendor would accept the history.
 
 use helve_types::{
-    CallId, Effect, Fact, Failure, FailureKind, MessageId, Mode, ModelParams, OnUnknown, PartId, RunId,
-    RunSetup, RunStarted, StopReason, Timestamp, ToolChoice, ToolOutput, Trail, Usage,
+    CallId, ChatMessage, ChatRole, Effect, Fact, Failure, FailureKind, MessageId, Mode, ModelParams,
+    OnUnknown, PartId, RunId, RunSetup, RunStarted, StopReason, Timestamp, ToolChoice, ToolOutput, Trail,
+    Usage,
 };
 use proptest::prelude::*;
 use uuid::Uuid;

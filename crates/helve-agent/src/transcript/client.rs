@@ -1,0 +1,200 @@
+//! The turns of a history that the client keeps: taken as said, and made valid.
+//!
+//! Results come as `tool` messages, or said by the user: `{"tool_call_result": {"toolCallId", "result"}}`, one or several,
+//! fenced or not. What names no call that waits for it is what the user says, and is not lost.
+
+use std::borrow::Cow;
+
+use helve_model::{Turn, TurnCall};
+use helve_types::{ChatCall, ChatMessage, ChatRole};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::sound;
+
+const MISSING: &str = "Error: the client sent no result for this call.";
+
+pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], turns: &mut Vec<Turn<'a>>) {
+    let mut rest = messages;
+    while let Some((message, more)) = rest.split_first() {
+        rest = more;
+        match message.role {
+            // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
+            ChatRole::System | ChatRole::User => turns.push(Turn::User(Cow::Borrowed(&message.content))),
+            // A result that follows no call.
+            ChatRole::Tool => {}
+            ChatRole::Assistant if message.calls.is_empty() => {
+                if !message.content.is_empty() {
+                    turns.push(assistant(message));
+                }
+            }
+            ChatRole::Assistant => {
+                turns.push(assistant(message));
+                let is_next = |message: &ChatMessage| message.role == ChatRole::Assistant;
+                let (between, next) = rest.split_at(rest.iter().position(is_next).unwrap_or(rest.len()));
+                rest = next;
+                let mut heard: Vec<Heard<'_>> = between.iter().map(Heard::new).collect();
+                turns.extend(message.calls.iter().map(|call| result(call, &mut heard)));
+                turns.extend(heard.iter().filter_map(Heard::left).map(Turn::User));
+            }
+        }
+    }
+}
+
+fn assistant(message: &ChatMessage) -> Turn<'_> {
+    let mut calls = Vec::with_capacity(message.calls.len());
+    for call in &message.calls {
+        calls.push(TurnCall {
+            id: Cow::Borrowed(&call.id),
+            tool: Cow::Borrowed(&call.name),
+            arguments: Cow::Borrowed(sound(&call.arguments)),
+        });
+    }
+    Turn::Assistant {
+        text: Cow::Borrowed(&message.content),
+        reasoning: Cow::Borrowed(&message.reasoning),
+        echo: None,
+        calls,
+    }
+}
+
+/// The result of a call, which is used up.
+fn result<'a>(call: &'a ChatCall, heard: &mut [Heard<'a>]) -> Turn<'a> {
+    let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
+    let (text, is_error) = found.unwrap_or((Cow::Borrowed(MISSING), true));
+    Turn::Result { id: Cow::Borrowed(&call.id), tool: Cow::Borrowed(&call.name), text, is_error }
+}
+
+/// What was said between two messages of the model.
+enum Heard<'a> {
+    Text(&'a str),
+    Tool { id: Option<&'a str>, text: &'a str },
+    Results { all: &'a str, given: Vec<Given<'a>>, is_used: bool },
+    Used,
+}
+
+impl<'a> Heard<'a> {
+    fn new(message: &'a ChatMessage) -> Self {
+        let all = message.content.as_str();
+        match message.role {
+            ChatRole::Tool => Self::Tool { id: message.call_id.as_deref(), text: all },
+            ChatRole::User => match given_in(all) {
+                Some(given) => Self::Results { all, given, is_used: false },
+                None => Self::Text(all),
+            },
+            ChatRole::System | ChatRole::Assistant => Self::Text(all),
+        }
+    }
+
+    /// The result of this call, if it is here, and whether it is an error.
+    fn take(&mut self, call: &str) -> Option<(Cow<'a, str>, bool)> {
+        match self {
+            Self::Tool { id: Some(id), text } if *id == call => {
+                let text = Cow::Borrowed(*text);
+                *self = Self::Used;
+                Some((text, false))
+            }
+            Self::Results { given, is_used, .. } => {
+                let at = given.iter().position(|one| one.id == call)?;
+                *is_used = true;
+                Some(given.remove(at).told())
+            }
+            Self::Text(_) | Self::Tool { .. } | Self::Used => None,
+        }
+    }
+
+    /// What is left of it for the model to hear.
+    fn left(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
+            Self::Results { given, .. } if !given.is_empty() => {
+                Some(Cow::Owned(given.iter().map(|one| one.whole.get()).collect::<Vec<_>>().join("\n")))
+            }
+            // A result that follows no call.
+            Self::Results { .. } | Self::Tool { .. } | Self::Used => None,
+        }
+    }
+}
+
+/// A result that the user brings.
+struct Given<'a> {
+    id: Cow<'a, str>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    /// As it was said.
+    whole: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Wrapped<'a> {
+    #[serde(borrow)]
+    tool_call_result: Said<'a>,
+}
+
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
+    id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Given<'a> {
+    fn new(whole: &'a RawValue) -> Option<Self> {
+        let Wrapped { tool_call_result: Said { id, result, error } } =
+            serde_json::from_str(whole.get()).ok()?;
+        Some(Self { id, result, error, whole })
+    }
+
+    /// What the model hears, and whether it is an error.
+    fn told(self) -> (Cow<'a, str>, bool) {
+        match (self.result, self.error) {
+            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
+            (Some(result), _) => (text_of(result), false),
+            // JavaScript leaves out what is undefined.
+            (None, None) => (Cow::Borrowed("null"), false),
+        }
+    }
+}
+
+/// Text as it is, anything else as it is written.
+fn text_of(value: &RawValue) -> Cow<'_, str> {
+    let written = value.get();
+    serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
+}
+
+/// The results that a message is made of; none if it says anything else as well.
+fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
+    if !content.contains("tool_call_result") {
+        return None;
+    }
+    let mut given = vec![];
+    for value in serde_json::Deserializer::from_str(unfenced(content)).into_iter::<&RawValue>() {
+        let value = value.ok()?;
+        match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
+            Ok(several) => {
+                for one in several {
+                    given.push(Given::new(one)?);
+                }
+            }
+            Err(_) => given.push(Given::new(value)?),
+        }
+    }
+    (!given.is_empty()).then_some(given)
+}
+
+/// The text inside of a code fence, if it is all in one.
+fn unfenced(content: &str) -> &str {
+    let text = content.trim();
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inside = inside.and_then(|inside| inside.split_once('\n'));
+    match inside {
+        Some((language, inside)) if language.trim().chars().all(char::is_alphanumeric) => inside,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;
