@@ -216,3 +216,62 @@ async fn such_words_typed_while_a_client_has_the_call_do_not_answer_it() {
     assert!(log(&house, &run).await.starts_with(&before));
     assert_eq!(house.settled(&run).await, "waiting_client");
 }
+
+/// B3: the whole way of a result that a user brings in a history of its own, natively and in every profile's words.
+#[tokio::test]
+async fn a_result_said_by_the_user_reaches_the_model_in_every_mode() {
+    let results = [
+        json!({"toolCallId": "call_1", "result": 76127}),
+        json!({"toolCallId": "call_2", "result": {"a": [1]}}),
+        json!({"toolCallId": "call_3", "error": "no luck"}),
+    ];
+    let call = |n: u32| json!({"id": format!("call_{n}"), "type": "function", "function": {"name": "eval", "arguments": "{}"}});
+    let said: Vec<String> = results.iter().map(|one| json!({"tool_call_result": one}).to_string()).collect();
+    let fenced = format!("```json\n{}\n{}\n```", said[0], said[1]);
+    let history = json!([
+        {"role": "user", "content": "compute"},
+        {"role": "assistant", "content": "", "tool_calls": [call(1), call(2), call(3)]},
+        {"role": "user", "content": fenced},
+        {"role": "user", "content": said[2]},
+        {"role": "user", "content": r#"{"tool_call_result": {"toolCallId": "call_9", "result": "of nothing"}}"#},
+    ]);
+    for (mode, expected) in [
+        (
+            "native",
+            &["result: call_1 76127\n", "result: call_2 {\"a\":[1]}\n", "error: call_3 Error: no luck\n"][..],
+        ),
+        (
+            "prompt",
+            &[
+                r#"{"tool_call_result": {"toolCallId": "call_1", "result": 76127}}"#,
+                r#"{"tool_call_result": {"toolCallId": "call_2", "result": {"a":[1]}}}"#,
+                r#"{"tool_call_result": {"toolCallId": "call_3", "error": "no luck"}}"#,
+            ],
+        ),
+        (
+            "prompt:xml_tag",
+            &[
+                "<tool_result><id>call_1</id><content>76127</content></tool_result>",
+                "<tool_result><id>call_2</id><content>{\"a\":[1]}</content></tool_result>",
+                "<tool_result><id>call_3</id><content>Error: no luck</content></tool_result>",
+            ],
+        ),
+        (
+            "prompt:react",
+            &["Observation: 76127\n", "Observation: {\"a\":[1]}\n", "Observation: Error: no luck\n"],
+        ),
+    ] {
+        let house = House::new([reply("say I see.")]).await;
+        let body = json!({"messages": history, "config": {"mode": mode}, "tools": eval()});
+        house.post_text("/api/chat", body).await;
+        let asked = house.model.asked().remove(0);
+        for part in expected {
+            assert!(asked.contains(part), "{mode}: {part}\n{asked}");
+        }
+        // What names no call does not vanish.
+        assert!(
+            asked.contains("user: {\"tool_call_result\": {\"toolCallId\": \"call_9\""),
+            "{mode}\n{asked}"
+        );
+    }
+}
