@@ -167,6 +167,7 @@ impl Driver {
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
         self.shared.run_counters.ended(state);
+        self.shared.leases.end_all(self.run.id());
         fate.at("run.after_end");
         self.answer_late().await;
         Ok(Left::Over)

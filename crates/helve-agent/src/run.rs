@@ -48,7 +48,7 @@ pub struct Run {
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
     claims: Claims,
-    /// The last thing on record is that it waits so.
+    /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
     over: bool,
 }
@@ -240,7 +240,7 @@ impl Run {
         self.claims.learn(fact);
         self.waiting = match fact {
             Fact::RunWaiting { state } => Some(*state),
-            Fact::ToolLate { .. } => self.waiting,
+            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
             _ => None,
         };
         match fact {
@@ -438,7 +438,7 @@ impl Run {
         self.call(id).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }))
     }
 
-    /// Whether it is on record that the run waits so, and nothing has happened since.
+    /// Whether it is already on record that the run waits so.
     pub(crate) fn waits_on_record(&self, state: RunState) -> bool {
         self.waiting == Some(state)
     }

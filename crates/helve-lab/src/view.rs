@@ -126,7 +126,7 @@ impl View {
             Fact::RunFinished { .. } => RunState::Completed,
             Fact::RunFailed { .. } => RunState::Failed,
             Fact::RunCancelled(_) => RunState::Cancelled,
-            Fact::ToolLate { .. } => self.phase,
+            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.phase,
             _ => RunState::Running,
         };
         match fact {

@@ -66,7 +66,7 @@ export class MockRun {
     if (holder !== undefined) return holder === client ? input : 'taken';
     this.#claimed.set(call, client);
     this.feed.record({ type: 'tool.claimed', call, client, by: 'local' });
-    this.#wait('waiting_client');
+    this.#tell();
     return input;
   }
 

@@ -66,6 +66,11 @@ impl Leases {
         self.held().remove(call);
     }
 
+    /// The run is over, and nobody has any of its calls.
+    pub(crate) fn end_all(&self, run: RunId) {
+        self.held().retain(|_, lease| lease.run != run);
+    }
+
     /// Whether the client was silent for too long. One that we never heard of was not.
     pub(crate) fn is_over(&self, call: &CallId) -> bool {
         self.held().get(call).is_some_and(|lease| lease.until <= Instant::now())

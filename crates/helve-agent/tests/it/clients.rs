@@ -87,11 +87,10 @@ async fn one_client_gets_the_call_and_its_result_goes_to_the_model() {
             4 tool.delegated browser_js_eval
             5 run.waiting waiting_client
             6 tool.claimed tab by mei
-            7 run.waiting waiting_client
-            8 tool.finished 42
-            9 text.finished It is 42.
-            10 step.finished Stop native
-            11 run.finished Answered
+            7 tool.finished 42
+            8 text.finished It is 42.
+            9 step.finished Stop native
+            10 run.finished Answered
         "#]],
     )
     .await;
@@ -213,21 +212,19 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
             4 tool.delegated browser_js_eval
             5 run.waiting waiting_client
             6 tool.claimed tab by mei
-            7 run.waiting waiting_client
-            8 tool.unknown the client that had the call went silent
-            9 approval.asked browser_js_eval {"q":"6*7"}
-            10 run.waiting needs_attention
-            11 tool.late 42
-            12 approval.answered {"answer":"run_again","decision":"outcome"} by mei
-            13 tool.requested browser_js_eval {"q":"6*7"} again
-            14 tool.delegated browser_js_eval
-            15 run.waiting waiting_client
-            16 tool.claimed other by mei
-            17 run.waiting waiting_client
-            18 tool.finished 42
-            19 text.finished It is 42.
-            20 step.finished Stop native
-            21 run.finished Answered
+            7 tool.unknown the client that had the call went silent
+            8 approval.asked browser_js_eval {"q":"6*7"}
+            9 run.waiting needs_attention
+            10 tool.late 42
+            11 approval.answered {"answer":"run_again","decision":"outcome"} by mei
+            12 tool.requested browser_js_eval {"q":"6*7"} again
+            13 tool.delegated browser_js_eval
+            14 run.waiting waiting_client
+            15 tool.claimed other by mei
+            16 tool.finished 42
+            17 text.finished It is 42.
+            18 step.finished Stop native
+            19 run.finished Answered
         "#]],
     )
     .await;
@@ -318,6 +315,8 @@ async fn a_stopped_run_says_whether_somebody_had_begun() {
     let token = claimed(&lab, &call).await.result_token;
     lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
     while settle(&mut started.follower).await != "run.cancelled" {}
+    quiet(&lab).await;
+    assert_eq!(claim(&lab, &call, "tab").await, Err(CommandError::Over), "it is not kept by being heard");
     assert_eq!(bring(&lab, &call, "0123", "x").await, Err(CommandError::WrongToken));
     for _ in 0..2 {
         assert_eq!(bring(&lab, &call, &token, "42").await, Err(CommandError::Over));
@@ -331,10 +330,9 @@ async fn a_stopped_run_says_whether_somebody_had_begun() {
             4 tool.delegated browser_js_eval
             5 run.waiting waiting_client
             6 tool.claimed tab by mei
-            7 run.waiting waiting_client
-            8 tool.unknown the run was stopped while a client had the call
-            9 run.cancelled by mei
-            10 tool.late 42
+            7 tool.unknown the run was stopped while a client had the call
+            8 run.cancelled by mei
+            9 tool.late 42
         "#]],
     )
     .await;

@@ -275,3 +275,14 @@ async fn a_result_said_by_the_user_reaches_the_model_in_every_mode() {
         );
     }
 }
+
+/// Where the client keeps the history it has nothing but the event to go by.
+#[tokio::test]
+async fn what_a_hook_or_the_check_made_of_the_arguments_is_what_a_stateless_client_gets() {
+    let house = House::new([reply(r#"call eval {"code": "6*7", "note": null}"#)]).await;
+    let tools = json!([{"name": "eval", "parameters": {"type": "object", "required": ["code"],
+        "properties": {"code": {"type": "string"}, "note": {"type": "string"}}}}]);
+    let body = json!({"messages": [{"role": "user", "content": "compute"}], "tools": tools});
+    let stream = house.post_text("/api/chat", body).await;
+    assert!(stream.contains(r#""arguments":"{\"code\":\"6*7\"}""#), "{stream}");
+}

@@ -5,7 +5,8 @@ use crate::serving::Served;
 
 /// The part of an answer behind `"name":"`.
 fn member<'a>(answer: &'a str, name: &str) -> &'a str {
-    let (_, rest) = answer.split_once(&format!("\"{name}\":\"")).unwrap_or_else(|| panic!("{name}: {answer}"));
+    let (_, rest) =
+        answer.split_once(&format!("\"{name}\":\"")).unwrap_or_else(|| panic!("{name}: {answer}"));
     rest.split('"').next().unwrap()
 }
 
@@ -25,8 +26,7 @@ fn a_claim_and_its_token_outlive_the_process_however_it_ends() {
     let data = scratch();
     let served = Served::start(&data, &[]);
     let tool = r#"{"name": "browser_js_eval", "parameters": {"type": "object", "properties": {"code": {"type": "string"}}}}"#;
-    let body =
-        format!(r#"{{"message": "run `6 * 7` in my browser", "model": "demo", "tools": [{tool}]}}"#);
+    let body = format!(r#"{{"message": "run `6 * 7` in my browser", "model": "demo", "tools": [{tool}]}}"#);
     let started = served.ask("POST", "/api/runs", "", &body);
     let run = member(&started, "run").to_owned();
     wait_for(&served, &run, "waiting_client");

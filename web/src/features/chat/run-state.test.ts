@@ -163,8 +163,8 @@ describe('a call', () => {
     request(feed, CALL, '1.1.0', 'browser_js_eval');
     const edited = '{"code":"6*7"}';
     feed.record(stepFinished, { type: 'tool.delegated', call: CALL, tool: 'browser_js_eval', arguments: edited });
-    feed.record({ type: 'tool.claimed', call: CALL, client: 'tab', by: 'mei' });
     feed.record({ type: 'run.waiting', state: 'waiting_client' });
+    feed.record({ type: 'tool.claimed', call: CALL, client: 'tab', by: 'mei' });
     const state = fold(feed);
     expect(callOf(state)).toMatchObject({ state: 'claimed', claimedBy: 'tab', input: edited });
     expect(state.phase).toBe('waiting_client');

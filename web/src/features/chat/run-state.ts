@@ -231,8 +231,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
         state: 'delegated',
         startedAt: fact.at,
       }));
-    case 'tool.claimed':
-      return change(state, fact.call, () => ({ state: 'claimed', claimedBy: fact.client, startedAt: fact.at }));
+    case 'tool.claimed': {
+      const claimed = { state: 'claimed', claimedBy: fact.client, startedAt: fact.at } as const;
+      // It waits for the client as before.
+      return { ...change(state, fact.call, () => claimed), phase: state.phase };
+    }
     case 'tool.finished':
       return change(state, fact.call, () => ({ ...ended(fact), state: 'done', output: fact.output }));
     case 'tool.failed':
