@@ -77,6 +77,35 @@ describe('JavaScript for the browser', () => {
     await finished(page);
     await shows(answer(page).getByText('42', { exact: true }));
   });
+
+  test('runs in one of two windows, and the other says so', async () => {
+    const page = await openPage();
+    await ask(page, 'run `new Promise((done) => setTimeout(() => done(42), 3000))` in my browser');
+    await shows(page.getByRole('button', { name: 'Run', exact: true }));
+    const second = await openAgain(page);
+    await shows(second.getByRole('button', { name: 'Run', exact: true }));
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await shows(second.getByText('Another window runs this call.'));
+    expect(await second.getByRole('button', { name: /^(Run|Don’t run)$/ }).count()).toBe(0);
+    await finished(page);
+    await finished(second);
+    await shows(answer(page).getByText('42', { exact: true }));
+    await shows(answer(second).getByText('42', { exact: true }));
+  });
+
+  test('that a reload broke off can be run once more in the same window, and in no other', async () => {
+    const page = await openPage();
+    await ask(page, 'run `new Promise((done) => setTimeout(() => done(42), 2000))` in my browser');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await shows(page.getByText('Running…'));
+    await page.reload();
+    await shows(page.getByText(/had begun to run it and was loaded again/));
+    const second = await openAgain(page);
+    await shows(second.getByText('Another window runs this call.'));
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await finished(page);
+    await shows(answer(page).getByText('42', { exact: true }));
+  });
 });
 
 describe('a stream', () => {

@@ -211,6 +211,8 @@ fn results_in_text(results: &[Turn<'_>], profile: &Profile, language: Language) 
         .iter()
         .filter_map(|turn| match turn {
             Turn::Result { id, tool, text, is_error } => {
+                // The template says itself that it is one.
+                let text = text.strip_prefix("Error: ").filter(|_| *is_error).unwrap_or(text);
                 Some(ResultView { id, name: tool, text, is_error: *is_error })
             }
             Turn::User(_) | Turn::Assistant { .. } => None,

@@ -1,11 +1,11 @@
 //! What others may want of a run.
 
 use helve_store::StoreError;
-use helve_tool::Outcome;
-use helve_types::{Answer, ApprovalId, CallId, MessageId};
+use helve_types::{Answer, ApprovalId, CallId, MessageId, UserId};
 use tokio::sync::oneshot;
 
 use crate::run::{Run, SAID_BYTES_MAX, Said};
+use crate::runtime::client::{ClientClaim, Delivered};
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -15,10 +15,16 @@ pub(crate) enum Command {
         by: String,
         reply: Reply,
     },
+    /// A client wants to run a call.
+    Claim {
+        call: CallId,
+        client: String,
+        by: UserId,
+        reply: oneshot::Sender<Result<ClientClaim, CommandError>>,
+    },
     /// The client's result of a call that it was given.
     Deliver {
-        call: CallId,
-        outcome: Outcome,
+        delivered: Box<Delivered>,
         reply: Reply,
     },
     /// A message for the model, to be heard at its next step.
@@ -27,6 +33,10 @@ pub(crate) enum Command {
         text: String,
         by: String,
         reply: Reply,
+    },
+    /// The client that has the call is silent, or nobody took it for a long time.
+    Overdue {
+        call: CallId,
     },
     Cancel {
         by: String,
@@ -50,6 +60,33 @@ pub enum CommandError {
 
     #[error("the call does not wait for a result")]
     NotWaiting,
+
+    #[error("a client names itself with 1 to 64 visible ASCII characters")]
+    BadClient,
+
+    #[error("another client has claimed this call; its result comes from there")]
+    ClaimedElsewhere,
+
+    #[error(
+        "nobody has claimed this call; claim it first, run it, and send the `result_token` of the claim with the result"
+    )]
+    NotClaimed,
+
+    #[error(
+        "the result has no `result_token`; claim the call first (`POST …/claim`) and send the token that you get with the result"
+    )]
+    NoToken,
+
+    #[error("this `result_token` was not given to you for this call; send the one that came with your claim")]
+    WrongToken,
+
+    #[error("another result was brought for this call before; the first one counts")]
+    AlreadyBrought,
+
+    #[error(
+        "the client that had the call was silent for too long, so its outcome is unknown and this result does not count"
+    )]
+    ClaimLost,
 
     #[error("the run is over")]
     Over,
@@ -80,12 +117,18 @@ pub enum CommandError {
 
 impl Command {
     pub(crate) fn reply(self, result: Result<(), CommandError>) {
-        let (Self::Answer { reply, .. }
-        | Self::Deliver { reply, .. }
-        | Self::Say { reply, .. }
-        | Self::Cancel { reply, .. }) = self;
         // Whoever asked may have left.
-        _ = reply.send(result);
+        match (self, result) {
+            (
+                Self::Answer { reply, .. }
+                | Self::Deliver { reply, .. }
+                | Self::Say { reply, .. }
+                | Self::Cancel { reply, .. },
+                result,
+            ) => _ = reply.send(result),
+            (Self::Claim { reply, .. }, Err(error)) => _ = reply.send(Err(error)),
+            (Self::Claim { .. }, Ok(())) | (Self::Overdue { .. }, _) => {}
+        }
     }
 
     /// What becomes of it when the run is over: a message that was taken before is taken.

@@ -6,6 +6,7 @@
 
 mod budget;
 mod calls;
+mod client;
 mod model;
 mod room;
 mod speech;
@@ -29,7 +30,7 @@ use crate::agents::Kit;
 use crate::budget::Before;
 use crate::command::{Command, CommandError};
 use crate::feed::Feed;
-use crate::run::{Phase, Run, Step};
+use crate::run::{Run, Step};
 use crate::runtime::Shared;
 
 /// Why a driver leaves its run.
@@ -136,6 +137,8 @@ impl Driver {
                 }
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
+                // Somebody spoke in vain.
+                Step::Wait(state) if self.run.waits_on_record(state) => return Ok(Left::Waiting),
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })
@@ -171,19 +174,17 @@ impl Driver {
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
         self.shared.run_counters.ended(state);
+        self.shared.leases.end_all(self.run.id());
         fate.at("run.after_end");
-        self.answer_late();
+        self.answer_late().await;
         Ok(Left::Over)
     }
 
     /// Tells whoever spoke to a run that is over that it is.
-    pub(crate) fn answer_late(&mut self) {
+    pub(crate) async fn answer_late(&mut self) {
         while let Ok(command) = self.commands.try_recv() {
-            let late = match &command {
-                Command::Cancel { .. } => Ok(()),
-                command => command.late(&self.run),
-            };
-            command.reply(late);
+            self.absorb();
+            self.shared.answer_over(&self.run, &self.journal, command).await;
         }
     }
 
@@ -207,22 +208,15 @@ impl Driver {
                 };
                 _ = reply.send(result);
             }
-            Command::Deliver { call, outcome, reply } => {
-                let waits =
-                    self.run.call(&call).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }));
-                let result = if waits {
-                    let cx = self.context(&call, 0, None);
-                    self.pipeline.settle(&call, outcome, &cx).await?;
-                    Ok(())
-                } else {
-                    Err(CommandError::NotWaiting)
-                };
-                _ = reply.send(result);
+            Command::Claim { call, client, by, reply } => {
+                _ = reply.send(self.claim(&call, &client, &by).await?);
             }
             Command::Say { message, text, by, reply } => {
                 let said = self.queue(message, text, by).await?;
                 _ = reply.send(said);
             }
+            Command::Deliver { delivered, reply } => self.deliver(*delivered, reply).await?,
+            Command::Overdue { call } => self.overdue(&call).await?,
             Command::Cancel { by, reply } => {
                 self.cancelled_by.get_or_insert(by);
                 self.cancel.cancel();

@@ -7,6 +7,7 @@
 mod call;
 mod choice;
 mod circles;
+mod claims;
 mod purse;
 mod speech;
 #[cfg(test)]
@@ -22,6 +23,8 @@ use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 use self::circles::{Circles, Course};
+use self::claims::Claims;
+pub(crate) use self::claims::{Claim, Delivery};
 use self::purse::Purse;
 pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
 
@@ -49,6 +52,9 @@ pub struct Run {
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
     purse: Purse,
+    claims: Claims,
+    /// It is on record that it waits so, and nothing that would change it has happened since.
+    waiting: Option<RunState>,
     over: bool,
 }
 
@@ -191,6 +197,8 @@ impl Run {
             circles: Circles::default(),
             stopped_circling: false,
             purse: Purse::new(at),
+            claims: Claims::default(),
+            waiting: None,
             over: false,
         }
     }
@@ -236,6 +244,12 @@ impl Run {
     pub fn apply(&mut self, at: Timestamp, fact: &Fact) {
         self.message.learn(at, fact);
         self.purse.learn(at, fact);
+        self.claims.learn(fact);
+        self.waiting = match fact {
+            Fact::RunWaiting { state } => Some(*state),
+            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
+            _ => None,
+        };
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -292,6 +306,11 @@ impl Run {
                     }
                     self.circles.settled(held.step, &held.call, fact);
                     held.learn(at, fact);
+                    if let (Fact::ToolClaimed { .. }, Phase::Claimed { handed, client, by, .. }) =
+                        (fact, &held.phase)
+                    {
+                        self.claims.claimed(id, client, by, &handed.arguments);
+                    }
                 }
             }
         }
@@ -430,6 +449,21 @@ impl Run {
     /// The call that a client or a person speaks of, if it is one of those that wait.
     pub(crate) fn call(&self, id: &CallId) -> Option<&Call> {
         self.calls.iter().find(|held| held.call.id == *id)
+    }
+
+    /// The client that has or had the call.
+    pub(crate) fn claim(&self, id: &CallId) -> Option<&Claim> {
+        self.claims.of(id)
+    }
+
+    /// Whether the call waits for a client to take it.
+    pub(crate) fn is_untaken(&self, id: &CallId) -> bool {
+        self.call(id).is_some_and(|held| matches!(held.phase, Phase::Delegated { .. }))
+    }
+
+    /// Whether it is already on record that the run waits so.
+    pub(crate) fn waits_on_record(&self, state: RunState) -> bool {
+        self.waiting == Some(state)
     }
 
     /// The question with this id, if it is open.

@@ -3,6 +3,8 @@
 mod answer;
 mod budget;
 mod call;
+pub(crate) mod client;
+pub(crate) mod leases;
 mod order;
 mod probe;
 mod recover;
@@ -14,9 +16,9 @@ use std::time::Duration;
 
 use helve_dialect::Profile;
 use helve_store::{RunJournal, Scope, Store, StoreError};
-use helve_tool::{Catalogue, Hooks, Outcome, Registry, Rule};
-use helve_types::{CallId, MessageId, RunId, RunInput, World};
-use tokio::sync::oneshot;
+use helve_tool::{Catalogue, Hooks, Registry, Rule};
+use helve_types::{MessageId, RunId, RunInput, Seal, World};
+use tokio::sync::{OnceCell, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, error_span};
@@ -24,6 +26,8 @@ use tracing::{Instrument, error_span};
 pub use self::budget::BudgetReport;
 pub(crate) use self::call::call_span;
 pub use self::call::{CallOptions, Called};
+pub use self::client::{ClientClaim, Delivered};
+use self::leases::Leases;
 pub use self::order::Order;
 pub use self::probe::ProbeError;
 use self::seat::{Seat, Seats};
@@ -96,6 +100,9 @@ pub(crate) struct Shared {
     pub(crate) budget_counters: BudgetCounters,
     feeds: Feeds,
     seats: Arc<Seats>,
+    pub(crate) leases: Leases,
+    /// Made when it is first needed.
+    seal: OnceCell<Seal>,
     tasks: TaskTracker,
     /// No new runs are taken.
     closing: CancellationToken,
@@ -134,6 +141,8 @@ impl Runtime {
             budget_counters: BudgetCounters::default(),
             feeds: Feeds::default(),
             seats: Arc::default(),
+            leases: Leases::default(),
+            seal: OnceCell::new(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             halt: CancellationToken::new(),
@@ -195,18 +204,6 @@ impl Runtime {
         Follower::new(self.shared.store.clone(), feed, run, after)
     }
 
-    /// Brings the client's result of a call that it was given.
-    pub async fn deliver(
-        &self,
-        scope: Scope,
-        run: RunId,
-        call: CallId,
-        outcome: Outcome,
-    ) -> Result<(), CommandError> {
-        self.shared.store.run(scope, run).await?;
-        self.command(run, |reply| Command::Deliver { call, outcome, reply }).await
-    }
-
     /// Says something to the model of a run, which hears it at its next step, and returns the message's id once it is
     /// kept. The same id with the same text is one message.
     pub async fn say(
@@ -245,11 +242,11 @@ impl Runtime {
     }
 
     /// Passes a command to the run's driver; a run without one gets one.
-    async fn command(
+    async fn command<T>(
         &self,
         run: RunId,
-        command: impl FnOnce(oneshot::Sender<Result<(), CommandError>>) -> Command,
-    ) -> Result<(), CommandError> {
+        command: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Command,
+    ) -> Result<T, CommandError> {
         let (reply, answer) = oneshot::channel();
         self.shared.send(run, command(reply));
         answer.await.unwrap_or(Err(CommandError::Busy))
@@ -303,7 +300,7 @@ impl Shared {
                     Ok(Left::Over) => {
                         // Nobody who spoke in the last moment is left without an answer.
                         while !seat.leave(&driver.commands) {
-                            driver.answer_late();
+                            driver.answer_late().await;
                         }
                         break;
                     }

@@ -126,7 +126,7 @@ impl View {
             Fact::RunFinished { .. } => RunState::Completed,
             Fact::RunFailed { .. } => RunState::Failed,
             Fact::RunCancelled(_) => RunState::Cancelled,
-            Fact::ToolLate { .. } => self.phase,
+            Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.phase,
             _ => RunState::Running,
         };
         match fact {
@@ -163,6 +163,7 @@ impl View {
                 }
             }
             Fact::ToolDelegated { call, .. } => _ = self.change(call, "delegated", ""),
+            Fact::ToolClaimed { call, .. } => _ = self.change(call, "claimed", ""),
             Fact::ToolFinished { call, output, .. } => self.end(call, "done", &output.text),
             Fact::ToolFailed { call, failure, .. } => self.end(call, "failed", &failure.message),
             Fact::ToolRefused { call, failure, .. } => self.end(call, "refused", &failure.message),
@@ -185,7 +186,6 @@ impl View {
                 self.over = true;
             }
             Fact::RunStarted(_)
-            | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::MessageQueued { .. }
             | Fact::BudgetSpent { .. }

@@ -84,7 +84,8 @@ fn spec(declared: Declared) -> ToolSpec {
     ToolSpec {
         tags: vec!["client".into()],
         client: true,
-        on_unknown: OnUnknown::TellModel,
+        // Whoever sits in front of it can see whether it happened.
+        on_unknown: OnUnknown::AskUser,
         ..ToolSpec::new(
             function.name,
             description,

@@ -38,7 +38,7 @@ pub(crate) struct ExecutionQuery {
     tool: Option<String>,
     /// Another user's, for those with the right `admin`, who get everybody's if nobody is named.
     user: Option<String>,
-    /// `planned`, `asked`, `approved`, `started`, `delegated`, `succeeded`, `failed`, `denied`, `expired` or `unknown`.
+    /// `planned`, `asked`, `approved`, `started`, `delegated`, `claimed`, `succeeded`, `failed`, `denied`, `expired` or `unknown`.
     state: Option<String>,
     /// Requested then or later, in milliseconds since 1970.
     from: Option<i64>,

@@ -14,6 +14,7 @@ mod approvals;
 mod asked;
 mod budgets;
 mod chat;
+mod client_calls;
 mod conversations;
 mod declared;
 mod direct;
@@ -83,6 +84,7 @@ fn table(app: App) -> (Router<App>, Value) {
         chat::routes,
         agent::routes,
         runs::routes,
+        client_calls::routes,
         say::routes,
         budgets::routes,
         kept::routes,

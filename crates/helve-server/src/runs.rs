@@ -1,12 +1,11 @@
-//! Runs: start, look, follow, stop, and bring a client's results.
+//! Runs: start, look, follow, stop.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{Frame, StartInput, StartRequest};
 use helve_store::{RunRecord, Scope, StoreError};
-use helve_tool::Outcome;
-use helve_types::{CallId, Failure, FailureKind, RunId, RunState, Spent, ToolOutput};
+use helve_types::{RunId, RunState, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -47,16 +46,6 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             run_events,
         )
         .add(Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run").status(202), cancel_run)
-        .add(
-            Operation::post(
-                "/api/runs/{run}/calls/{call}/result",
-                Right::Chat,
-                "Bring the result of a client's tool",
-            )
-            .body::<ResultBody>()
-            .status(202),
-            call_result,
-        )
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -246,35 +235,4 @@ impl Render for EventRender {
         // Of the connection, not of the run: without an id, and the reader comes back.
         data_of(out, &json!({"type": "stream.failed", "error": Problem::from(error).in_stream()}));
     }
-}
-
-/// What came of a call that the client was given.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct ResultBody {
-    /// Any value; text goes to the model as it is.
-    #[serde(default)]
-    result: Option<Value>,
-    /// Why there is none.
-    #[serde(default)]
-    error: Option<String>,
-}
-
-pub(crate) async fn call_result(
-    State(app): State<App>,
-    principal: Principal,
-    Path((run, call)): Path<(String, String)>,
-    body: Json<ResultBody>,
-) -> Result<StatusCode, Problem> {
-    let run: RunId = run.parse().map_err(|_| Problem::not_found("run"))?;
-    let call: CallId = call.parse().map_err(|_| Problem::not_found("call"))?;
-    let outcome = match body.value {
-        ResultBody { error: Some(error), .. } => Outcome::Failed(Failure::new(FailureKind::Failed, error)),
-        ResultBody { result, .. } => {
-            let value = result.unwrap_or_default();
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            Outcome::Finished(ToolOutput::text(text).with_data(value))
-        }
-    };
-    app.runtime.deliver(principal.scope(), run, call, outcome).await?;
-    Ok(StatusCode::ACCEPTED)
 }

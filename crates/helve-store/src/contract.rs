@@ -51,6 +51,7 @@ macro_rules! store_contract {
             a_batch_sent_again_keeps_only_what_is_missing,
             events_are_published_after_they_are_kept_and_in_order,
             the_ledger_row_follows_its_facts,
+            the_row_of_a_clients_call_says_who_has_it_and_since_when,
             a_refused_call_says_in_its_row_who_refused,
             a_call_is_found_by_each_thing_that_is_known_of_it,
             the_list_of_calls_goes_on_where_a_page_ended,

@@ -75,7 +75,12 @@ impl CallState {
     /// Whether something is still to come.
     pub fn is_open(self) -> bool {
         match self {
-            Self::Planned | Self::Asked | Self::Approved | Self::Started | Self::Delegated => true,
+            Self::Planned
+            | Self::Asked
+            | Self::Approved
+            | Self::Started
+            | Self::Delegated
+            | Self::Claimed => true,
             Self::Succeeded | Self::Failed | Self::Denied | Self::Expired | Self::Unknown => false,
         }
     }

@@ -20,6 +20,11 @@ pub enum CallChange<'a> {
         arguments: Option<&'a str>,
     },
     Move(CallState),
+    /// A client is to run it, or has begun to.
+    Hand {
+        state: CallState,
+        arguments: Option<&'a str>,
+    },
     /// Nobody knows what became of it.
     Lose {
         because: &'a str,
@@ -71,7 +76,10 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
             attempt: *attempt,
             arguments: arguments.as_deref(),
         },
-        Fact::ToolDelegated { .. } => CallChange::Move(CallState::Delegated),
+        Fact::ToolDelegated { arguments, .. } => {
+            CallChange::Hand { state: CallState::Delegated, arguments: arguments.as_deref() }
+        }
+        Fact::ToolClaimed { .. } => CallChange::Hand { state: CallState::Claimed, arguments: None },
         Fact::ToolFinished { output, trail, .. } => {
             let bytes = output.whole_bytes.unwrap_or(output.text.len() as u64);
             CallChange::Settle { state: CallState::Succeeded, trail, result: CallResult::Output { bytes } }
@@ -92,8 +100,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         }
         // What the other answers lead to is recorded by the fact that settles the call.
         Fact::ApprovalAnswered { .. } => return None,
-        Fact::ToolClaimed { .. }
-        | Fact::ToolLate { .. }
+        Fact::ToolLate { .. }
         | Fact::MessageQueued { .. }
         | Fact::MessageTaken { .. }
         | Fact::BudgetSpent { .. }

@@ -253,8 +253,10 @@ pub enum CallState {
     Asked,
     Approved,
     Started,
-    /// The client has it.
+    /// A client has to run it.
     Delegated,
+    /// A client runs it.
+    Claimed,
     Succeeded,
     Failed,
     Denied,
@@ -263,12 +265,13 @@ pub enum CallState {
 }
 
 impl CallState {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Planned,
         Self::Asked,
         Self::Approved,
         Self::Started,
         Self::Delegated,
+        Self::Claimed,
         Self::Succeeded,
         Self::Failed,
         Self::Denied,
@@ -283,6 +286,7 @@ impl CallState {
             Self::Approved => "approved",
             Self::Started => "started",
             Self::Delegated => "delegated",
+            Self::Claimed => "claimed",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Denied => "denied",

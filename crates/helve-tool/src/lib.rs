@@ -51,7 +51,7 @@ pub use hooks::{
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
 pub use piece::{Piece, piece};
-pub use pipeline::Pipeline;
+pub use pipeline::{Brought, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;

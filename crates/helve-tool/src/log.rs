@@ -52,6 +52,7 @@ fn tell_stage(stage: &Stage) {
             debug!(stage = "fallback", by, because, age_ms, "something stood in for the tool");
         }
         Stage::Skipped { guard } => debug!(stage = "skipped", guard, "left a guard out"),
+        Stage::Client { name, ms, .. } => debug!(stage = "client", client = name, ms, "the client ran it"),
         Stage::Bound { whole_bytes, kept_bytes } => {
             debug!(stage = "bound", whole_bytes, kept_bytes, "cut the output");
         }

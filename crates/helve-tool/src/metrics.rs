@@ -144,7 +144,11 @@ mod tests {
         counters.count(&finished, &Trail(vec![cache("shared")]), ms);
         counters.count(&finished, &Trail(vec![cache("miss"), fallback]), 100 * ms);
         counters.count(&failed, &Trail::default(), ms);
-        counters.count(&Outcome::Delegated { tool: "t".into() }, &Trail::default(), ms);
+        counters.count(
+            &Outcome::Delegated { tool: "t".into(), arguments: "{}".into() },
+            &Trail::default(),
+            ms,
+        );
         let read = counters.read();
         assert_eq!((read.calls, read.succeeded, read.failed), (5, 3, 1));
         assert_eq!((read.from_cache, read.shared, read.from_fallback), (2, 1, 1));

@@ -28,6 +28,8 @@ pub enum Outcome {
     /// The client has to run it.
     Delegated {
         tool: String,
+        /// As the check, hooks and people left them.
+        arguments: String,
     },
 }
 
@@ -49,7 +51,9 @@ impl Outcome {
                 Fact::ToolUnknown { call, sent_at, because, checked, then, trail }
             }
             Self::Asked(question) => Fact::ApprovalAsked(question),
-            Self::Delegated { tool } => Fact::ToolDelegated { call, tool },
+            Self::Delegated { tool, arguments } => {
+                Fact::ToolDelegated { call, tool, arguments: Some(arguments), trail }
+            }
         };
         Entry { facts: vec![fact], wholes, files, ..Entry::default() }
     }

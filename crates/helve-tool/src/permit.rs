@@ -57,7 +57,8 @@ impl Permit {
     /// Runs the call, or hands it to the client.
     pub(crate) async fn run(&self, cx: &CallContext, trail: &mut Trail) -> Result<ToolOutput, Stop> {
         if self.tool.tool.is_none() {
-            return Err(Outcome::Delegated { tool: self.tool.spec.name.clone() }.into());
+            let (tool, arguments) = (self.tool.spec.name.clone(), self.arguments.canonical.clone());
+            return Err(Outcome::Delegated { tool, arguments }.into());
         }
         match &self.tool.guarding.cache {
             Some((policy, cache)) => self.cached(*policy, cache, cx, trail).await,

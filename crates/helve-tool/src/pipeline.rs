@@ -4,6 +4,7 @@
 //!
 //! Owns the order of the stages. Knows neither HTTP nor SQL, nor which model asked.
 
+mod brought;
 pub(crate) mod instead;
 
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use crate::permit::Permit;
 use crate::pipeline::instead::Answered;
 use crate::standing::spared;
 use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
+
+pub use self::brought::Brought;
 
 /// The only way to run a tool.
 pub struct Pipeline {
@@ -156,11 +159,13 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
         let outcome = self.checked(lost, call, cx).await;
-        cx.journal.commit(outcome.entry(&call.id, Trail::default(), Beside::default())).await?;
+        let entry = outcome.entry(&call.id, Trail::default(), Beside::default());
+        // The run may have waited for a client that went silent: now it is ours again, also after a crash.
+        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)
     }
 
-    /// Records an outcome that came from elsewhere: from a person, or from the client that ran the tool.
+    /// Records an outcome that came from elsewhere: from a person, or from the run itself.
     pub async fn settle(&self, call: &CallId, outcome: Outcome, cx: &CallContext) -> Result<Outcome, Fault> {
         let (outcome, beside) = match outcome {
             Outcome::Finished(output) => {

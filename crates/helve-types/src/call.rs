@@ -239,6 +239,15 @@ pub enum Stage {
         attempt: u32,
         ms: u64,
     },
+    /// A client ran it.
+    Client {
+        /// As it calls itself.
+        name: String,
+        /// From the claim to the result.
+        ms: u64,
+        /// A mark on what it brought, by which the same result is known when it comes again.
+        brought: String,
+    },
     /// A hook that had something to say.
     Hook {
         name: String,

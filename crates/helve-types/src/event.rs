@@ -83,11 +83,25 @@ pub enum Fact {
 
     /// The call waits for the client that declared the tool.
     #[serde(rename = "tool.delegated")]
-    ToolDelegated { call: CallId, tool: String },
+    ToolDelegated {
+        call: CallId,
+        tool: String,
+        /// What the client is to run, as the check, hooks and people left it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
+        #[serde(default, skip_serializing_if = "Trail::is_empty")]
+        trail: Trail,
+    },
 
     /// A client took the call to run it: from here on the effect may have happened.
     #[serde(rename = "tool.claimed")]
-    ToolClaimed { call: CallId, by: String },
+    ToolClaimed {
+        call: CallId,
+        /// As it calls itself.
+        client: String,
+        /// The user whose client it is.
+        by: String,
+    },
 
     #[serde(rename = "tool.finished")]
     ToolFinished { call: CallId, output: ToolOutput, trail: Trail },
@@ -116,7 +130,7 @@ pub enum Fact {
         trail: Trail,
     },
 
-    /// A result that came after its run had ended; kept, and of no consequence.
+    /// A result that came after its run had ended, or after its client had lost the call; kept, and of no consequence.
     #[serde(rename = "tool.late")]
     ToolLate { call: CallId, output: ToolOutput },
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     Answer, ApprovalKind, CallId, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
-    OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage,
+    OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -178,9 +178,19 @@ impl Message {
                     part.started_at = Some(at);
                 });
             }
-            Fact::ToolDelegated { call, .. } => {
+            Fact::ToolDelegated { call, tool, arguments, .. } => {
                 self.change(call, |part| {
+                    part.tool.clone_from(tool);
+                    if let Some(arguments) = arguments.as_ref().filter(|given| !is_same(&part.input, given)) {
+                        part.input.clone_from(arguments);
+                    }
                     part.state = ToolState::Waiting;
+                    part.started_at = Some(at);
+                });
+            }
+            Fact::ToolClaimed { call, .. } => {
+                self.change(call, |part| {
+                    part.state = ToolState::Running;
                     part.started_at = Some(at);
                 });
             }
@@ -247,7 +257,6 @@ impl Message {
             }
             Fact::RunStarted(_)
             | Fact::StepRestarted { .. }
-            | Fact::ToolClaimed { .. }
             | Fact::ToolLate { .. }
             | Fact::ApprovalAnswered { call: None, .. }
             | Fact::RunWaiting { .. }
@@ -304,6 +313,11 @@ impl Message {
 
 /// Shown where a run came to its end before it could take in what a person had said last.
 const UNHEARD: &str = "the run ended before the last message could be answered";
+
+/// Whether what the model wrote says the same; then its own words stay.
+fn is_same(written: &str, canonical: &str) -> bool {
+    serde_json::from_str(written).is_ok_and(|written| canonical_json(&written) == canonical)
+}
 
 /// What the model hears when a person was asked what became of a call.
 fn told_of_outcome(answer: &Answer) -> Option<&'static str> {

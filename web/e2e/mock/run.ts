@@ -25,6 +25,9 @@ export class MockRun {
   readonly feed = new FakeFeed(Date.now);
   readonly pending = new Map<string, Pending>();
   readonly delegated = new Map<string, (outcome: Outcome) => void>();
+  /** The window that has a call. */
+  readonly #claimed = new Map<string, string>();
+  readonly #inputs = new Map<string, string>();
   state = 'running';
   #listeners = new Set<() => void>();
   #stop: ((error: Error) => void) | null = null;
@@ -53,6 +56,18 @@ export class MockRun {
     this.#listeners.add(look);
     look();
     return () => this.#listeners.delete(look);
+  }
+
+  /** What a window has to run, or why it does not get it. */
+  claim(call: string, client: string): string | 'taken' | null {
+    const input = this.#inputs.get(call);
+    if (input === undefined || !this.delegated.has(call)) return null;
+    const holder = this.#claimed.get(call);
+    if (holder !== undefined) return holder === client ? input : 'taken';
+    this.#claimed.set(call, client);
+    this.feed.record({ type: 'tool.claimed', call, client, by: 'local' });
+    this.#tell();
+    return input;
   }
 
   cancel(): void {
@@ -153,7 +168,7 @@ export class MockRun {
   }
 
   async #outcome(call: string, tool: string, input: Record<string, unknown>): Promise<Outcome> {
-    if (tool === 'browser_js_eval') return this.#delegate(call, tool);
+    if (tool === 'browser_js_eval') return this.#delegate(call, tool, JSON.stringify(input));
     if (tool === 'save_note') {
       const answer = await this.#ask(call, tool, input, 'permission');
       if (answer.decision === 'reject') return this.#refuse(call, answer.reason ?? 'a person said no');
@@ -212,10 +227,10 @@ export class MockRun {
     return { text: message, isError: true };
   }
 
-  #delegate(call: string, tool: string): Promise<Outcome> {
-    this.feed.record({ type: 'tool.delegated', call, tool });
-    this.#wait('waiting_client');
-    return this.#until<Outcome>((resolve) => {
+  #delegate(call: string, tool: string, input: string): Promise<Outcome> {
+    this.#inputs.set(call, input);
+    this.feed.record({ type: 'tool.delegated', call, tool, arguments: input });
+    const delivered = this.#until<Outcome>((resolve) => {
       this.delegated.set(call, (outcome) => {
         this.delegated.delete(call);
         this.state = 'running';
@@ -231,6 +246,8 @@ export class MockRun {
         resolve(outcome);
       });
     });
+    this.#wait('waiting_client');
+    return delivered;
   }
 
   async #ask(

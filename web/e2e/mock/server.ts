@@ -106,6 +106,7 @@ class MockServer {
       case 'POST runs/:id/cancel':
         return world.run(id).cancel() ?? {};
       case 'POST runs/:id/calls':
+        if (path[5] === 'claim') return world.claim(id, path[4] ?? '', body);
         return world.deliver(id, path[4] ?? '', body) ?? {};
       case 'GET conversations':
         return { conversations: world.list(Number(query.get('offset') ?? 0), Number(query.get('limit') ?? 50)) };

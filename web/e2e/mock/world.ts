@@ -125,9 +125,18 @@ export class World {
     pending.settle(answer, by);
   }
 
+  /** Gives a call to the first window that asks for it. */
+  claim(run: string, call: string, { client }: Record<string, unknown>): object {
+    const input = this.run(run).claim(call, String(client));
+    if (input === null) throw new Problem(409, 'call_not_waiting', 'this call does not wait for a client');
+    if (input === 'taken') throw new Problem(409, 'claimed_elsewhere', 'another client has claimed this call');
+    return { result_token: `token-${call}`, lease_ms: 60_000, tool: 'browser_js_eval', arguments: input };
+  }
+
   deliver(run: string, call: string, body: Record<string, unknown>): void {
     const give = this.run(run).delegated.get(call);
     if (!give) throw new Problem(409, 'call_not_waiting', 'this call does not wait for a result');
+    if (body.result_token !== `token-${call}`) throw new Problem(403, 'result_token_wrong', 'claim the call first');
     if (typeof body.error === 'string') give({ text: body.error, isError: true });
     else give({ text: JSON.stringify(body.result), isError: false });
   }

@@ -42,6 +42,23 @@ export function cancelRun(run: RunId): Promise<void> {
 
 export type ClientResult = { result: unknown } | { error: string };
 
-export function deliverResult(run: RunId, call: CallId, result: ClientResult): Promise<void> {
-  return request('POST', `/api/runs/${run}/calls/${encodeURIComponent(call)}/result`, { body: result });
+/** What the client that has a call is given. */
+export interface Claim {
+  /** The result counts only with it. */
+  result_token: string;
+  /** Whoever is not heard for this long loses the call. */
+  lease_ms: number;
+  tool: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+/** Takes a call, or keeps it: the same client gets the same again, and is heard. */
+export function claimCall(run: RunId, call: CallId, client: string): Promise<Claim> {
+  return request('POST', `/api/runs/${run}/calls/${encodeURIComponent(call)}/claim`, { body: { client } });
+}
+
+export function deliverResult(run: RunId, call: CallId, token: string, result: ClientResult): Promise<void> {
+  const body = { ...result, result_token: token };
+  return request('POST', `/api/runs/${run}/calls/${encodeURIComponent(call)}/result`, { body });
 }

@@ -33,9 +33,17 @@ pub(crate) enum Phase {
         /// A person's consent, which also covers the next attempt.
         consent: Option<Box<Consent>>,
     },
-    /// The client has it.
+    /// A client is to run it.
     Delegated {
         at: Timestamp,
+        handed: Box<Handed>,
+    },
+    /// A client runs it.
+    Claimed {
+        at: Timestamp,
+        handed: Box<Handed>,
+        client: String,
+        by: String,
     },
     /// Cut off in flight.
     Unknown {
@@ -51,6 +59,13 @@ pub(crate) enum Phase {
         arguments: String,
     },
     Settled,
+}
+
+/// What a client is given, and what was decided about it before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Handed {
+    pub(crate) arguments: String,
+    pub(crate) trail: Trail,
 }
 
 /// A person's consent to one exact call, as the log tells it.
@@ -94,10 +109,17 @@ impl Call {
                 let arguments = arguments.clone();
                 Phase::Started { effect: *effect, attempt: *attempt, at, arguments, consent }
             }
-            (Fact::ToolDelegated { .. }, _) => Phase::Delegated { at },
+            (Fact::ToolDelegated { arguments, trail, .. }, _) => {
+                let arguments = arguments.as_ref().unwrap_or(&self.call.arguments).clone();
+                Phase::Delegated { at, handed: Box::new(Handed { arguments, trail: trail.clone() }) }
+            }
+            (Fact::ToolClaimed { client, by, .. }, Phase::Delegated { handed, .. }) => {
+                Phase::Claimed { at, handed, client: client.clone(), by: by.clone() }
+            }
             (Fact::ToolUnknown { because, then, .. }, before) => {
                 let arguments = match before {
                     Phase::Started { arguments, .. } => arguments,
+                    Phase::Claimed { handed, .. } => Some(handed.arguments),
                     _ => None,
                 };
                 Phase::Unknown { because: because.clone(), then: *then, arguments }
@@ -169,7 +191,11 @@ impl Call {
                 let again = ToolCall { id: self.call.id.again(), ..with(arguments) };
                 Some(Errand::Repeat { call: again, replaces: replaces.clone() })
             }
-            Phase::Asked(_) | Phase::Delegated { .. } | Phase::AskedOutcome(_) | Phase::Settled => None,
+            Phase::Asked(_)
+            | Phase::Delegated { .. }
+            | Phase::Claimed { .. }
+            | Phase::AskedOutcome(_)
+            | Phase::Settled => None,
         }
     }
 
@@ -185,7 +211,7 @@ impl Call {
             Phase::Asked(_) => Some(RunState::WaitingApproval),
             Phase::AskedOutcome(_) => Some(RunState::NeedsAttention),
             // A client that owns the history brings the result with its next request.
-            Phase::Delegated { .. } if !stateless => Some(RunState::WaitingClient),
+            Phase::Delegated { .. } | Phase::Claimed { .. } if !stateless => Some(RunState::WaitingClient),
             _ => None,
         }
     }
@@ -208,9 +234,9 @@ impl Call {
         match &self.phase {
             Phase::Settled | Phase::Unknown { .. } | Phase::AskedOutcome(_) | Phase::Repeated { .. } => None,
             Phase::Started { effect: Effect::Idempotent | Effect::NonIdempotent, at, .. }
-            | Phase::Delegated { at } => {
+            | Phase::Claimed { at, .. } => {
                 let because = match self.phase {
-                    Phase::Delegated { .. } => "the run was stopped while the client had the call",
+                    Phase::Claimed { .. } => "the run was stopped while a client had the call",
                     _ => "the run was stopped while the call was in flight",
                 };
                 let because = because.into();
@@ -218,9 +244,11 @@ impl Call {
                 let trail = Trail::default();
                 Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then, trail })
             }
+            // Nobody has begun a call that nobody has claimed.
             Phase::Planned
             | Phase::Asked(_)
             | Phase::Answered { .. }
+            | Phase::Delegated { .. }
             | Phase::Started { effect: Effect::Read, .. } => Some(Fact::ToolRefused {
                 call,
                 failure: Failure::new(FailureKind::Cancelled, "the run was stopped"),

@@ -291,9 +291,16 @@ fn a_repeated_call_takes_the_place_of_the_old_one() {
 
 #[test]
 fn a_clients_call_waits_for_the_client_unless_the_client_keeps_the_history() {
-    let delegated = Fact::ToolDelegated { call: id(1, 0), tool: "t".into() };
+    let delegated = Fact::ToolDelegated {
+        call: id(1, 0),
+        tool: "t".into(),
+        arguments: Some("{}".into()),
+        trail: Trail::default(),
+    };
     let facts = || said(1, 1).into_iter().chain([delegated.clone()]);
     check(facts(), expect!["Wait(WaitingClient)"]);
+    let claimed = Fact::ToolClaimed { call: id(1, 0), client: "tab".into(), by: "mei".into() };
+    check(facts().chain([claimed]), expect!["Wait(WaitingClient)"]);
     let stateless = RunSetup { input: RunInput::Client { messages: vec![] }, ..setup(10) };
     check_with(stateless, facts(), expect!["Finish(ClientTools)"]);
 }

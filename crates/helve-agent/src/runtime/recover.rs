@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use helve_store::{Claimed, Entry, RunJournal, RunRecord, StoreError};
-use helve_tool::{Outcome, Registered};
+use helve_store::{Claimed, Entry, RunRecord, StoreError};
+use helve_tool::Registered;
 use helve_types::{Answer, Fact, RunInput, RunState, Timestamp};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
@@ -58,11 +58,13 @@ impl Runtime {
         Ok(count)
     }
 
-    /// Looks from time to time for questions that nobody answered and for runs that nobody drives.
+    /// Looks from time to time for questions that nobody answered, for clients that went silent and for runs that nobody
+    /// drives.
     pub async fn keep_watch(&self) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(SWEEP) => {}
+                () = self.shared.leases.next_over() => {}
                 () = self.shared.closing.cancelled() => return,
             }
             if let Err(error) = self.sweep().await {
@@ -79,6 +81,7 @@ impl Runtime {
             let by = "time".to_owned();
             self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
         }
+        self.sweep_clients().await?;
         self.recover().await.map(drop)
     }
 }
@@ -102,6 +105,9 @@ impl Shared {
             }
             Err(error) => {
                 while let Ok(command) = commands.try_recv() {
+                    if let Command::Overdue { call } = &command {
+                        self.leases.end(call);
+                    }
                     command.reply(Err(CommandError::Store(error.clone())));
                 }
             }
@@ -121,9 +127,7 @@ impl Shared {
         let journal = self.journal(record.run, epoch, record.last_seq);
         if record.state.is_final() || machine.is_over() {
             while let Ok(command) = commands.try_recv() {
-                note_late(&machine, &journal, &command).await;
-                let late = command.late(&machine);
-                command.reply(late);
+                self.answer_over(&machine, &journal, command).await;
             }
             return None;
         }
@@ -213,15 +217,4 @@ fn left_alone(resumes: u32) -> Entry {
     let state = RunState::NeedsAttention;
     let facts = vec![Fact::RunResumed { resume: resumes }, Fact::RunWaiting { state }];
     Entry { state: Some(state), ..facts.into() }
-}
-
-/// A result that comes after the end changes nothing, but it is kept.
-async fn note_late(machine: &Run, journal: &RunJournal, command: &Command) {
-    let Command::Deliver { call, outcome: Outcome::Finished(output), .. } = command else { return };
-    if machine.call(call).is_some() {
-        let late = Fact::ToolLate { call: call.clone(), output: output.clone() };
-        if let Err(error) = journal.commit(late).await {
-            tracing::warn!(%error, %call, "a late result could not be kept");
-        }
-    }
 }

@@ -1,62 +1,50 @@
-//! The past as a client tells it, which keeps the history itself.
+//! The turns of a history that the client keeps: taken as said, and made valid.
+//!
+//! Results come as `tool` messages, or said by the user: `{"tool_call_result": {"toolCallId", "result"}}`, one or several,
+//! fenced or not. What names no call that waits for it is what the user says, and is not lost.
 
 use std::borrow::Cow;
 
 use helve_model::{Turn, TurnCall};
 use helve_types::{ChatCall, ChatMessage, ChatRole};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::shown::{LEFT_OUT_BYTES_MIN, Shown, left_out};
 use super::{Output, Place, Placed, sound};
 
-/// The turns of a history that the client keeps. It is taken as said, and made valid.
+const MISSING: &str = "Error: the client sent no result for this call.";
+
 pub(super) fn client_turns<'a>(messages: &'a [ChatMessage], shown: &Shown<'_>, turns: &mut Vec<Placed<'a>>) {
-    let mut at = 0;
-    while let Some(message) = messages.get(at) {
+    let mut rest = messages;
+    while let Some((message, more)) = rest.split_first() {
+        let at = messages.len() - rest.len();
         let place = Place { message: at, step: 0, output: Output::Stays };
-        at += 1;
+        let placed = |turn| Placed { turn, place };
+        rest = more;
         match message.role {
             // Spoken by the client, whoever it claims to be; a system prompt of its own is only a wish.
             ChatRole::System | ChatRole::User => {
-                turns.push(Placed { turn: Turn::User(Cow::Borrowed(&message.content)), place });
+                turns.push(placed(Turn::User(Cow::Borrowed(&message.content))));
             }
             // A result that follows no call.
             ChatRole::Tool => {}
             ChatRole::Assistant if message.calls.is_empty() => {
                 if !message.content.is_empty() {
-                    turns.push(Placed { turn: assistant(message), place });
+                    turns.push(placed(assistant(message)));
                 }
             }
             ChatRole::Assistant => {
-                turns.push(Placed { turn: assistant(message), place });
-                let answers = messages[at..].iter().take_while(|next| answers_call(next)).count();
-                let answers = &messages[at..at + answers];
-                at += answers.len();
-                for call in &message.calls {
-                    let answer = answers.iter().find_map(|answer| client_result(answer, &call.id));
-                    turns.push(client_result_turn(call, answer, place, shown));
-                }
+                turns.push(placed(assistant(message)));
+                let is_next = |message: &ChatMessage| message.role == ChatRole::Assistant;
+                let (between, next) = rest.split_at(rest.iter().position(is_next).unwrap_or(rest.len()));
+                rest = next;
+                let mut heard: Vec<Heard<'_>> = between.iter().map(Heard::new).collect();
+                turns.extend(message.calls.iter().map(|call| result(call, &mut heard, place, shown)));
+                turns.extend(heard.iter().filter_map(Heard::left).map(Turn::User).map(placed));
             }
         }
     }
-}
-
-fn client_result_turn<'a>(
-    call: &'a ChatCall,
-    answer: Option<Cow<'a, str>>,
-    place: Place<'a>,
-    shown: &Shown<'_>,
-) -> Placed<'a> {
-    let is_error = answer.is_none();
-    let text = answer.unwrap_or(Cow::Borrowed("Error: the client sent no result for this call."));
-    let long = !is_error && text.len() >= LEFT_OUT_BYTES_MIN;
-    let (text, output) = match (long, shown.is_client_message(place.message)) {
-        (false, _) => (text, Output::Stays),
-        (true, true) => (text, Output::OfClient),
-        (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
-    };
-    let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
-    Placed { turn: Turn::Result { id, tool, text, is_error }, place: Place { output, ..place } }
 }
 
 fn assistant(message: &ChatMessage) -> Turn<'_> {
@@ -76,26 +64,155 @@ fn assistant(message: &ChatMessage) -> Turn<'_> {
     }
 }
 
-/// A `tool` message, or the same thing said by the user: `{"tool_call_result": {"toolCallId", "result"}}`.
-fn answers_call(message: &ChatMessage) -> bool {
-    message.role == ChatRole::Tool || said_by_user(message).is_some()
+/// The result of a call, which is used up.
+fn result<'a>(
+    call: &'a ChatCall,
+    heard: &mut [Heard<'a>],
+    place: Place<'a>,
+    shown: &Shown<'_>,
+) -> Placed<'a> {
+    let found = heard.iter_mut().find_map(|heard| heard.take(&call.id));
+    let (text, is_error) = found.unwrap_or((Cow::Borrowed(MISSING), true));
+    let is_long = !is_error && text.len() >= LEFT_OUT_BYTES_MIN;
+    let (text, output) = match (is_long, shown.is_client_message(place.message)) {
+        (false, _) => (text, Output::Stays),
+        (true, true) => (text, Output::OfClient),
+        (true, false) => (Cow::Owned(left_out(text.len(), None)), Output::Stays),
+    };
+    let (id, tool) = (Cow::Borrowed(&*call.id), Cow::Borrowed(&*call.name));
+    Placed { turn: Turn::Result { id, tool, text, is_error }, place: Place { output, ..place } }
 }
 
-fn client_result<'a>(message: &'a ChatMessage, id: &str) -> Option<Cow<'a, str>> {
-    if message.role == ChatRole::Tool {
-        return (message.call_id.as_deref() == Some(id)).then_some(Cow::Borrowed(&*message.content));
+/// What was said between two messages of the model.
+enum Heard<'a> {
+    Text(&'a str),
+    Tool { id: Option<&'a str>, text: &'a str },
+    Results { all: &'a str, given: Vec<Given<'a>>, is_used: bool },
+    Used,
+}
+
+impl<'a> Heard<'a> {
+    fn new(message: &'a ChatMessage) -> Self {
+        let all = message.content.as_str();
+        match message.role {
+            ChatRole::Tool => Self::Tool { id: message.call_id.as_deref(), text: all },
+            ChatRole::User => match given_in(all) {
+                Some(given) => Self::Results { all, given, is_used: false },
+                None => Self::Text(all),
+            },
+            ChatRole::System | ChatRole::Assistant => Self::Text(all),
+        }
     }
-    let (call_id, result) = said_by_user(message)?;
-    let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-    (call_id == id).then_some(Cow::Owned(text))
+
+    /// The result of this call, if it is here, and whether it is an error.
+    fn take(&mut self, call: &str) -> Option<(Cow<'a, str>, bool)> {
+        match self {
+            Self::Tool { id: Some(id), text } if *id == call => {
+                let text = Cow::Borrowed(*text);
+                *self = Self::Used;
+                Some((text, false))
+            }
+            Self::Results { given, is_used, .. } => {
+                let at = given.iter().position(|one| one.id == call)?;
+                *is_used = true;
+                Some(given.remove(at).told())
+            }
+            Self::Text(_) | Self::Tool { .. } | Self::Used => None,
+        }
+    }
+
+    /// What is left of it for the model to hear.
+    fn left(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) | Self::Results { all: text, is_used: false, .. } => Some(Cow::Borrowed(text)),
+            Self::Results { given, .. } if !given.is_empty() => {
+                Some(Cow::Owned(given.iter().map(|one| one.whole.get()).collect::<Vec<_>>().join("\n")))
+            }
+            // A result that follows no call.
+            Self::Results { .. } | Self::Tool { .. } | Self::Used => None,
+        }
+    }
 }
 
-fn said_by_user(message: &ChatMessage) -> Option<(String, Value)> {
-    if message.role != ChatRole::User || !message.content.trim_start().starts_with('{') {
+/// A result that the user brings.
+struct Given<'a> {
+    id: Cow<'a, str>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    /// As it was said.
+    whole: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Wrapped<'a> {
+    #[serde(borrow)]
+    tool_call_result: Said<'a>,
+}
+
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
+    id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Given<'a> {
+    fn new(whole: &'a RawValue) -> Option<Self> {
+        let Wrapped { tool_call_result: Said { id, result, error } } =
+            serde_json::from_str(whole.get()).ok()?;
+        Some(Self { id, result, error, whole })
+    }
+
+    /// What the model hears, and whether it is an error.
+    fn told(self) -> (Cow<'a, str>, bool) {
+        match (self.result, self.error) {
+            (None, Some(error)) => (Cow::Owned(format!("Error: {}", text_of(error))), true),
+            (Some(result), _) => (text_of(result), false),
+            // JavaScript leaves out what is undefined.
+            (None, None) => (Cow::Borrowed("null"), false),
+        }
+    }
+}
+
+/// Text as it is, anything else as it is written.
+fn text_of(value: &RawValue) -> Cow<'_, str> {
+    let written = value.get();
+    serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned)
+}
+
+/// The results that a message is made of; none if it says anything else as well.
+fn given_in(content: &str) -> Option<Vec<Given<'_>>> {
+    if !content.contains("tool_call_result") {
         return None;
     }
-    let mut said: Value = serde_json::from_str(&message.content).ok()?;
-    let result = said.get_mut("tool_call_result")?;
-    let id = result.get("toolCallId")?.as_str()?.to_owned();
-    Some((id, result.get_mut("result").map(Value::take).unwrap_or_default()))
+    let mut given = vec![];
+    for value in serde_json::Deserializer::from_str(unfenced(content)).into_iter::<&RawValue>() {
+        let value = value.ok()?;
+        match serde_json::from_str::<Vec<&RawValue>>(value.get()) {
+            Ok(several) => {
+                for one in several {
+                    given.push(Given::new(one)?);
+                }
+            }
+            Err(_) => given.push(Given::new(value)?),
+        }
+    }
+    (!given.is_empty()).then_some(given)
 }
+
+/// The text inside of a code fence, if it is all in one.
+fn unfenced(content: &str) -> &str {
+    let text = content.trim();
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inside = inside.and_then(|inside| inside.split_once('\n'));
+    match inside {
+        Some((language, inside)) if language.trim().chars().all(char::is_alphanumeric) => inside,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

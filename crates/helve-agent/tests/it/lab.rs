@@ -12,7 +12,9 @@ use helve_agent::{
 use helve_model::{Model, Reply, ScriptedModel, ToolMode};
 use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
 use helve_tool::{CallContext, Guards, Registry, Request, Tool, ToolError, ToolFuture};
-use helve_types::{Effect, Fact, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{
+    Effect, Fact, Fate, Mode, OnUnknown, Question, RunId, ToolOutput, ToolSpec, UserId, World,
+};
 use serde_json::json;
 
 /// What each tool does is in its name.
@@ -153,6 +155,20 @@ impl Lab {
         Self::assemble(self.store.clone(), models, self.world.clone(), registry, self.runs.clone(), settings)
     }
 
+    /// The same server, which breaks down at a labelled point.
+    pub(crate) fn dying_at(&self, fatal: &'static str) -> Self {
+        let fate = Fate::new(move |label| assert_ne!(label, fatal, "this is where it dies"));
+        let world = World { fate, ..self.world.clone() };
+        Self::assemble(
+            self.store.clone(),
+            self.models.clone(),
+            world,
+            self.registry.clone(),
+            self.runs.clone(),
+            self.settings.clone(),
+        )
+    }
+
     pub(crate) async fn start(&self, text: &str) -> Started {
         let input = StartInput::Message { conversation: None, text: text.into() };
         self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
@@ -222,7 +238,7 @@ fn words(fact: &Fact) -> String {
             None => format!("{tool} attempt {attempt}"),
         },
         Fact::ToolDelegated { tool, .. } => tool.clone(),
-        Fact::ToolClaimed { by, .. } => format!("by {by}"),
+        Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),
         Fact::BudgetSpent { because } => because.clone(),

@@ -6,6 +6,7 @@ mod always;
 mod budgets;
 mod choice;
 mod circles;
+mod clients;
 mod cut;
 mod fixtures;
 mod hooks;

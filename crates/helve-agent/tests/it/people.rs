@@ -4,13 +4,12 @@ use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 use futures_util::StreamExt;
-use helve_agent::{CommandError, Frame, StartInput, StartRequest};
+use helve_agent::{CommandError, Frame};
 use helve_model::Reply;
 use helve_store::{Scope, Store};
-use helve_tool::Outcome;
-use helve_types::{Answer, CallId, Effect, Live, OutcomeAnswer, PartKind, ToolOutput, ToolSpec};
+use helve_types::{Answer, Live, OutcomeAnswer, PartKind};
 
-use crate::lab::{Lab, mei, reply, settle, spec, until};
+use crate::lab::{Lab, mei, reply, settle, until};
 
 const SEND: &str = r#"call send {"q": "x"}"#;
 
@@ -180,70 +179,6 @@ async fn a_tool_may_want_the_model_told_instead() {
     let mut started = lab.start("lose x").await;
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     assert!(lab.model.asked()[1].contains("outcome_unknown"), "{}", lab.model.asked()[1]);
-}
-
-fn client_tool() -> ToolSpec {
-    ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }
-}
-
-#[tokio::test]
-async fn a_clients_tool_waits_for_the_clients_result() {
-    let lab = Lab::new([reply(r#"call browser_js_eval {"q": "6*7"}"#), reply("say It is 42.")]);
-    let input = StartInput::Message { conversation: None, text: "compute".into() };
-    let request = StartRequest { client_tools: vec![client_tool()], ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
-    assert_eq!(settle(&mut started.follower).await, "waiting_client");
-    let call = CallId::new(started.run, 1, 0);
-    let result = || Outcome::Finished(ToolOutput::text("42"));
-    let stranger = Scope::User(helve_types::UserId("eve".into()));
-    assert!(lab.runtime.deliver(stranger, started.run, call.clone(), result()).await.is_err());
-    lab.runtime.deliver(Scope::User(mei()), started.run, call.clone(), result()).await.unwrap();
-    assert_eq!(settle(&mut started.follower).await, "run.finished");
-    assert!(lab.model.asked()[1].contains("result: call_1 42"));
-    let twice = lab.runtime.deliver(Scope::User(mei()), started.run, call, result()).await;
-    assert_eq!(twice, Err(CommandError::Over));
-}
-
-#[tokio::test]
-async fn a_call_that_the_client_has_when_the_run_is_stopped_may_have_happened() {
-    let lab = Lab::new([reply(r#"call browser_js_eval {"q": "6*7"}"#)]);
-    let input = StartInput::Message { conversation: None, text: "compute".into() };
-    let request = StartRequest { client_tools: vec![client_tool()], ..StartRequest::new(mei(), input) };
-    let mut started = lab.runtime.start(request).await.unwrap();
-    settle(&mut started.follower).await;
-    lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
-    assert_eq!(settle(&mut started.follower).await, "run.cancelled");
-    let late = Outcome::Finished(ToolOutput::text("42"));
-    let call = CallId::new(started.run, 1, 0);
-    let delivered = lab.runtime.deliver(Scope::User(mei()), started.run, call, late).await;
-    assert_eq!(delivered, Err(CommandError::Over));
-    lab.check_log(
-        started.run,
-        expect![[r#"
-            1 run.started compute
-            2 tool.requested browser_js_eval {"q": "6*7"}
-            3 step.finished ToolCalls native
-            4 tool.delegated browser_js_eval
-            5 run.waiting waiting_client
-            6 tool.unknown the run was stopped while the client had the call
-            7 run.cancelled by mei
-            8 tool.late 42
-        "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn a_result_for_a_call_that_does_not_wait_is_refused() {
-    let lab = Lab::new([reply(SEND)]);
-    let mut started = lab.start("send x").await;
-    settle(&mut started.follower).await;
-    let call = CallId::new(started.run, 1, 0);
-    let forged = lab
-        .runtime
-        .deliver(Scope::User(mei()), started.run, call, Outcome::Finished(ToolOutput::text("sent, honest")))
-        .await;
-    assert_eq!(forged, Err(CommandError::NotWaiting));
 }
 
 #[tokio::test]

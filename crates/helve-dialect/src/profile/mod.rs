@@ -8,6 +8,7 @@ mod examples;
 mod held;
 mod language;
 mod made;
+mod marks;
 mod shipped;
 mod views;
 
@@ -23,6 +24,7 @@ pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};
 use held::Shape;
+use marks::Marks;
 use views::{Call, Outcome, Tool};
 
 /// How tools are put into words for one kind of model.
@@ -33,6 +35,8 @@ pub struct Profile {
     constrained: bool,
     /// How the template writes calls, as far as it can be understood.
     shape: Option<Shape>,
+    /// What a result must not be able to say.
+    marks: Marks,
 }
 
 /// The keys of a profile file.
@@ -112,9 +116,11 @@ impl Profile {
                 added.map_err(|error| ProfileError::Template { key, fault: fault(&error) })?;
             }
         }
-        let mut profile = Self { name: file.name, dialect, templates, constrained, shape: None };
+        let mut profile =
+            Self { name: file.name, dialect, templates, constrained, shape: None, marks: Marks::default() };
         profile.check()?;
         profile.shape = Shape::learn(&profile);
+        profile.marks = Marks::learn(&profile);
         Ok(profile)
     }
 
@@ -142,7 +148,7 @@ impl Profile {
         self.words(self.try_call(calls))
     }
 
-    /// The message that brings the model its results.
+    /// The message that brings the model its results. Whatever they say, they stay results.
     pub fn result(&self, results: &[ResultView<'_>], language: Language) -> String {
         self.words(self.try_result(results, language))
     }
@@ -203,7 +209,9 @@ impl Profile {
             Language::English => "result.en",
             Language::Chinese => "result.zh",
         };
-        self.render(key, Context { results: results.iter().map(Outcome::new).collect() })
+        let names: Vec<&str> = results.iter().map(|result| result.name).collect();
+        let results = results.iter().map(|result| Outcome::new(result, &self.marks, &names)).collect();
+        self.render(key, Context { results })
     }
 
     fn try_constraint(&self, tools: &[&ToolSpec]) -> Option<Result<String, ProfileError>> {

@@ -1,9 +1,12 @@
 //! What templates see of tools, calls and results. JSON comes as text, ready to be put in place.
 
+use std::borrow::Cow;
+
 use helve_types::{Example, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::marks::Marks;
 use crate::coerce::quoted;
 
 /// A call to be rendered.
@@ -132,23 +135,23 @@ pub(super) fn python(value: &Value) -> String {
 
 #[derive(Serialize)]
 pub(super) struct Outcome<'a> {
-    id: &'a str,
-    name: &'a str,
-    text: &'a str,
+    id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    text: Cow<'a, str>,
     /// The text itself where it is JSON, and as a JSON string where not.
     json: String,
     is_error: bool,
 }
 
 impl<'a> Outcome<'a> {
-    pub(super) fn new(result: &ResultView<'a>) -> Self {
+    pub(super) fn new(result: &ResultView<'a>, marks: &Marks, names: &[&str]) -> Self {
         let text = result.text.trim();
         let is_json = !text.contains('\n') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         Self {
-            id: result.id,
-            name: result.name,
-            text: result.text,
-            json: if is_json { text.to_owned() } else { quoted(result.text) },
+            id: marks.in_text(result.id, names),
+            name: marks.in_text(result.name, &[]),
+            text: marks.in_text(result.text, names),
+            json: marks.in_json(if is_json { text.to_owned() } else { quoted(result.text) }),
             is_error: result.is_error,
         }
     }

@@ -63,9 +63,13 @@ impl ChatRender {
                 delegated: false,
             }),
             Fact::ToolStarted { call, .. } => self.tool(call, "searching", json!({}), out),
-            Fact::ToolDelegated { call, .. } => {
+            Fact::ToolDelegated { call, arguments, .. } => {
                 if let Some(held) = self.calls.iter_mut().find(|held| held.id == *call) {
                     held.delegated = true;
+                    // The model's own words stay where they say the same.
+                    if let Some(given) = arguments.as_ref().filter(|given| !is_same(&held.arguments, given)) {
+                        held.arguments.clone_from(given);
+                    }
                 }
                 self.tool(call, "waiting", json!({"for": "client"}), out);
             }
@@ -183,4 +187,9 @@ impl Render for ChatRender {
     fn end(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(DONE);
     }
+}
+
+fn is_same(written: &str, given: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    read(written).is_some_and(|written| Some(written) == read(given))
 }

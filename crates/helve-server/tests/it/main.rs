@@ -8,6 +8,7 @@ mod allowances;
 mod bad_input;
 mod budgets;
 mod chat;
+mod client_calls;
 mod direct;
 mod executions;
 mod house;

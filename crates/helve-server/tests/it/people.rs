@@ -1,4 +1,4 @@
-//! What people do to runs over HTTP: answer, bring results, stop.
+//! What people do to runs over HTTP: answer, stop.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -50,35 +50,6 @@ async fn an_answer_that_makes_no_sense_is_refused() {
     }
     let nowhere = "/api/approvals/0190163d-8694-739b-aea5-966c26f8ad91";
     assert_eq!(house.post(nowhere, json!({"decision": "approve"})).await.status(), StatusCode::NOT_FOUND);
-}
-
-#[tokio::test]
-async fn the_clients_result_goes_to_the_model() {
-    let house = House::new([reply(r#"call eval {"code": "6*7"}"#), reply("say 42 it is.")]).await;
-    let tools = json!([{"name": "eval", "parameters": {"type": "object"}}]);
-    let started: Value =
-        house.post("/api/runs", json!({"message": "compute", "tools": tools})).await.json().await.unwrap();
-    let run = started["run"].as_str().unwrap();
-    assert_eq!(house.settled(run).await, "waiting_client");
-    let path = format!("/api/runs/{run}/calls/{run}:1:0/result");
-    assert_eq!(house.post(&path, json!({"result": 42})).await.status(), StatusCode::ACCEPTED);
-    assert_eq!(house.settled(run).await, "completed");
-    assert!(house.model.asked()[1].contains("result: call_1 42"));
-    assert_eq!(house.post(&path, json!({"result": 43})).await.status(), StatusCode::CONFLICT);
-}
-
-#[tokio::test]
-async fn a_client_that_will_not_run_the_tool_says_so() {
-    let house = House::new([reply(r#"call eval {"code": "6*7"}"#), reply("say Fine.")]).await;
-    let tools = json!([{"name": "eval", "parameters": {"type": "object"}}]);
-    let started: Value =
-        house.post("/api/runs", json!({"message": "compute", "tools": tools})).await.json().await.unwrap();
-    let run = started["run"].as_str().unwrap();
-    house.settled(run).await;
-    let path = format!("/api/runs/{run}/calls/{run}:1:0/result");
-    house.post(&path, json!({"error": "the user declined to run it"})).await;
-    house.settled(run).await;
-    assert!(house.model.asked()[1].contains("the user declined to run it"));
 }
 
 #[tokio::test]

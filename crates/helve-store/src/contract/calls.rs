@@ -5,7 +5,10 @@ use helve_types::{
 };
 
 use super::{Actor, Started, Subject, ok, question, requested, started};
-use crate::{ApprovalFilter, ApprovalState, CallState, Page, StoreError, Urgency, Whole};
+use crate::{
+    ApprovalFilter, ApprovalState, CallState, ExecutionFilter, ExecutionPage, Page, Scope, StoreError,
+    Urgency, Whole,
+};
 
 async fn row(actor: &Actor, run: &Started) -> crate::CallRecord {
     ok(actor.store.calls(run.run).await).pop().unwrap_or_else(|| panic!("no ledger row"))
@@ -36,6 +39,33 @@ pub async fn the_ledger_row_follows_its_facts(store: Subject) {
     let done = row(&mei, &run).await;
     assert_eq!((done.state, done.trail.0.len()), (CallState::Succeeded, 1));
     assert!(done.ended_at.is_some());
+}
+
+pub async fn the_row_of_a_clients_call_says_who_has_it_and_since_when(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "compute").await;
+    let call = CallId::new(run.run, 1, 0);
+    let delegated = Fact::ToolDelegated {
+        call: call.clone(),
+        tool: "browser_js_eval".into(),
+        arguments: Some(r#"{"to":"an"}"#.into()),
+        trail: Trail::default(),
+    };
+    ok(mei.append(&mut run, vec![requested(&call), delegated]).await);
+    let handed = row(&mei, &run).await;
+    assert_eq!((handed.state, &*handed.call.arguments), (CallState::Delegated, r#"{"to":"an"}"#));
+    assert!(handed.started_at.is_some() && handed.ended_at.is_none());
+
+    let claimed = Fact::ToolClaimed { call: call.clone(), client: "tab".into(), by: "mei".into() };
+    ok(mei.append(&mut run, vec![claimed]).await);
+    let claimed = row(&mei, &run).await;
+    assert_eq!((claimed.state, &*claimed.call.arguments), (CallState::Claimed, r#"{"to":"an"}"#));
+
+    let of = |state| ExecutionFilter { state: Some(state), ..ExecutionFilter::default() };
+    let page = || ExecutionPage { before: None, limit: 10 };
+    let open = ok(mei.store.executions(Scope::Everyone, of(CallState::Claimed), page()).await);
+    assert_eq!(open.iter().map(|found| &found.record.call.id).collect::<Vec<_>>(), [&call]);
+    assert_eq!(ok(mei.store.executions(Scope::Everyone, of(CallState::Delegated), page()).await), []);
 }
 
 pub async fn a_refused_call_says_in_its_row_who_refused(store: Subject) {

@@ -53,6 +53,13 @@ impl Shelves {
                 record.state = state;
                 record.ended_at = None;
             }
+            CallChange::Hand { state, arguments } => {
+                record.state = state;
+                record.started_at = Some(at);
+                if let Some(arguments) = arguments {
+                    record.call.arguments = arguments.to_owned();
+                }
+            }
             CallChange::Lose { because, trail } => {
                 record.state = CallState::Unknown;
                 record.trail = trail.clone();

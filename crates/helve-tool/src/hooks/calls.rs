@@ -103,12 +103,23 @@ impl Hooks {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> ToolOutput {
+        self.after_answer(answered, &permit.tool, &permit.arguments.value, cx, trail).await
+    }
+
+    /// The same for a call that was answered elsewhere.
+    pub(crate) async fn after_answer(
+        &self,
+        answered: Answered,
+        called: &Registered,
+        arguments: &Value,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> ToolOutput {
         let Answered { mut output, by } = answered;
         if self.is_empty() {
             return output;
         }
-        let called = &permit.tool;
-        let call = described(called, &by, &permit.arguments.value, cx);
+        let call = described(called, &by, arguments, cx);
         for placed in self.looking_at(&[called, &by], cx) {
             let answer = placed.ask(placed.hook.after_call(&call, &output)).await;
             note(trail, placed, &answer);

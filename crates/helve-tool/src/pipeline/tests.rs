@@ -230,6 +230,7 @@ fn words(trail: &Trail) -> String {
             Stage::Hook { name, did } => format!("hook({name} {did})"),
             Stage::Fallback { by, .. } => format!("instead({by})"),
             Stage::Skipped { guard } => format!("without({guard})"),
+            Stage::Client { name, .. } => format!("client({name})"),
             Stage::Bound { kept_bytes, whole_bytes } => format!("cut({kept_bytes}/{whole_bytes})"),
         })
         .collect();
@@ -392,7 +393,10 @@ async fn a_clients_tool_is_handed_to_the_client() {
     let call = lab.call("browser_js_eval", r#"{"q": "1+1"}"#);
     let cx = CallContext { toolbox: Arc::new(Toolbox::new([Arc::new(theirs)])), ..lab.context(&call) };
     let outcome = Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap();
-    assert_eq!(outcome, Outcome::Delegated { tool: "browser_js_eval".into() });
+    assert_eq!(
+        outcome,
+        Outcome::Delegated { tool: "browser_js_eval".into(), arguments: r#"{"q":"1+1"}"#.into() }
+    );
 }
 
 #[tokio::test(start_paused = true)]

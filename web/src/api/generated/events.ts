@@ -64,13 +64,25 @@ export type EventBody = (
       version: string;
     }
   | {
+      /**
+       * What the client is to run, as the check, hooks and people left it.
+       */
+      arguments?: string | null;
       call: CallId;
       tool: string;
+      trail?: Trail;
       type: 'tool.delegated';
     }
   | {
+      /**
+       * The user whose client it is.
+       */
       by: string;
       call: CallId;
+      /**
+       * As it calls itself.
+       */
+      client: string;
       type: 'tool.claimed';
     }
   | {
@@ -247,6 +259,21 @@ export type Stage =
       attempt: number;
       ms: number;
       stage: 'run';
+    }
+  | {
+      /**
+       * A mark on what it brought, by which the same result is known when it comes again.
+       */
+      brought: string;
+      /**
+       * From the claim to the result.
+       */
+      ms: number;
+      /**
+       * As it calls itself.
+       */
+      name: string;
+      stage: 'client';
     }
   | {
       /**

@@ -82,7 +82,7 @@ function Working() {
   const entry = useEntry();
   if (entry?.kind !== 'run' || entry.run.phase !== 'running') return null;
   const isAtWork = itemsOf(entry.run).some(
-    (item) => item.kind === 'call' && ['writing', 'running', 'asked', 'delegated'].includes(item.state),
+    (item) => item.kind === 'call' && ['writing', 'running', 'asked', 'delegated', 'claimed'].includes(item.state),
   );
   if (isAtWork) return null;
   return (

@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError } from '@/api/errors';
 import type { CallId, RunId } from '@/api/generated/events';
-import type { ClientResult } from '@/api/runs';
+import type { Claim, ClientResult } from '@/api/runs';
 import { runInSandbox } from '@/lib/browser-sandbox';
+import { clientId } from '@/lib/client-id';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Code } from '@/ui/Code';
@@ -11,45 +12,77 @@ import { Pane } from '@/ui/Pane';
 import { Spinner } from '@/ui/Spinner';
 import styles from './BrowserCode.module.css';
 import { useChat } from './chat-context';
+import { holderOf, keepHeard } from './claims';
 import { DECLINED, clientResult, codeOf } from './client-tools';
 
 type Stage =
   | { at: 'idle' }
+  | { at: 'claiming' }
   | { at: 'running' }
   | { at: 'sending' }
+  | { at: 'not-claimed'; error: Error }
   /** It ran, and must not run again only because the network failed. */
-  | { at: 'not-sent'; result: ClientResult; error: Error }
+  | { at: 'not-sent'; token: string; result: ClientResult; error: Error }
   | { at: 'taken' };
 
 interface Props {
   run: RunId;
   call: CallId;
   input: string;
+  /** The window that has the call. */
+  claimedBy: string | null;
 }
 
-/** Code that the model would like to run here. It is shown, and only a click runs it. */
-export function BrowserCode({ run, call, input }: Props) {
+/** Code that the model would like to run here. It is shown, and only a click runs it, in the one window that has the call. */
+export function BrowserCode({ run, call, input, claimedBy }: Props) {
   const { t } = useSpeech();
   const { session } = useChat();
   const [stage, setStage] = useState<Stage>({ at: 'idle' });
+  const stop = useRef<() => void>(() => {});
+  useEffect(() => () => stop.current(), []);
   const code = codeOf(input);
+  const holder = holderOf(claimedBy, clientId());
 
-  const deliver = async (result: ClientResult) => {
+  /** Takes the call and keeps it until its result is sent. */
+  const claim = async (): Promise<Claim | null> => {
+    setStage({ at: 'claiming' });
+    try {
+      const claimed = await session.claim(run, call);
+      stop.current();
+      stop.current = keepHeard(() => session.claim(run, call), isConflict);
+      return claimed;
+    } catch (error) {
+      setStage(isConflict(error) ? { at: 'taken' } : { at: 'not-claimed', error: error as Error });
+      return null;
+    }
+  };
+
+  const deliver = async (token: string, result: ClientResult) => {
     setStage({ at: 'sending' });
     try {
-      await session.deliver(run, call, result);
+      await session.deliver(run, call, token, result);
+      stop.current();
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409) setStage({ at: 'taken' });
-      else setStage({ at: 'not-sent', result, error: error as Error });
+      setStage(isConflict(error) ? { at: 'taken' } : { at: 'not-sent', token, result, error: error as Error });
     }
   };
 
   const execute = async () => {
-    if (code === null) return deliver({ error: 'the call has no code' });
+    const claimed = await claim();
+    if (claimed === null) return;
+    // What runs is what was shown when it was clicked.
+    if (code === null || codeOf(claimed.arguments) !== code)
+      return deliver(claimed.result_token, { error: 'the page had shown other code than this; it did not run' });
     setStage({ at: 'running' });
-    return deliver(clientResult(await runInSandbox(code)));
+    return deliver(claimed.result_token, clientResult(await runInSandbox(code)));
   };
 
+  const decline = async () => {
+    const claimed = await claim();
+    if (claimed !== null) await deliver(claimed.result_token, DECLINED);
+  };
+
+  const isFree = stage.at === 'idle' || stage.at === 'not-claimed';
   return (
     <div className={styles.panel} role="group" aria-label={t.browserCode.title}>
       <div>
@@ -61,19 +94,23 @@ export function BrowserCode({ run, call, input }: Props) {
           <Code text={code} language="js" />
         </Pane>
       )}
-      {stage.at === 'idle' && (
+      {stage.at === 'not-claimed' && (
+        <Notice tone="bad" title={t.browserCode.notClaimed} detail={stage.error.message} />
+      )}
+      {isFree && holder === 'us' && <Notice title={t.browserCode.begun} />}
+      {isFree && holder !== 'others' && (
         <div className={styles.actions}>
           {code !== null && (
             <Button look="primary" icon="play" onClick={() => void execute()}>
               {t.browserCode.run}
             </Button>
           )}
-          <Button onClick={() => void deliver(DECLINED)}>{t.browserCode.decline}</Button>
+          <Button onClick={() => void decline()}>{t.browserCode.decline}</Button>
         </div>
       )}
-      {(stage.at === 'running' || stage.at === 'sending') && (
+      {(stage.at === 'claiming' || stage.at === 'running' || stage.at === 'sending') && (
         <p className={styles.busy} role="status">
-          <Spinner /> {stage.at === 'running' ? t.browserCode.running : t.browserCode.sending}
+          <Spinner /> {t.browserCode[stage.at]}
         </p>
       )}
       {stage.at === 'not-sent' && (
@@ -81,10 +118,16 @@ export function BrowserCode({ run, call, input }: Props) {
           tone="bad"
           title={t.browserCode.notSent}
           detail={stage.error.message}
-          actions={<Button onClick={() => void deliver(stage.result)}>{t.browserCode.sendAgain}</Button>}
+          actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{t.browserCode.sendAgain}</Button>}
         />
       )}
-      {stage.at === 'taken' && <Notice title={t.browserCode.takenElsewhere} />}
+      {holder === 'others' && <Notice title={t.browserCode.elsewhere} />}
+      {holder !== 'others' && stage.at === 'taken' && <Notice title={t.browserCode.takenElsewhere} />}
     </div>
   );
+}
+
+/** Whether the server says that the call is not ours to answer. */
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 409 || error.status === 403);
 }

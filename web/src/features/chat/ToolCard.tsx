@@ -5,7 +5,7 @@ import { Icon, type IconName } from '@/ui/Icon';
 import { Spinner } from '@/ui/Spinner';
 import { Attachments } from './Attachments';
 import { BrowserCode } from './BrowserCode';
-import { type ShownState, isCached, isForBrowser, shownState, standIn, summaryOf, tookMs } from './call-view';
+import { type ShownState, isCached, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
@@ -17,6 +17,7 @@ const ICONS: Record<ShownState, IconName | null> = {
   requested: 'clock',
   asked: 'shield',
   delegated: 'play',
+  claimed: null,
   running: null,
   done: 'check',
   failed: 'alert',
@@ -98,8 +99,9 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   const parts: ReactNode[] = [];
   if (approval)
     parts.push(<ApprovalView key="approval" approval={approval} isOpen={!isOver && approval.settled === null} />);
-  if (call.state === 'delegated' && isForBrowser(call) && !isOver && run !== null && call.call !== null) {
-    parts.push(<BrowserCode key="code" run={run} call={call.call} input={call.input} />);
+  if (waitsForPage(call) && !isOver && run !== null && call.call !== null) {
+    const { call: id, input, claimedBy } = call;
+    parts.push(<BrowserCode key={id} run={run} call={id} input={input} claimedBy={claimedBy} />);
   }
   // Whoever is asked about an unknown outcome reads the reason there.
   if (call.failure && !(call.state === 'unknown' && approval)) {

@@ -41,3 +41,8 @@ export function standIn({ trail }: Call): { by: string; because: string } | null
 export function isForBrowser(call: Call): boolean {
   return call.tool === BROWSER_JS_EVAL;
 }
+
+/** Whether some page has yet to bring its result. */
+export function waitsForPage(call: Call): boolean {
+  return isForBrowser(call) && (call.state === 'delegated' || call.state === 'claimed');
+}

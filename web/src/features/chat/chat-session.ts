@@ -5,7 +5,17 @@ import { ApiError } from '@/api/errors';
 import { followRun } from '@/api/follow-run';
 import { type Frame, isLast } from '@/api/frames';
 import type { CallId, ConversationId, RunId } from '@/api/generated/events';
-import { type ClientResult, type NewRun, cancelRun, deliverResult, sayToRun, startRun } from '@/api/runs';
+import {
+  type Claim,
+  type ClientResult,
+  type NewRun,
+  cancelRun,
+  claimCall,
+  deliverResult,
+  sayToRun,
+  startRun,
+} from '@/api/runs';
+import { clientId } from '@/lib/client-id';
 import { FrameBatch } from '@/lib/frame-batch';
 import { randomId } from '@/lib/random-id';
 import { serverNow } from '@/lib/server-clock';
@@ -160,8 +170,12 @@ export class ChatSession {
     if (run !== null) await cancelRun(run.run);
   }
 
-  async deliver(run: RunId, call: CallId, result: ClientResult): Promise<void> {
-    await deliverResult(run, call, result);
+  claim(run: RunId, call: CallId): Promise<Claim> {
+    return claimCall(run, call, clientId());
+  }
+
+  deliver(run: RunId, call: CallId, token: string, result: ClientResult): Promise<void> {
+    return deliverResult(run, call, token, result);
   }
 
   /** All that a run said, from its log. */

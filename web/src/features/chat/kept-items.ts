@@ -40,6 +40,7 @@ function keptCall(part: ToolPart): Call {
     failure: part.failure ?? null,
     trail: [],
     approval: null,
+    claimedBy: null,
     startedAt: part.started_at ?? null,
     endedAt: part.ended_at ?? null,
   };

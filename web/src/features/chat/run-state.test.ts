@@ -200,6 +200,19 @@ describe('a call', () => {
     feed.record({ type: 'run.waiting', state: 'waiting_client' });
     expect(callOf(fold(feed)).state).toBe('delegated');
   });
+
+  test('that a window has taken says which, and what it runs', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    request(feed, CALL, '1.1.0', 'browser_js_eval');
+    const edited = '{"code":"6*7"}';
+    feed.record(stepFinished, { type: 'tool.delegated', call: CALL, tool: 'browser_js_eval', arguments: edited });
+    feed.record({ type: 'run.waiting', state: 'waiting_client' });
+    feed.record({ type: 'tool.claimed', call: CALL, client: 'tab', by: 'mei' });
+    const state = fold(feed);
+    expect(callOf(state)).toMatchObject({ state: 'claimed', claimedBy: 'tab', input: edited });
+    expect(state.phase).toBe('waiting_client');
+  });
 });
 
 describe('the end', () => {

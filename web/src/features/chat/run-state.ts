@@ -93,6 +93,8 @@ export interface Call {
   failure: Failure | null;
   trail: Trail;
   approval: Approval | null;
+  /** The client that has it, as it calls itself. */
+  claimedBy: string | null;
   startedAt: Timestamp | null;
   endedAt: Timestamp | null;
 }
@@ -104,6 +106,8 @@ export type CallState =
   | 'asked'
   /** The page has to run it. */
   | 'delegated'
+  /** A page runs it, this one or another. */
+  | 'claimed'
   | 'running'
   | 'done'
   | 'failed'
@@ -158,7 +162,7 @@ export function isOver(state: RunState): boolean {
 
 /** Whether a call has not come to its end; once its run is over it never will. */
 export function isPending(call: Call): boolean {
-  return ['writing', 'requested', 'asked', 'delegated', 'running'].includes(call.state);
+  return ['writing', 'requested', 'asked', 'delegated', 'claimed', 'running'].includes(call.state);
 }
 
 function openItem({ part, kind, tool, text }: OpenPart): Item {
@@ -185,6 +189,7 @@ function newCall(key: string, step: number, tool: string, input: string): Call {
     failure: null,
     trail: [],
     approval: null,
+    claimedBy: null,
     startedAt: null,
     endedAt: null,
   };
@@ -247,7 +252,17 @@ function applyFact(state: RunState, fact: EventBody): RunState {
         startedAt: fact.at,
       }));
     case 'tool.delegated':
-      return change(state, fact.call, () => ({ tool: fact.tool, state: 'delegated', startedAt: fact.at }));
+      return change(state, fact.call, (call) => ({
+        tool: fact.tool,
+        input: fact.arguments ?? call.input,
+        state: 'delegated',
+        startedAt: fact.at,
+      }));
+    case 'tool.claimed': {
+      const claimed = { state: 'claimed', claimedBy: fact.client, startedAt: fact.at } as const;
+      // It waits for the client as before.
+      return { ...change(state, fact.call, () => claimed), phase: state.phase };
+    }
     case 'tool.finished':
       return change(state, fact.call, () => ({ ...ended(fact), state: 'done', output: fact.output }));
     case 'tool.failed':

@@ -24,6 +24,8 @@ export function useTrailWords(): (stage: Stage) => string {
         return said(stage.state);
       case 'run':
         return words.ran(stage.attempt, formatDuration(stage.ms, tag));
+      case 'client':
+        return words.ranAt(stage.name, formatDuration(stage.ms, tag));
       case 'hook':
         return `${stage.name} · ${said(stage.did)}`;
       case 'fallback':

@@ -157,6 +157,7 @@ export const en = {
       requested: 'Waiting',
       asked: 'Needs your approval',
       delegated: 'Waiting for you',
+      claimed: 'Running on your side',
       running: 'Running…',
       done: 'Done',
       failed: 'Failed',
@@ -194,6 +195,7 @@ export const en = {
       hook: 'Hook',
       fallback: 'Instead',
       skipped: 'Left out',
+      client: 'On your side',
     },
     stage: {
       repaired: (from: string, to: string) => `${from} → ${to}`,
@@ -218,6 +220,7 @@ export const en = {
         limit: 'rate limit',
       } as Record<string, string>,
       ran: (attempt: number, duration: string) => (attempt > 1 ? `attempt ${attempt}, ${duration}` : duration),
+      ranAt: (client: string, duration: string) => `${client}, ${duration}`,
       bytes: (kept: string, whole: string) => (kept === whole ? whole : `${kept} of ${whole}`),
       instead: (by: string, because: string) => `${by === 'last_good' ? 'the last good answer' : by}: ${because}`,
     },
@@ -235,6 +238,10 @@ export const en = {
     sendAgain: 'Send the result again',
     noCode: 'The call has no code in it.',
     takenElsewhere: 'This call was answered already, perhaps in another window.',
+    claiming: 'Taking the call…',
+    notClaimed: 'The call could not be taken.',
+    elsewhere: 'Another window runs this call.',
+    begun: 'This window had begun to run it and was loaded again. It can be run once more here.',
   },
 
   approvals: {

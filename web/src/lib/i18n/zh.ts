@@ -156,6 +156,7 @@ export const zh: Strings = {
       requested: '等待中',
       asked: '需要你批准',
       delegated: '等你运行',
+      claimed: '正在你这边运行',
       running: '运行中…',
       done: '完成',
       failed: '失败',
@@ -193,6 +194,7 @@ export const zh: Strings = {
       hook: '钩子',
       fallback: '替代',
       skipped: '跳过',
+      client: '你这边',
     },
     stage: {
       repaired: (from, to) => `${from} → ${to}`,
@@ -216,6 +218,7 @@ export const zh: Strings = {
         limit: '限流',
       },
       ran: (attempt, duration) => (attempt > 1 ? `第 ${attempt} 次，${duration}` : duration),
+      ranAt: (client, duration) => `${client}，${duration}`,
       bytes: (kept, whole) => (kept === whole ? whole : `${whole} 中的 ${kept}`),
       instead: (by, because) => `${by === 'last_good' ? '上一次的正确结果' : by}：${because}`,
     },
@@ -233,6 +236,10 @@ export const zh: Strings = {
     sendAgain: '重新发送结果',
     noCode: '这次调用里没有代码。',
     takenElsewhere: '这次调用已经有了结果，可能是在另一个窗口里。',
+    claiming: '正在领取调用…',
+    notClaimed: '没能领取这次调用。',
+    elsewhere: '另一个窗口正在运行这次调用。',
+    begun: '这个窗口已经开始运行，之后被重新加载。可以在这里再运行一次。',
   },
 
   approvals: {

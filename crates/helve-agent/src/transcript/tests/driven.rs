@@ -167,6 +167,7 @@ impl<'a> World<'a> {
                     approval,
                     call: Some(call.clone()),
                     kind: ApprovalKind::Outcome,
+                    version: String::new(),
                     tool: "t".into(),
                     arguments: "{}".into(),
                     request: None,

@@ -1,0 +1,136 @@
+//! A run and the clients that run its calls: they claim one, they bring its result, or they go silent.
+
+use helve_tool::{Brought, Outcome};
+use helve_types::{CallId, Fact, Failure, FailureKind, Question, ToolCall, UserId};
+
+use super::{DriveError, Driver};
+use crate::command::{CommandError, Reply};
+use crate::run::{Delivery, Phase};
+use crate::runtime::client::{ClientClaim, Delivered, judge, keep_late, mark, token};
+use crate::runtime::leases::{Holder, LEASE};
+
+const SILENT: &str = "the client that had the call went silent";
+
+impl Driver {
+    /// Gives the call to the client, if nobody else has it. It is on record before the client hears of it.
+    pub(super) async fn claim(
+        &mut self,
+        call: &CallId,
+        client: &str,
+        by: &UserId,
+    ) -> Result<Result<ClientClaim, CommandError>, DriveError> {
+        let Some(held) = self.run.call(call) else {
+            return Ok(Err(self.not_to_claim(call)));
+        };
+        let tool = held.call.name.clone();
+        let (given, is_new) = match &held.phase {
+            Phase::Delegated { handed, .. } => (handed.arguments.clone(), true),
+            Phase::Claimed { handed, client: other, by: user, .. } => {
+                if other != client || *user != by.0 {
+                    return Ok(Err(CommandError::ClaimedElsewhere));
+                }
+                (handed.arguments.clone(), false)
+            }
+            _ => return Ok(Err(self.not_to_claim(call))),
+        };
+        let given = ClientClaim {
+            result_token: token(self.shared.seal().await?, self.run.id(), call, &by.0, client, &given),
+            tool,
+            arguments: given,
+            lease: LEASE,
+        };
+        if is_new {
+            self.shared.world.fate.at("tool.before_started");
+            let (client, by) = (client.to_owned(), by.0.clone());
+            self.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
+            self.shared.world.fate.at("tool.after_started");
+        }
+        let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
+        self.shared.leases.begin(self.run.id(), call, holder);
+        Ok(Ok(given))
+    }
+
+    fn not_to_claim(&self, call: &CallId) -> CommandError {
+        match self.run.claim(call) {
+            Some(claim) if claim.is_lost() => CommandError::ClaimLost,
+            _ => CommandError::NotWaiting,
+        }
+    }
+
+    /// Takes what a client brings. Hooks may look at it for a while, so it is seen to like a call in flight.
+    pub(super) async fn deliver(&mut self, delivered: Delivered, reply: Reply) -> Result<(), DriveError> {
+        let seal = self.shared.seal().await?;
+        let answer = match judge(&self.run, seal, &delivered) {
+            // The first one is not on record yet.
+            Delivery::Counts if self.in_flight_calls.contains(&delivered.call) => Err(CommandError::Busy),
+            Delivery::Counts => {
+                let mark = mark(seal, &delivered.result);
+                self.take_in(delivered, mark, reply);
+                return Ok(());
+            }
+            Delivery::Same => Ok(()),
+            Delivery::Late => {
+                keep_late(&self.journal, &delivered).await?;
+                Err(CommandError::ClaimLost)
+            }
+            Delivery::Refused(error) => Err(error),
+        };
+        _ = reply.send(answer);
+        Ok(())
+    }
+
+    fn take_in(&mut self, delivered: Delivered, mark: String, reply: Reply) {
+        let Delivered { call: id, result, .. } = delivered;
+        let Some((call, at, client, trail)) = self.run.call(&id).and_then(|held| match &held.phase {
+            Phase::Claimed { at, handed, client, .. } => {
+                let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
+                Some((call, *at, client.clone(), handed.trail.clone()))
+            }
+            _ => None,
+        }) else {
+            _ = reply.send(Err(CommandError::NotWaiting));
+            return;
+        };
+        let brought = Brought { result, client, claimed_at: at, mark, trail };
+        let (pipeline, cx) = (self.pipeline.clone(), self.context(&id, 0, None));
+        let shared = self.shared.clone();
+        self.in_flight_calls.insert(id.clone());
+        self.in_flight.push(Box::pin(async move {
+            let taken_in = pipeline.bring(&call, brought, &cx).await.map(drop);
+            shared.leases.end(&id);
+            let answer = taken_in.clone().map_err(|helve_tool::Fault::Journal(error)| error.into());
+            _ = reply.send(answer);
+            (id, taken_in)
+        }));
+    }
+
+    /// Sees to a call whose client went silent, or that nobody took in time. Whoever was heard meanwhile keeps it.
+    pub(super) async fn overdue(&mut self, id: &CallId) -> Result<(), DriveError> {
+        let Some(held) = self.run.call(id) else {
+            self.shared.leases.end(id);
+            return Ok(());
+        };
+        let cx = self.context(id, 0, None);
+        match &held.phase {
+            Phase::Claimed { at, handed, .. } => {
+                if self.shared.leases.is_over(id) && !self.in_flight_calls.contains(id) {
+                    let call = ToolCall { arguments: handed.arguments.clone(), ..held.call.clone() };
+                    self.pipeline.lose(&call, *at, SILENT.into(), &cx).await?;
+                    self.shared.leases.end(id);
+                }
+            }
+            Phase::Delegated { at, .. } => {
+                if at.plus_ms(Question::OPEN_MS) <= self.shared.world.now() {
+                    let told = format!(
+                        "`{}` was to run on the user's side and nobody ran it in time; go on without it",
+                        held.call.name
+                    );
+                    let outcome = Outcome::Refused(Failure::new(FailureKind::Unanswered, told));
+                    self.pipeline.settle(id, outcome, &cx).await?;
+                }
+            }
+            _ => self.shared.leases.end(id),
+        }
+        Ok(())
+    }
+}

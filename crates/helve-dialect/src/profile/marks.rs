@@ -1,0 +1,182 @@
+//! What a result must not be able to say: the words by which a profile, or a model's own template, tells who speaks.
+//!
+//! A result is text from anywhere. Put into a prompt as it is, it could close the place it was put in and go on as
+//! somebody else: another result, a call, the system. So these words are learned from what the profile's templates write,
+//! and where they stand in a result they are written otherwise: for JSON by an escape that means the same, and in plain
+//! text so that people and models still read what was there.
+
+use std::borrow::Cow;
+
+use super::{CallView, Language, Profile, ResultView};
+
+/// Words of models' own templates, which servers may read as such wherever they stand.
+const SPECIAL: &[&str] = &[
+    "[INST]",
+    "[/INST]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_CALLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "<<SYS>>",
+    "<</SYS>>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "</s>",
+];
+/// The bars of tokens such as `<|im_start|>`.
+const BARS: [char; 2] = ['|', '｜'];
+const TOKEN_CHARS_MAX: usize = 48;
+/// A label is a few words and a colon: `Action Input:`.
+const LABEL_CHARS_MAX: usize = 24;
+const SAMPLE: &str = "sample";
+
+/// The words of one profile.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// They count wherever they stand; lower case.
+    tags: Vec<String>,
+    /// They count at the beginning of a line.
+    labels: Vec<String>,
+    /// A line that begins with the name of a tool and a colon is a result.
+    names_are_labels: bool,
+}
+
+impl Marks {
+    /// What the templates write around what they are given.
+    pub(super) fn learn(profile: &Profile) -> Self {
+        let call = CallView { id: "1", name: SAMPLE, arguments: r#"{"text": "x"}"# };
+        let result = |is_error| ResultView { id: "1", name: SAMPLE, text: "x", is_error };
+        let mut written = vec![profile.call(&[call])];
+        for language in [Language::English, Language::Chinese] {
+            written.push(profile.result(&[result(false), result(true)], language));
+        }
+        let mut marks =
+            Self { tags: SPECIAL.iter().map(|tag| tag.to_lowercase()).collect(), ..Self::default() };
+        for text in &written {
+            marks.tags.extend(tags(text).map(|tag| tag.to_lowercase()));
+            marks.labels.extend(text.lines().filter_map(label).map(str::to_owned));
+            marks.names_are_labels |= text.lines().any(|line| is_labelled(line, SAMPLE));
+        }
+        marks.tags.sort_unstable();
+        marks.tags.dedup();
+        marks.labels.sort_unstable();
+        marks.labels.dedup();
+        marks
+    }
+
+    /// The text as it may stand in a prompt, beside results of the tools with these names.
+    pub(super) fn in_text<'a>(&self, text: &'a str, names: &[&str]) -> Cow<'a, str> {
+        let mut out = String::new();
+        let mut done = 0;
+        for (at, c) in text.char_indices() {
+            let begins_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
+            if begins_line && self.begins_with_label(&text[at..], names) {
+                out.push_str(&text[done..at]);
+                out.push_str("> ");
+                done = at;
+            }
+            let instead = match c {
+                '<' => "&lt;",
+                '[' => "&#91;",
+                _ => continue,
+            };
+            if self.is_mark(&text[at..]) {
+                out.push_str(&text[done..at]);
+                out.push_str(instead);
+                done = at + 1;
+            }
+        }
+        if done == 0 && out.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
+    }
+
+    /// The same for JSON on one line, in which such words stand inside of strings only: it means what it meant.
+    pub(super) fn in_json(&self, json: String) -> String {
+        let mut out = String::new();
+        let mut done = 0;
+        for (at, c) in json.char_indices() {
+            let instead = match c {
+                '<' => r"\u003c",
+                '[' => r"\u005b",
+                _ => continue,
+            };
+            if self.is_mark(&json[at..]) {
+                out.push_str(&json[done..at]);
+                out.push_str(instead);
+                done = at + 1;
+            }
+        }
+        if done == 0 {
+            return json;
+        }
+        out.push_str(&json[done..]);
+        out
+    }
+
+    fn is_mark(&self, text: &str) -> bool {
+        is_token(text) || self.tags.iter().any(|tag| begins_with(text, tag))
+    }
+
+    fn begins_with_label(&self, line: &str, names: &[&str]) -> bool {
+        self.labels.iter().any(|label| begins_with(line, label))
+            || (self.names_are_labels && names.iter().any(|name| is_labelled(line, name)))
+    }
+}
+
+fn begins_with(text: &str, mark: &str) -> bool {
+    text.as_bytes().get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes()))
+}
+
+fn is_labelled(line: &str, name: &str) -> bool {
+    line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// Whether the text begins with a token such as `<|im_start|>`.
+fn is_token(text: &str) -> bool {
+    let mut chars = text.chars();
+    if chars.next() != Some('<') || !chars.next().is_some_and(|bar| BARS.contains(&bar)) {
+        return false;
+    }
+    let inside =
+        chars.by_ref().take(TOKEN_CHARS_MAX).find(|c| BARS.contains(c) || c.is_whitespace() || *c == '<');
+    inside.is_some_and(|bar| BARS.contains(&bar)) && chars.next() == Some('>')
+}
+
+/// `<name>`, `</name>`, `<name=` and `[NAME]`, `[/NAME]`.
+fn tags(text: &str) -> impl Iterator<Item = &str> {
+    text.char_indices().filter_map(|(at, c)| match c {
+        '<' => {
+            let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+            tag(&text[at..], name, &['>', '='])
+        }
+        '[' => tag(&text[at..], |c| c.is_ascii_uppercase() || c == '_', &[']']),
+        _ => None,
+    })
+}
+
+fn tag<'a>(text: &'a str, is_name: impl Fn(char) -> bool, ends: &[char]) -> Option<&'a str> {
+    let inner = text[1..].strip_prefix('/').unwrap_or(&text[1..]);
+    let begins = text.len() - inner.len();
+    let name = inner.find(|c| !is_name(c)).filter(|length| *length > 0)?;
+    let end = inner[name..].chars().next().filter(|end| ends.contains(end))?;
+    Some(&text[..begins + name + end.len_utf8()])
+}
+
+/// The few words and the colon that a line begins with.
+fn label(line: &str) -> Option<&str> {
+    let colon = line.find(':').filter(|colon| *colon <= LABEL_CHARS_MAX)?;
+    let words = &line[..colon];
+    let is_label = words.starts_with(|c: char| c.is_ascii_uppercase())
+        && words.chars().all(|c| c.is_ascii_alphabetic() || c == ' ');
+    is_label.then(|| &line[..=colon])
+}

@@ -1,0 +1,115 @@
+//! Calls that clients run: claim one, then bring its result.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use helve_agent::Delivered;
+use helve_types::{CallId, Failure, FailureKind, RunId, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::Json;
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::post(
+                "/api/runs/{run}/calls/{call}/claim",
+                Right::Chat,
+                "Take a call of a client's tool, and keep it",
+            )
+            .body::<ClaimBody>()
+            .gives::<ClaimView>(),
+            claim_call,
+        )
+        .add(
+            Operation::post(
+                "/api/runs/{run}/calls/{call}/result",
+                Right::Chat,
+                "Bring the result of a client's tool",
+            )
+            .body::<ResultBody>()
+            .status(202),
+            call_result,
+        )
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ClaimBody {
+    /// The name of the client, which it chooses and keeps: a window, a process. One of them gets the call.
+    client: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ClaimView {
+    /// Goes back with the result, which counts only with it.
+    result_token: String,
+    /// Whoever is not heard for this long loses the call. To claim it again is to be heard.
+    lease_ms: u64,
+    tool: String,
+    /// What is to be run, as JSON text.
+    arguments: String,
+}
+
+pub(crate) async fn claim_call(
+    State(app): State<App>,
+    principal: Principal,
+    Path(names): Path<(String, String)>,
+    body: Json<ClaimBody>,
+) -> Result<axum::Json<ClaimView>, Problem> {
+    let (run, call) = read_names(&names)?;
+    let scope = principal.scope();
+    let claim = app.runtime.claim(scope, run, call, body.value.client, principal.user).await?;
+    Ok(axum::Json(ClaimView {
+        result_token: claim.result_token,
+        lease_ms: u64::try_from(claim.lease.as_millis()).unwrap_or(u64::MAX),
+        tool: claim.tool,
+        arguments: claim.arguments,
+    }))
+}
+
+/// What came of a call that the client has claimed.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ResultBody {
+    /// The one that came with the claim.
+    #[serde(default)]
+    result_token: String,
+    /// Any value; text goes to the model as it is.
+    #[serde(default)]
+    result: Option<Value>,
+    /// Why there is none.
+    #[serde(default)]
+    error: Option<String>,
+}
+
+pub(crate) async fn call_result(
+    State(app): State<App>,
+    principal: Principal,
+    Path(names): Path<(String, String)>,
+    body: Json<ResultBody>,
+) -> Result<StatusCode, Problem> {
+    let (run, call) = read_names(&names)?;
+    let ResultBody { result_token, result, error } = body.value;
+    let result = match error {
+        Some(error) => Err(Failure::new(FailureKind::Failed, error)),
+        None => {
+            let value = result.unwrap_or_default();
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            Ok(ToolOutput::text(text).with_data(value))
+        }
+    };
+    let scope = principal.scope();
+    let delivered = Delivered { call, result_token, by: principal.user, result };
+    app.runtime.deliver(scope, run, delivered).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+fn read_names((run, call): &(String, String)) -> Result<(RunId, CallId), Problem> {
+    let run = run.parse().map_err(|_| Problem::not_found("run"))?;
+    let call = call.parse().map_err(|_| Problem::not_found("call"))?;
+    Ok((run, call))
+}

@@ -1,0 +1,83 @@
+//! The last stages of a call that a client ran: hooks → bound → record, as for any other.
+//!
+//! What a client brings is a tool's output and nothing more. Whether it may bring it at all is decided before this.
+
+use std::time::Duration;
+
+use helve_store::Entry;
+use helve_types::{Failure, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail};
+use serde_json::Value;
+
+use super::{Pipeline, bounded};
+use crate::bound::Beside;
+use crate::pipeline::instead::Answered;
+use crate::{CallContext, Fault, Outcome};
+
+/// Why a client has no result is said in fewer bytes than this.
+const PROBLEM_BYTES_MAX: usize = 8 << 10;
+
+/// What a client brings for a call that it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Brought {
+    /// Its output, or why there is none.
+    pub result: Result<ToolOutput, Failure>,
+    /// As the client calls itself.
+    pub client: String,
+    /// When it was given the call.
+    pub claimed_at: Timestamp,
+    /// By which the same result is known when it comes again.
+    pub mark: String,
+    /// What was decided before the client had it.
+    pub trail: Trail,
+}
+
+impl Pipeline {
+    /// Takes in what a client brings: whoever looks at outputs looks at this one, and it is no larger than another.
+    pub async fn bring(&self, call: &ToolCall, brought: Brought, cx: &CallContext) -> Result<Outcome, Fault> {
+        let Brought { result, client, claimed_at, mark, mut trail } = brought;
+        let ms = cx.world.now().since_ms(claimed_at);
+        trail.push(Stage::Client { name: client, ms, brought: mark });
+        let (outcome, beside) = match result {
+            Ok(output) => {
+                let (output, beside) = self.looked_at(output, call, cx, &mut trail).await;
+                (Outcome::Finished(output), beside)
+            }
+            Err(failure) => (Outcome::Failed(short(failure)), Beside::default()),
+        };
+        crate::log::tell(&outcome, &trail, Duration::from_millis(ms));
+        cx.world.fate.at("tool.before_outcome");
+        let entry = outcome.entry(&call.id, trail, beside);
+        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
+        cx.world.fate.at("tool.after_outcome");
+        Ok(outcome)
+    }
+
+    async fn looked_at(
+        &self,
+        output: ToolOutput,
+        call: &ToolCall,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> (ToolOutput, Beside) {
+        match cx.toolbox.resolve(&call.name) {
+            Ok((tool, _)) => {
+                let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+                let answered = Answered { output, by: tool.clone() };
+                let output = self.hooks.after_answer(answered, tool, &arguments, cx, trail).await;
+                bounded(output, tool, cx, trail)
+            }
+            // A call of a tool that the run does not have was never given to anybody.
+            Err(_) => crate::bound::bound(output, crate::Guards::default().output_bytes_max, &call.id, cx),
+        }
+    }
+}
+
+/// A failure whose words are few enough to be told.
+fn short(failure: Failure) -> Failure {
+    let Failure { mut message, .. } = failure;
+    if message.len() > PROBLEM_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(PROBLEM_BYTES_MAX));
+        message.push('…');
+    }
+    Failure { message, ..failure }
+}
