@@ -42,6 +42,9 @@ pub enum CommandError {
     #[error("the run is over")]
     Over,
 
+    #[error("the run waits for somebody; answer its questions, or bring its results")]
+    Waits,
+
     #[error("the run cannot take this right now; try again in a moment")]
     Busy,
 

@@ -145,6 +145,7 @@ impl From<CommandError> for Problem {
             CommandError::DoesNotFit => Self::bad_request("answer_does_not_fit", detail),
             CommandError::NotWaiting => Self::new(StatusCode::CONFLICT, "call_not_waiting", detail),
             CommandError::Over => Self::new(StatusCode::CONFLICT, "run_over", detail),
+            CommandError::Waits => Self::new(StatusCode::CONFLICT, "run_waits", detail),
             CommandError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
             CommandError::Store(error) => error.into(),
         }

@@ -61,6 +61,7 @@ macro_rules! store_contract {
             resumes_are_counted_until_a_step_is_finished,
             what_steps_take_is_summed_for_the_run_and_its_conversation,
             absurd_usage_neither_fails_a_write_nor_overflows,
+            runs_are_found_by_their_state_latest_first,
             nobody_sees_anothers_things,
             conversations_are_listed_latest_first_in_pages,
             a_deleted_conversation_takes_its_runs_with_it,

@@ -23,7 +23,7 @@ use crate::tools::ToolShelf;
 use crate::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -116,10 +116,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn runs(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn runs(&self, scope: Scope, filter: RunFilter, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
         self.with(|all| {
             let seen = all.runs.values().rev().map(|shelf| &shelf.record);
-            Ok(page(seen.filter(|record| scope.sees(&record.user)).cloned(), at))
+            let seen = seen.filter(|record| scope.sees(&record.user) && filter.fits(record));
+            Ok(page(seen.cloned(), at))
         })
     }
 

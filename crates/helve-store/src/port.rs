@@ -8,7 +8,7 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 use crate::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
+    RunFilter, RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
 };
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -36,7 +36,8 @@ pub trait Store: Send + Sync + 'static {
 
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord>;
 
-    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
+    /// Latest first.
+    fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
 
     /// Every run that is neither over nor waits for somebody, oldest first.
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;

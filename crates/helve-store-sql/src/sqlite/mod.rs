@@ -23,7 +23,7 @@ use std::thread::JoinHandle;
 use helve_store::{
     Append, Approval, ApprovalFilter, AuditEntry, CallRecord, Claimed, Conversation, Execution,
     ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded,
-    RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
+    RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -164,8 +164,8 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::run(connection, &scope, run))
     }
 
-    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.read(move |connection| runs::runs(connection, &scope, page))
+    fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(move |connection| runs::runs(connection, &scope, &filter, page))
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
