@@ -36,6 +36,14 @@ impl Reply {
     }
 }
 
+/// What a model says.
+pub(crate) enum Spoken {
+    /// Not a word, for as long as anybody waits.
+    Nothing,
+    Words(String),
+    Calls(Vec<(String, Value)>),
+}
+
 pub(crate) struct Outside {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -69,6 +77,28 @@ impl Outside {
                     let function = json!({"name": tool, "arguments": arguments});
                     let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
                     (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+                }
+            };
+            spoken(&said, finish, question["stream"] == true)
+        })
+    }
+
+    /// A model that says what the function makes of what it is told last: words, or the name and the arguments of a call.
+    pub(crate) fn speaking(say: impl Fn(&Value) -> Spoken + Send + Sync + 'static) -> Self {
+        Self::new(move |asked| {
+            let question: Value = serde_json::from_slice(&asked.body).unwrap();
+            let (said, finish) = match say(question["messages"].as_array().unwrap().last().unwrap()) {
+                Spoken::Nothing => return Reply::Silence,
+                Spoken::Words(words) => (json!({"role": "assistant", "content": words}), "stop"),
+                Spoken::Calls(calls) => {
+                    let calls: Vec<Value> = (0..)
+                        .zip(calls)
+                        .map(|(index, (name, arguments)): (u32, _)| {
+                            let function = json!({"name": name, "arguments": arguments.to_string()});
+                            json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function})
+                        })
+                        .collect();
+                    (json!({"role": "assistant", "tool_calls": calls}), "tool_calls")
                 }
             };
             spoken(&said, finish, question["stream"] == true)

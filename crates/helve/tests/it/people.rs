@@ -38,6 +38,11 @@ impl Home {
         Served::start(&self.data, &[&config, more].concat())
     }
 
+    /// Where the configuration says, so that it is found there again.
+    pub(crate) fn serve_where_configured(&self) -> Served {
+        Served::start_at(None, &self.data, &[("HELVE_CONFIG", self.config.to_str().unwrap())])
+    }
+
     pub(crate) fn at(&self) -> [&str; 4] {
         ["--data", self.data.to_str().unwrap(), "--config", self.config.to_str().unwrap()]
     }
