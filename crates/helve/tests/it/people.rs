@@ -223,6 +223,8 @@ fn with_no_server_running_the_run_goes_on_inside_the_command() {
         out(&answered)
     );
     assert!(home.notes().contains("milk"));
+    let again = home.done(&["approvals", "answer", &milk, "approve"]);
+    assert!(again.ends_with("it was answered so before\n"), "{again}");
     // Also where others have tokens: whoever has the directory needs none.
     home.done(&["token", "create", "--user", "mei"]);
     assert!(home.done(&["approvals", "list", "--all"]).starts_with(&milk));

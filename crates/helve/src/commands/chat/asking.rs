@@ -133,7 +133,7 @@ mod tests {
             (Asking::Choice, Budget, "y", Next::Send(Answer::approve())),
             (Asking::Reason, Permission, "", reject("")),
             (Asking::Response, Permission, "", Next::Ask(Asking::Choice)),
-            (Asking::Arguments, Permission, r#"{"x": 1}"#, Next::Ask(Asking::Edited(r#"{"x": 1}"#.into()))),
+            (Asking::Arguments, Permission, r#"{"x": 1}"#, Next::Ask(Asking::Edited(r#"{"x":1}"#.into()))),
             (
                 Asking::Choice,
                 Outcome,

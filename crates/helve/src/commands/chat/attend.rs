@@ -115,8 +115,8 @@ impl Chat {
             Fact::RunWaiting { .. } if now && !self.interactive && self.no_wait => {
                 return Some(Left::Waiting);
             }
-            Fact::RunWaiting { .. } if now && self.interactive && !questions.open.is_empty() => {
-                // What was written meanwhile stands behind the question.
+            // What was written meanwhile may stand behind the question.
+            Fact::RunWaiting { .. } if now && self.interactive && !self.screen.is_prompting() => {
                 self.ask(questions);
             }
             _ => {}

@@ -64,6 +64,11 @@ impl Screen {
         self.prompted = true;
     }
 
+    /// Whether the last thing on the screen is what the person is asked for.
+    pub(super) fn is_prompting(&self) -> bool {
+        self.prompted
+    }
+
     /// The person has ended the line.
     pub(super) fn heard(&mut self) {
         self.prompted = false;
