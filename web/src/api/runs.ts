@@ -35,6 +35,11 @@ export function cancelRun(run: RunId): Promise<void> {
   return request('POST', `/api/runs/${run}/cancel`, { body: {} });
 }
 
+/** Takes up a run that was left alone. */
+export function resumeRun(run: RunId): Promise<void> {
+  return request('POST', `/api/runs/${run}/resume`, { body: {} });
+}
+
 export type ClientResult = { result: unknown } | { error: string };
 
 export function deliverResult(run: RunId, call: CallId, result: ClientResult): Promise<void> {

@@ -5,7 +5,7 @@ import { ApiError } from '@/api/errors';
 import { followRun } from '@/api/follow-run';
 import { type Frame, isLast } from '@/api/frames';
 import type { CallId, ConversationId, RunId } from '@/api/generated/events';
-import { type ClientResult, type NewRun, cancelRun, deliverResult, startRun } from '@/api/runs';
+import { type ClientResult, type NewRun, cancelRun, deliverResult, resumeRun, startRun } from '@/api/runs';
 import { FrameBatch } from '@/lib/frame-batch';
 import { randomId } from '@/lib/random-id';
 import { serverNow } from '@/lib/server-clock';
@@ -138,6 +138,11 @@ export class ChatSession {
   async cancel(): Promise<void> {
     const run = activeRun(this.#state);
     if (run !== null) await cancelRun(run.run);
+  }
+
+  async resume(): Promise<void> {
+    const run = activeRun(this.#state);
+    if (run !== null) await resumeRun(run.run);
   }
 
   async deliver(run: RunId, call: CallId, result: ClientResult): Promise<void> {

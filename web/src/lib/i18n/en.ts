@@ -68,6 +68,8 @@ export const en = {
     hintKeys: 'Enter sends, Shift+Enter begins a new line',
     hintBusy: 'Wait for the answer, or stop it, before you go on.',
     hintApproval: 'An answer of yours is needed above before you go on.',
+    hintLeftAlone: 'This run stopped the server too often and was left alone.',
+    goOn: 'Go on',
     hintClient: 'Something above is waiting for you to run it.',
     you: 'You',
     assistant: 'Answer',
