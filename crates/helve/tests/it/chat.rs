@@ -164,6 +164,30 @@ fn a_lost_server_is_waited_for_and_nothing_is_doubled_or_lost() {
     drop(second);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_stops_the_run_and_the_next_one_leaves() {
+    let home = Home::with(Outside::speaking(|_| Spoken::Nothing));
+    let mut typing = Typing::start(&home, &["--interactive"]);
+    typing.until(Side::Out, "> ");
+    typing.say("think as long as you like");
+    // It is at work when its run is there.
+    for _ in 0..600 {
+        if out(&home.helve(&["runs", "list"])).contains("running") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    typing.interrupt();
+    typing.until(Side::Out, "[stopped by local]\n> ");
+    typing.interrupt();
+    // The input is open still: it is the interrupt that ends it.
+    let open = typing.child.stdin.take();
+    assert_eq!(typing.child.wait().unwrap().code(), Some(130));
+    drop(open);
+    assert!(home.done(&["runs", "list"]).contains("cancelled"));
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Out,
@@ -220,6 +244,12 @@ impl Typing {
             self.seen.push_str(&piece);
             self.unread[usize::from(from == Side::Err)].push_str(&piece);
         }
+    }
+
+    #[cfg(unix)]
+    fn interrupt(&self) {
+        let done = std::process::Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(done.unwrap().success());
     }
 
     /// Ends the input, and waits for the end.
