@@ -1,8 +1,9 @@
 //! A conversation in the terminal: piped, asked, interrupted by the server's end.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -162,6 +163,73 @@ fn a_lost_server_is_waited_for_and_nothing_is_doubled_or_lost() {
     assert!(typing.leave().success());
     assert_eq!(home.notes().matches("milk").count(), 1);
     drop(second);
+}
+
+#[test]
+fn a_connection_that_breaks_in_the_middle_of_a_text_doubles_and_loses_nothing() {
+    let words: Vec<String> = (0..40).map(|n| format!("word{n} ")).collect();
+    let home = Home::with(Outside::drawling(words.clone()));
+    let scissors = Scissors::new(["word7 ", "word19 ", "word30 "]);
+    let config = std::fs::read_to_string(&home.config).unwrap();
+    let names = format!("{config}\n[server]\nhosts = [\"{}\"]\n", scissors.address);
+    std::fs::write(&home.config, names).unwrap();
+    let served = home.serve(&[]);
+    scissors.lead_to(served.address());
+    let output = chat(&home, &["--server", &format!("http://{}", scissors.address)], "count\n");
+    assert_eq!(out(&output), format!("{}\n", words.concat()), "{}", err(&output));
+    assert!(scissors.left().is_empty(), "not cut at {:?}", scissors.left());
+}
+
+/// A way to a server that is cut each time one of its words has passed.
+struct Scissors {
+    address: std::net::SocketAddr,
+    server: Arc<Mutex<String>>,
+    cuts: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Scissors {
+    fn new(cuts: impl IntoIterator<Item = &'static str>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (server, cuts) = (Arc::default(), Arc::new(Mutex::new(cuts.into_iter().collect())));
+        let made = Self { address, server, cuts };
+        let (server, cuts) = (made.server.clone(), made.cuts.clone());
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                let far = TcpStream::connect(server.lock().unwrap().as_str()).unwrap();
+                let (mut from, mut to) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+                std::thread::spawn(move || _ = std::io::copy(&mut from, &mut to));
+                let cuts = cuts.clone();
+                std::thread::spawn(move || pass(far, near, &cuts));
+            }
+        });
+        made
+    }
+
+    fn lead_to(&self, server: &str) {
+        server.clone_into(&mut self.server.lock().unwrap());
+    }
+
+    fn left(&self) -> Vec<&'static str> {
+        self.cuts.lock().unwrap().clone()
+    }
+}
+
+fn pass(mut far: TcpStream, mut near: TcpStream, cuts: &Mutex<Vec<&'static str>>) {
+    let (mut passed, mut buffer) = (String::new(), [0; 4096]);
+    while let Ok(length @ 1..) = far.read(&mut buffer) {
+        if near.write_all(&buffer[..length]).is_err() {
+            return;
+        }
+        passed.push_str(&String::from_utf8_lossy(&buffer[..length]));
+        let mut cuts = cuts.lock().unwrap();
+        if cuts.first().is_some_and(|word| passed.contains(word)) {
+            cuts.remove(0);
+            _ = near.shutdown(std::net::Shutdown::Both);
+            _ = far.shutdown(std::net::Shutdown::Both);
+            return;
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -18,6 +18,8 @@ pub(crate) enum Reply {
     Whole(Vec<u8>),
     /// A head, and then so many bytes of a body, for as long as anybody takes them.
     Flood(String, usize),
+    /// A stream whose frames come one after the other.
+    Slowly(Vec<String>),
     /// Never a byte, until whoever waits has gone.
     Silence,
 }
@@ -83,6 +85,19 @@ impl Outside {
         })
     }
 
+    /// A model that says these words, slowly.
+    pub(crate) fn drawling(words: Vec<String>) -> Self {
+        Self::new(move |_| {
+            let chunk = |delta: Value, finish: Option<&str>| {
+                let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+                format!("data: {}\n\n", json!({"choices": [choice]}))
+            };
+            let said = words.iter().map(|word| chunk(json!({"content": word}), None));
+            let end = [chunk(json!({}), Some("stop")), "data: [DONE]\n\n".into()];
+            Reply::Slowly(said.chain(end).collect())
+        })
+    }
+
     /// A model that says what the function makes of what it is told last: words, or the name and the arguments of a call.
     pub(crate) fn speaking(say: impl Fn(&Value) -> Spoken + Send + Sync + 'static) -> Self {
         Self::new(move |asked| {
@@ -142,6 +157,16 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> 
             _ = stream.write_all(head.as_bytes());
             for _ in 0..bytes / 65_536 {
                 if stream.write_all(&[b'7'; 65_536]).is_err() {
+                    break;
+                }
+            }
+        }
+        Reply::Slowly(frames) => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            _ = stream.write_all(head.as_bytes());
+            for frame in frames {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+                if stream.write_all(frame.as_bytes()).is_err() {
                     break;
                 }
             }
