@@ -310,7 +310,7 @@ mod tests {
         let all = written(&mut screen);
         let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
         assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");
-        assert_eq!(ours.matches("\\u001b]0;gone\\u0007\\u202e").count(), 7, "{ours}");
+        assert_eq!(ours.matches("\\u001b]0;gone\\u0007\\u202e").count(), 8, "{ours}");
     }
 
     #[test]
