@@ -103,9 +103,7 @@ impl Chat {
 
     async fn talk(mut self) -> anyhow::Result<ExitCode> {
         let mut code = 0;
-        if self.interactive {
-            self.greet().await?;
-        }
+        self.greet().await?;
         loop {
             let said = match self.message().await? {
                 Heard::Said(said) => said,
@@ -130,11 +128,14 @@ impl Chat {
         }
     }
 
+    /// Who is not there at the beginning is not waited for.
     async fn greet(&mut self) -> anyhow::Result<()> {
         let models: Value = self.client.get("/api/models", &[]).await?;
         let model = self.model.clone().or_else(|| models["default"].as_str().map(str::to_owned));
         let model = line(model.as_deref().unwrap_or("?"));
-        self.screen.note(&format!("model {model} at {}; /help shows the commands", self.client.server()));
+        if self.interactive {
+            self.screen.note(&format!("model {model} at {}; /help shows the commands", self.client.server()));
+        }
         self.flush()
     }
 
@@ -168,6 +169,7 @@ impl Chat {
     async fn speak(&mut self, said: &str) -> anyhow::Result<Left> {
         // One key for all tries: a message that was heard and not answered is not heard twice.
         let key = format!("chat-{}", World::real().run_id());
+        let mut told = false;
         loop {
             let mut body = json!({"message": said});
             for (name, value) in
@@ -193,7 +195,9 @@ impl Chat {
                     }
                 }
                 Err(error @ (ClientError::Gone { .. } | ClientError::Refused { status: 503, .. })) => {
-                    self.screen.note(&format!("{error}; trying again"));
+                    if !std::mem::replace(&mut told, true) {
+                        self.screen.note(&format!("{error}; trying again"));
+                    }
                     self.flush()?;
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}

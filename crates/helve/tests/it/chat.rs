@@ -136,6 +136,12 @@ fn commands_and_mistakes_are_told() {
         assert!(beside.contains(told), "{told}: {beside}");
     }
     assert!(out(&output).contains("**1457**"), "{}", out(&output));
+    // A server that is not there is not waited for, and what is said is one line.
+    for command in [&["chat"][..], &["approvals", "list"], &["runs", "show", "0199"]] {
+        let gone = run(&[command, &["--server", "http://127.0.0.1:9"]].concat(), "hello\n");
+        assert_eq!((gone.status.code(), err(&gone).lines().count()), (Some(1), 1), "{}", err(&gone));
+        assert!(err(&gone).contains("the server at http://127.0.0.1:9 does not answer"), "{}", err(&gone));
+    }
     let gone = run(&["chat", "--server", "ftp://example.com"], "hello\n");
     assert!(err(&gone).contains("is no address of a server"), "{}", err(&gone));
 }
