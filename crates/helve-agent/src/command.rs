@@ -108,6 +108,9 @@ pub enum CommandError {
     #[error("this run is one call of a tool; there is no model that could hear a message")]
     NobodyListens,
 
+    #[error("the run waits for somebody; answer its questions, or bring its results")]
+    Waits,
+
     #[error("the run cannot take this right now; try again in a moment")]
     Busy,
 

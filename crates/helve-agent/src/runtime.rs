@@ -270,7 +270,7 @@ impl Shared {
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((seat, commands)) = self.seats.send(run, command) {
             let shared = self.clone();
-            let resumed = async move { shared.resume(seat, commands, recover::Because::Command).await };
+            let resumed = async move { _ = shared.resume(seat, commands, recover::Because::Command).await };
             // The lines of its log name the request that set it going again.
             self.tasks.spawn(resumed.in_current_span());
         }

@@ -167,6 +167,7 @@ impl From<CommandError> for Problem {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail)
             }
             CommandError::NobodyListens => Self::new(StatusCode::CONFLICT, "nobody_listens", detail),
+            CommandError::Waits => Self::new(StatusCode::CONFLICT, "run_waits", detail),
             CommandError::Busy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", detail).try_again(5),
             CommandError::Store(error) => error.into(),
         }

@@ -1,10 +1,10 @@
-//! Runs: start, look, follow, stop.
+//! Runs: start, look, follow, stop, take up again.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{Frame, StartInput, StartRequest};
-use helve_store::{RunRecord, Scope, StoreError};
+use helve_store::{RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{RunId, RunState, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::{Declared, client_tools, tool_choice};
-use crate::input::{Asked, Id, Json, ListQuery};
+use crate::input::{Asked, Id, Json, page};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::sse::{self, Render, data, data_of};
@@ -32,7 +32,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::get("/api/runs", Right::Chat, "List runs, latest first")
-                .query::<ListQuery>()
+                .query::<RunQuery>()
                 .gives::<RunList>(),
             list_runs,
         )
@@ -46,6 +46,15 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             run_events,
         )
         .add(Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run").status(202), cancel_run)
+        .add(
+            Operation::post(
+                "/api/runs/{run}/resume",
+                Right::Chat,
+                "Take up a run that was left alone, or that nobody drives",
+            )
+            .status(202),
+            resume_run,
+        )
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -84,6 +93,23 @@ impl From<RunRecord> for RunView {
             ended_at: record.ended_at.map(|at| at.0),
         }
     }
+}
+
+/// Which runs. The members of `ListQuery` are written out: flattened ones could not be numbers.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RunQuery {
+    /// Only those in this state.
+    #[serde(default)]
+    state: Option<RunState>,
+    /// How many at most; 50 if not said, 200 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How many to leave out.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// Another user's, for those with the right `admin`.
+    #[serde(default)]
+    user: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -150,10 +176,12 @@ pub(crate) async fn start_run(
 pub(crate) async fn list_runs(
     State(app): State<App>,
     principal: Principal,
-    Asked(query): Asked<ListQuery>,
+    Asked(query): Asked<RunQuery>,
 ) -> Result<axum::Json<RunList>, Problem> {
     let user = principal.acting_for(query.user.as_deref())?;
-    let runs = app.runtime.store().runs(Scope::User(user), query.page()).await?;
+    let filter = RunFilter { state: query.state };
+    let page = page(query.limit, query.offset);
+    let runs = app.runtime.store().runs(Scope::User(user), filter, page).await?;
     Ok(axum::Json(RunList { runs: runs.into_iter().map(RunView::from).collect() }))
 }
 
@@ -172,6 +200,17 @@ pub(crate) async fn cancel_run(
 ) -> Result<StatusCode, Problem> {
     let by = principal.user.to_string();
     app.runtime.cancel(principal.scope(), run, by).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+pub(crate) async fn resume_run(
+    State(app): State<App>,
+    principal: Principal,
+    Id(run): Id<RunId>,
+) -> Result<StatusCode, Problem> {
+    let by = &principal.user;
+    app.runtime.resume_run(principal.scope(), run).await?;
+    tracing::info!(%run, %by, "the run is taken up because somebody said so");
     Ok(StatusCode::ACCEPTED)
 }
 

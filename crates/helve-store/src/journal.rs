@@ -365,7 +365,15 @@ mod tests {
         let refused = subject.journal.commit(text("later")).await;
         assert_eq!(refused, Err(StoreError::Fenced(subject.run)));
         assert_eq!(subject.kept().await, 0);
-        assert_eq!(subject.store.runs(crate::Scope::Everyone, Page::first(9)).await.unwrap().len(), 1);
+        assert_eq!(
+            subject
+                .store
+                .runs(crate::Scope::Everyone, crate::RunFilter::default(), Page::first(9))
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
     }
 
     #[tokio::test]

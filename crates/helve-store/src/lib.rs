@@ -32,7 +32,7 @@ pub use port::{EXPIRED_MAX, Store, StoreFuture};
 pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
-    Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunRecord, Scope,
-    Token, TokenRights, Urgency, Whole,
+    Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
+    RunRecord, Scope, Token, TokenRights, Urgency, Whole,
 };
 pub use tools::ToolRow;

@@ -24,8 +24,8 @@ use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
-    Urgency, UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
+    ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -121,10 +121,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn runs(&self, scope: Scope, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn runs(&self, scope: Scope, filter: RunFilter, at: Page) -> StoreFuture<'_, Vec<RunRecord>> {
         self.with(|all| {
             let seen = all.runs.values().rev().map(|shelf| &shelf.record);
-            Ok(page(seen.filter(|record| scope.sees(&record.user)).cloned(), at))
+            let seen = seen.filter(|record| scope.sees(&record.user) && filter.fits(record));
+            Ok(page(seen.cloned(), at))
         })
     }
 

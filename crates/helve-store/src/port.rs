@@ -8,7 +8,8 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, StoreError, Token, ToolRow, Urgency, UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
+    UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -39,7 +40,8 @@ pub trait Store: Send + Sync + 'static {
 
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord>;
 
-    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
+    /// Latest first.
+    fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>>;
 
     /// Every run that is neither over nor waits for somebody, oldest first.
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>>;

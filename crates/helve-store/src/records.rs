@@ -40,6 +40,19 @@ impl Page {
     }
 }
 
+/// Which runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunFilter {
+    /// Only those in this state.
+    pub state: Option<RunState>,
+}
+
+impl RunFilter {
+    pub fn fits(&self, record: &RunRecord) -> bool {
+        self.state.is_none_or(|state| record.state == state)
+    }
+}
+
 /// An event together with the bytes it is written and sent as, which are made once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
@@ -335,6 +348,8 @@ pub enum ApprovalState {
 pub enum ApprovalFilter {
     /// Those that wait, longest first.
     Pending(Page),
+    /// Those of one run that wait: never many.
+    PendingOf(RunId),
     /// Newest first.
     All(Page),
 }

@@ -1,10 +1,12 @@
 //! The command line.
 
 mod approvals;
+mod chat;
 mod doctor;
 mod import_openapi;
 mod models;
 mod parse;
+mod runs;
 pub mod serve;
 mod token;
 mod tools;
@@ -36,6 +38,10 @@ enum Command {
     Tools(tools::ToolsArgs),
     /// Look at models: their state, their price, their variants; ask one what it can do
     Models(models::ModelsArgs),
+    /// Talk with a model in the terminal, and answer what it asks
+    Chat(chat::ChatArgs),
+    /// Look at runs, follow them, stop them, and take up those that were left alone
+    Runs(runs::RunsArgs),
     /// See what waits for a person, and answer it
     Approvals(approvals::ApprovalsArgs),
     /// Make, list and revoke access tokens
@@ -68,6 +74,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Parse(args) => parse::run(&args),
         Command::Tools(args) => tools::run(args),
         Command::Models(args) => models::run(args),
+        Command::Chat(args) => chat::run(args),
+        Command::Runs(args) => runs::run(args),
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
         Command::Doctor(common) => doctor::run(&common),

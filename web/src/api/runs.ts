@@ -40,6 +40,11 @@ export function cancelRun(run: RunId): Promise<void> {
   return request('POST', `/api/runs/${run}/cancel`, { body: {} });
 }
 
+/** Takes up a run that was left alone. */
+export function resumeRun(run: RunId): Promise<void> {
+  return request('POST', `/api/runs/${run}/resume`, { body: {} });
+}
+
 export type ClientResult = { result: unknown } | { error: string };
 
 /** What the client that has a call is given. */

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use helve_store::{Claimed, Entry, RunRecord, StoreError};
+use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
 use helve_tool::Registered;
-use helve_types::{Answer, Fact, RunInput, RunState, Timestamp};
+use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
@@ -35,6 +35,8 @@ pub(super) enum Because {
     Command,
     /// It was running when its driver ended.
     Interrupted,
+    /// A person wants it to go on, whatever it did before.
+    Wanted,
 }
 
 impl Runtime {
@@ -52,10 +54,31 @@ impl Runtime {
         stream::iter(left_behind)
             .for_each_concurrent(AT_ONCE, |(seat, commands)| {
                 let shared = shared.clone();
-                async move { shared.resume(seat, commands, Because::Interrupted).await }
+                async move { _ = shared.resume(seat, commands, Because::Interrupted).await }
             })
             .await;
         Ok(count)
+    }
+
+    /// Takes up a run that was left alone, or that was running and has no driver. How often it ended the server before
+    /// is forgotten, and a run that is being driven stays as it is.
+    pub async fn resume_run(&self, scope: Scope, run: RunId) -> Result<(), CommandError> {
+        let store = &self.shared.store;
+        let record = store.run(scope.clone(), run).await?;
+        let waits = match record.state {
+            state if state.is_final() => return Err(CommandError::Over),
+            RunState::WaitingApproval | RunState::WaitingClient => true,
+            _ => !store.approvals(scope.clone(), ApprovalFilter::PendingOf(run)).await?.is_empty(),
+        };
+        if waits {
+            return Err(CommandError::Waits);
+        }
+        let Some((seat, commands)) = self.shared.seats.take(run) else { return Ok(()) };
+        if self.shared.resume(seat, commands, Because::Wanted).await {
+            return Ok(());
+        }
+        let over = store.run(scope, run).await?.state.is_final();
+        Err(if over { CommandError::Over } else { CommandError::Busy })
     }
 
     /// Looks from time to time for questions that nobody answered, for clients that went silent and for runs that nobody
@@ -87,21 +110,24 @@ impl Runtime {
 }
 
 impl Shared {
-    /// Claims the run and puts a driver on it.
+    /// Claims the run and puts a driver on it, if it can go on.
     pub(super) async fn resume(
         self: &Arc<Self>,
         seat: Seat,
         mut commands: UnboundedReceiver<Command>,
         because: Because,
-    ) {
+    ) -> bool {
         let counts = because == Because::Interrupted;
         match self.store.claim(seat.run(), self.owner.clone(), counts).await {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
-                if let Some(driver) = self.driver(claimed, commands, because).await {
+                let driver = self.driver(claimed, commands, because).await;
+                let goes_on = driver.is_some();
+                if let Some(driver) = driver {
                     self.run_counters.resumed();
                     self.spawn(seat, driver);
                 }
+                goes_on
             }
             Err(error) => {
                 while let Ok(command) = commands.try_recv() {
@@ -110,6 +136,7 @@ impl Shared {
                     }
                     command.reply(Err(CommandError::Store(error.clone())));
                 }
+                false
             }
         }
     }
@@ -138,6 +165,9 @@ impl Shared {
                 (left_alone(record.resumes), Some("it has ended the server too often; it is left alone"))
             }
             (Some(_), Because::Interrupted) => (resumed(&machine, record.resumes), None),
+            (Some(_), Because::Wanted) => {
+                (Entry { state: Some(RunState::Running), ..resumed(&machine, 0) }, None)
+            }
             (Some(_), Because::Command) => (Entry::default(), None),
         };
         let ended = entry.state;

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 use futures_util::StreamExt;
-use helve_agent::{Frame, StartError, StartInput, StartRequest};
+use helve_agent::{CommandError, Frame, StartError, StartInput, StartRequest};
 use helve_model::Reply;
 use helve_store::contract::Actor;
-use helve_store::{IdempotencyKey, Page, Scope, Store, Urgency};
+use helve_store::{IdempotencyKey, Page, RunFilter, Scope, Store, Urgency};
 use helve_types::{Answer, CallId, Effect, Fact, RunState, Timestamp};
 
 use crate::lab::{Lab, mei, reply, settle};
@@ -164,6 +164,47 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
 }
 
 #[tokio::test]
+async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_anew() {
+    let lab =
+        Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
+    let run = crashed(&lab, |_| vec![]).await;
+    for _ in 0..4 {
+        lab.restarted().runtime.recover().await.unwrap();
+    }
+    let again = lab.restarted();
+    again.runtime.resume_run(Scope::User(mei()), run).await.unwrap();
+    let record = lab.store.run(Scope::Everyone, run).await.unwrap();
+    assert_eq!((record.state, record.resumes), (RunState::Running, 0));
+    assert!(again.log(run).await.contains("run.resumed resume 0"), "{}", again.log(run).await);
+    // Said twice while it is at work, it changes nothing.
+    again.runtime.resume_run(Scope::User(mei()), run).await.unwrap();
+    assert_eq!(again.log(run).await.matches("resume 0").count(), 1);
+    // The server that took it up dies, and the next takes it up by itself.
+    let next = lab.restarted_with(vec![(
+        std::sync::Arc::new(helve_model::ScriptedModel::new([reply("say At last.")])),
+        Default::default(),
+    )]);
+    assert_eq!(next.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow(run, record.last_seq)).await, "run.finished");
+    assert_eq!(next.runtime.resume_run(Scope::User(mei()), run).await, Err(CommandError::Over));
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_person_or_is_anothers_is_not_taken_up() {
+    let lab = Lab::new([reply(r#"call send {"q": "x"}"#)]);
+    let mut begun = lab.start("send x").await;
+    settle(&mut begun.follower).await;
+    assert_eq!(lab.runtime.resume_run(Scope::User(mei()), begun.run).await, Err(CommandError::Waits));
+    let unknown = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
+    lab.runtime.recover().await.unwrap();
+    assert_eq!(settle(&mut lab.runtime.follow(unknown, 0)).await, "needs_attention");
+    assert_eq!(lab.runtime.resume_run(Scope::User(mei()), unknown).await, Err(CommandError::Waits));
+    let eve = Scope::User(helve_types::UserId("eve".into()));
+    let refused = lab.runtime.resume_run(eve, begun.run).await;
+    assert_eq!(refused, Err(CommandError::Store(helve_store::StoreError::NotFound("run"))));
+}
+
+#[tokio::test]
 async fn a_run_whose_agent_is_gone_does_not_go_on_under_anothers_rules() {
     let lab = Lab::new([reply("say Fine.")]);
     let run = crashed_of(&lab, "retired", |call| started(call, "send", Effect::NonIdempotent)).await;
@@ -222,7 +263,7 @@ async fn the_same_request_twice_is_one_run() {
     assert!(second.replayed);
     assert_eq!(first.run, second.run);
     assert_eq!(settle(&mut second.follower).await, "run.finished");
-    assert_eq!(lab.store.runs(Scope::Everyone, Page::first(9)).await.unwrap().len(), 1);
+    assert_eq!(lab.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreFuture, Token, ToolRow, Urgency,
-    UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture, Token, ToolRow,
+    Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -72,8 +72,8 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.run(scope, run)
     }
 
-    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.inner.runs(scope, page)
+    fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.inner.runs(scope, filter, page)
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {

@@ -1,6 +1,6 @@
 //! Bad input gets a clear answer, and the store stays as it was.
 
-use helve_store::{Page, Scope, Store};
+use helve_store::{Page, RunFilter, Scope, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -105,7 +105,7 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
         assert_eq!(problem["code"], code, "{path} {body}: {problem}");
         assert!(problem["detail"].as_str().unwrap().contains(word), "{path} {body}: {problem}");
     }
-    assert_eq!(house.store.runs(Scope::Everyone, Page::first(9)).await.unwrap(), []);
+    assert_eq!(house.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap(), []);
     assert_eq!(house.store.conversations(Scope::Everyone, Page::first(9)).await.unwrap(), []);
 }
 

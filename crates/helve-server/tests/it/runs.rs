@@ -58,6 +58,32 @@ async fn a_run_is_followed_from_any_event_without_loss_or_repetition() {
 }
 
 #[tokio::test]
+async fn runs_are_listed_by_state_and_one_that_is_over_is_not_taken_up() {
+    let house = House::new([reply("say One."), reply(r#"call send {"q": "x"}"#)]).await;
+    let (over, _) = house.start("one").await;
+    assert_eq!(house.settled(&over).await, "completed");
+    let (waits, _) = house.start("two").await;
+    assert_eq!(house.settled(&waits).await, "waiting_approval");
+    let listed = async |query: &str| {
+        let list = house.get_json(&format!("/api/runs{query}")).await;
+        let ids = list["runs"].as_array().unwrap().iter().map(|run| run["run"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(listed("").await.len(), 2);
+    assert_eq!(listed("?state=completed").await, std::slice::from_ref(&over));
+    assert_eq!(listed("?state=waiting_approval&limit=5").await, std::slice::from_ref(&waits));
+    assert_eq!(listed("?limit=1&offset=1").await, listed("").await[1..]);
+    assert_eq!(house.get("/api/runs?state=asleep").await.status(), StatusCode::BAD_REQUEST);
+    for (run, code) in [(&over, "run_over"), (&waits, "run_waits")] {
+        let refused = house.post(&format!("/api/runs/{run}/resume"), json!({})).await;
+        assert_eq!(refused.status(), StatusCode::CONFLICT);
+        assert_eq!(refused.json::<Value>().await.unwrap()["code"], code);
+    }
+    let nothing = house.post("/api/runs/00000000-0000-7000-8000-000000000000/resume", json!({})).await;
+    assert_eq!(nothing.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn live_pieces_come_without_an_id_and_before_the_run_is_over() {
     let house = House::new([Reply::new().text("Once upon a time").hangs()]).await;
     let (run, _) = house.start("a story").await;

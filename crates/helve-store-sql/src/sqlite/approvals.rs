@@ -46,6 +46,13 @@ pub(super) fn approvals(
                 ),
             }
         }
+        ApprovalFilter::PendingOf(run) => all(
+            connection,
+            "SELECT * FROM approvals WHERE run = ?1 AND state = 'pending' AND (?2 IS NULL OR user = ?2)
+             ORDER BY asked_at, id",
+            params![run.0.as_bytes(), only_user(scope)],
+            read,
+        ),
         ApprovalFilter::All(page) => {
             let (limit, offset) = limits(page);
             all(

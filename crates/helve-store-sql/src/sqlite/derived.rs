@@ -9,6 +9,11 @@ use super::rows::{execute, to_json};
 use super::spent::add_spent;
 use super::{allowances, runs};
 
+fn forget_resumes(connection: &Connection, run: RunId) -> Result<(), StoreError> {
+    execute(connection, "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0", [run.0.as_bytes()])?;
+    Ok(())
+}
+
 /// Brings the rows beside the log up to date with one event.
 pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -> Result<(), StoreError> {
     let at = recorded.event.at;
@@ -18,12 +23,9 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
             if let Some(spent) = Spent::of(fact) {
                 add_spent(connection, run, &spent)?;
             }
-            execute(
-                connection,
-                "UPDATE runs SET resumes = 0 WHERE id = ?1 AND resumes > 0",
-                [run.0.as_bytes()],
-            )?;
+            forget_resumes(connection, run)?;
         }
+        Fact::RunResumed { resume: 0 } => forget_resumes(connection, run)?,
         Fact::ApprovalAsked(question) => {
             execute(
                 connection,

@@ -25,8 +25,8 @@ use std::thread::JoinHandle;
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunRecord, Scope, Store, StoreError, StoreFuture, Token, ToolRow,
-    Urgency, UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
+    ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -167,8 +167,8 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::run(connection, &scope, run))
     }
 
-    fn runs(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.read(move |connection| runs::runs(connection, &scope, page))
+    fn runs(&self, scope: Scope, filter: RunFilter, page: Page) -> StoreFuture<'_, Vec<RunRecord>> {
+        self.read(move |connection| runs::runs(connection, &scope, &filter, page))
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {

@@ -1,6 +1,6 @@
 //! Reading runs, their events and their ledger rows.
 
-use helve_store::{CallRecord, CallState, Page, Recorded, RunRecord, Scope, StoreError};
+use helve_store::{CallRecord, CallState, Page, Recorded, RunFilter, RunRecord, Scope, StoreError};
 use helve_types::{
     CallId, ConversationId, Effect, FailureKind, RunId, RunState, Timestamp, ToolCall, UserId,
 };
@@ -34,10 +34,19 @@ pub(super) fn run(connection: &Connection, scope: &Scope, run: RunId) -> Result<
         .ok_or(StoreError::NotFound("run"))
 }
 
-pub(super) fn runs(connection: &Connection, scope: &Scope, page: Page) -> Result<Vec<RunRecord>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE ?1 IS NULL OR user = ?1 ORDER BY id DESC LIMIT ?2 OFFSET ?3");
+pub(super) fn runs(
+    connection: &Connection,
+    scope: &Scope,
+    filter: &RunFilter,
+    page: Page,
+) -> Result<Vec<RunRecord>, StoreError> {
+    let sql = format!(
+        "{COLUMNS} WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR state = ?2)
+         ORDER BY id DESC LIMIT ?3 OFFSET ?4"
+    );
     let (limit, offset) = limits(page);
-    all(connection, &sql, params![only_user(scope), limit, offset], read_run)
+    let state = filter.state.map(RunState::as_str);
+    all(connection, &sql, params![only_user(scope), state, limit, offset], read_run)
 }
 
 pub(super) fn running(connection: &Connection) -> Result<Vec<RunRecord>, StoreError> {

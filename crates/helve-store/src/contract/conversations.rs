@@ -1,9 +1,9 @@
 //! What runs leave in conversations, and who sees it.
 
-use helve_types::{CallId, Fact, Mode, RunState, Spent, StopReason, Timestamp, Usage, UserId, World};
+use helve_types::{CallId, Fact, Mode, RunId, RunState, Spent, StopReason, Timestamp, Usage, UserId, World};
 
 use super::{Actor, Subject, ok, question, requested};
-use crate::{ApprovalFilter, Page, Place, Scope, StoreError};
+use crate::{ApprovalFilter, Page, Place, RunFilter, Scope, StoreError};
 
 pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: Subject) {
     let mei = Actor::new(store, "mei");
@@ -91,6 +91,30 @@ pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {
     assert_eq!((spent.usage.input_tokens, spent.cost_nanos), (Spent::MAX, Some(Spent::MAX)));
 }
 
+pub async fn runs_are_found_by_their_state_latest_first(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut over = mei.start(mei.new_conversation(), "one").await;
+    mei.finish(&mut over, "done").await;
+    let one = mei.start(mei.new_conversation(), "two").await.run;
+    let two = mei.start(mei.new_conversation(), "three").await.run;
+    // Ids tell the order, to the millisecond and then by chance.
+    let latest_first = |mut runs: Vec<RunId>| {
+        runs.sort_by(|a, b| b.cmp(a));
+        runs
+    };
+    let found = async |state, page| {
+        let runs = ok(mei.store.runs(mei.scope(), RunFilter { state }, page).await);
+        runs.iter().map(|record| record.run).collect::<Vec<_>>()
+    };
+    let all = Page::first(9);
+    assert_eq!(found(None, all).await, latest_first(vec![one, two, over.run]));
+    let running = latest_first(vec![one, two]);
+    assert_eq!(found(Some(RunState::Running), all).await, running);
+    assert_eq!(found(Some(RunState::Running), Page { offset: 1, limit: 1 }).await, running[1..]);
+    assert_eq!(found(Some(RunState::Completed), all).await, [over.run]);
+    assert_eq!(found(Some(RunState::NeedsAttention), all).await, []);
+}
+
 pub async fn nobody_sees_anothers_things(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
     let mut run = mei.start(mei.new_conversation(), "secret").await;
@@ -101,7 +125,7 @@ pub async fn nobody_sees_anothers_things(store: Subject) {
 
     let eve = Scope::User(UserId("eve".into()));
     assert_eq!(store.run(eve.clone(), run.run).await, Err(StoreError::NotFound("run")));
-    assert_eq!(ok(store.runs(eve.clone(), Page::first(9)).await), []);
+    assert_eq!(ok(store.runs(eve.clone(), RunFilter::default(), Page::first(9)).await), []);
     assert_eq!(
         store.conversation(eve.clone(), conversation).await,
         Err(StoreError::NotFound("conversation"))

@@ -136,4 +136,12 @@ pub async fn resumes_are_counted_until_a_step_is_finished(store: Subject) {
     };
     ok(mei.append(&mut run, vec![finished]).await);
     assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
+
+    // Or until a person says that it shall go on.
+    let claimed = ok(mei.store.claim(run.run, "again".into(), true).await);
+    let mut run = Started { epoch: claimed.epoch, ..run };
+    ok(mei.append(&mut run, vec![Fact::RunResumed { resume: 1 }]).await);
+    assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 1);
+    ok(mei.append(&mut run, vec![Fact::RunResumed { resume: 0 }]).await);
+    assert_eq!(ok(mei.store.run(mei.scope(), run.run).await).resumes, 0);
 }

@@ -18,6 +18,10 @@ impl Shelves {
             ApprovalFilter::Pending(at) => {
                 page(seen.into_iter().filter(|held| held.state == ApprovalState::Pending).cloned(), at)
             }
+            ApprovalFilter::PendingOf(run) => {
+                let waits = |held: &&&Approval| held.run == run && held.state == ApprovalState::Pending;
+                seen.iter().filter(waits).map(|held| (*held).clone()).collect()
+            }
             ApprovalFilter::All(at) => page(seen.into_iter().rev().cloned(), at),
         }
     }

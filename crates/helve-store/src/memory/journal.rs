@@ -56,7 +56,7 @@ impl Shelves {
         };
         shelf.log.push(recorded.clone());
         shelf.record.last_seq = recorded.event.seq;
-        if let Fact::StepFinished { .. } = fact {
+        if let Fact::StepFinished { .. } | Fact::RunResumed { resume: 0 } = fact {
             shelf.record.resumes = 0;
         }
         if let Some(spent) = Spent::of(fact) {

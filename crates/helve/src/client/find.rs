@@ -47,7 +47,10 @@ pub(crate) async fn run_of(client: &Client, part: &str) -> anyhow::Result<String
     let runs = all(client, "/api/runs", "runs", &[], RUNS_MAX).await?;
     match only(part, "run", &ids(&runs, "run"))? {
         Some(found) => Ok(found),
-        None => bail!("no run has an id like `{}`; `helve runs list` shows them", line(part)),
+        None => bail!(
+            "none of your latest runs has an id like `{}`; `helve runs list` shows them, and others need the whole id",
+            line(part)
+        ),
     }
 }
 

@@ -60,6 +60,11 @@ impl Following {
         }
     }
 
+    /// The number of the last event that was given out or waits to be.
+    pub(crate) fn last(&self) -> u64 {
+        if self.waiting.is_empty() { self.after } else { self.after.saturating_sub(1) }
+    }
+
     /// May be dropped and called again at any time.
     pub(crate) async fn next(&mut self) -> Result<Seen, ClientError> {
         loop {

@@ -46,7 +46,7 @@ impl Reach {
     pub(crate) async fn reach(&self, take: Take) -> anyhow::Result<Reached> {
         let mut config = self.common.load(None)?;
         let token = config.token.clone();
-        if let Some(url) = &self.server {
+        if let Some(url) = self.server.as_deref().filter(|url| !url.trim().is_empty()) {
             return Ok(Reached { client: Client::new(url, token)?, own: None });
         }
         for _ in 0..LOOKS {

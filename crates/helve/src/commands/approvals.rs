@@ -122,6 +122,10 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
     }
     refuse_if_settled_otherwise(&asked, &answer)?;
     print!("{}", card::card(&asked, now));
+    if asked.state == ApprovalState::Answered {
+        println!("it was answered so before");
+        return Ok(());
+    }
     let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
         Ok(_) => println!("answered: {}", card::said(&answer)),

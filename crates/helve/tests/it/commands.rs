@@ -184,6 +184,11 @@ fn every_command_has_help() {
         &["tools", "call", "--help"],
         &["models", "list", "--help"],
         &["models", "show", "--help"],
+        &["chat", "--help"],
+        &["runs", "list", "--help"],
+        &["runs", "resume", "--help"],
+        &["approvals", "answer", "--help"],
+        &["approvals", "answer", "1234", "approve", "--help"],
         &["token", "create", "--help"],
         &["doctor", "--help"],
     ] {

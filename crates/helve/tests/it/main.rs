@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
+mod chat;
 mod clients;
 mod commands;
 mod outside;
 mod people;
 mod rows;
+mod runs;
 mod serving;
 mod weather;
 

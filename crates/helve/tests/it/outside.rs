@@ -18,6 +18,8 @@ pub(crate) enum Reply {
     Whole(Vec<u8>),
     /// A head, and then so many bytes of a body, for as long as anybody takes them.
     Flood(String, usize),
+    /// A stream whose frames come one after the other.
+    Slowly(Vec<String>),
     /// Never a byte, until whoever waits has gone.
     Silence,
 }
@@ -34,6 +36,14 @@ impl Reply {
         );
         Self::Whole(text.into_bytes())
     }
+}
+
+/// What a model says.
+pub(crate) enum Spoken {
+    /// Not a word, for as long as anybody waits.
+    Nothing,
+    Words(String),
+    Calls(Vec<(String, Value)>),
 }
 
 pub(crate) struct Outside {
@@ -69,6 +79,41 @@ impl Outside {
                     let function = json!({"name": tool, "arguments": arguments});
                     let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
                     (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+                }
+            };
+            spoken(&said, finish, question["stream"] == true)
+        })
+    }
+
+    /// A model that says these words, slowly.
+    pub(crate) fn drawling(words: Vec<String>) -> Self {
+        Self::new(move |_| {
+            let chunk = |delta: Value, finish: Option<&str>| {
+                let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+                format!("data: {}\n\n", json!({"choices": [choice]}))
+            };
+            let said = words.iter().map(|word| chunk(json!({"content": word}), None));
+            let end = [chunk(json!({}), Some("stop")), "data: [DONE]\n\n".into()];
+            Reply::Slowly(said.chain(end).collect())
+        })
+    }
+
+    /// A model that says what the function makes of what it is told last: words, or the name and the arguments of a call.
+    pub(crate) fn speaking(say: impl Fn(&Value) -> Spoken + Send + Sync + 'static) -> Self {
+        Self::new(move |asked| {
+            let question: Value = serde_json::from_slice(&asked.body).unwrap();
+            let (said, finish) = match say(question["messages"].as_array().unwrap().last().unwrap()) {
+                Spoken::Nothing => return Reply::Silence,
+                Spoken::Words(words) => (json!({"role": "assistant", "content": words}), "stop"),
+                Spoken::Calls(calls) => {
+                    let calls: Vec<Value> = (0..)
+                        .zip(calls)
+                        .map(|(index, (name, arguments)): (u32, _)| {
+                            let function = json!({"name": name, "arguments": arguments.to_string()});
+                            json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function})
+                        })
+                        .collect();
+                    (json!({"role": "assistant", "tool_calls": calls}), "tool_calls")
                 }
             };
             spoken(&said, finish, question["stream"] == true)
@@ -112,6 +157,16 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> 
             _ = stream.write_all(head.as_bytes());
             for _ in 0..bytes / 65_536 {
                 if stream.write_all(&[b'7'; 65_536]).is_err() {
+                    break;
+                }
+            }
+        }
+        Reply::Slowly(frames) => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            _ = stream.write_all(head.as_bytes());
+            for frame in frames {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+                if stream.write_all(frame.as_bytes()).is_err() {
                     break;
                 }
             }

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::outside::Outside;
+use crate::outside::{Outside, Reply};
 use crate::serving::Served;
 use crate::{err, out, run, scratch};
 
@@ -19,6 +19,11 @@ pub(crate) struct Home {
 impl Home {
     pub(crate) fn new() -> Self {
         Self::with(Outside::model("save_note", "text"))
+    }
+
+    /// With another tool that the model wants to call.
+    fn new_calling(tool: &'static str) -> Self {
+        Self::with(Outside::model(tool, "text"))
     }
 
     pub(crate) fn with(model: Outside) -> Self {
@@ -36,6 +41,11 @@ impl Home {
     pub(crate) fn serve(&self, more: &[(&str, &str)]) -> Served {
         let config = [("HELVE_CONFIG", self.config.to_str().unwrap())];
         Served::start(&self.data, &[&config, more].concat())
+    }
+
+    /// Where the configuration says, so that it is found there again.
+    pub(crate) fn serve_where_configured(&self) -> Served {
+        Served::start_at(None, &self.data, &[("HELVE_CONFIG", self.config.to_str().unwrap())])
     }
 
     pub(crate) fn at(&self) -> [&str; 4] {
@@ -200,6 +210,48 @@ fn a_server_that_wants_a_token_is_shown_the_one_of_the_environment() {
 }
 
 #[test]
+fn a_call_that_may_have_happened_is_settled_from_the_terminal() {
+    let service = Outside::new(|_| Reply::Silence);
+    let home = Home::new_calling("pay");
+    let config = std::fs::read_to_string(&home.config).unwrap();
+    let allowed = format!("{config}\n[egress]\nallow = [\"{}\"]\n", service.address);
+    std::fs::write(&home.config, allowed).unwrap();
+    let tool = json!({"name": "pay", "description": "Pays.", "effect": "non_idempotent",
+        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+        "endpoint": {"method": "POST", "url_template": format!("http://{}/pay", service.address)}});
+    let added = run(&[&["tools", "add", "-"], &home.at()[..]].concat(), &tool.to_string());
+    assert!(added.status.success(), "{}", err(&added));
+    let served = home.serve(&[]);
+    let (story, question) = ask(&served, "", "rent");
+    home.done(&["approvals", "answer", &question, "approve"]);
+    while service.asked().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // It was sent, and the server dies before it hears of it.
+    drop(served);
+
+    let served = home.serve(&[]);
+    let mut listed = String::new();
+    for _ in 0..600 {
+        listed = home.done(&["approvals", "list"]);
+        if !listed.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(listed.contains("did it happen?") && listed.contains("pay "), "{listed}");
+    let id = listed.split(' ').next().unwrap();
+    assert!(home.refused(&["approvals", "answer", id, "approve"]).contains("does not fit"));
+    let answered = home.done(&["approvals", "answer", id, "happened"]);
+    assert!(answered.ends_with("answered: happened\n"), "{answered}");
+    let told = home.done(&["runs", "follow", &story]);
+    assert!(told.contains("unknown    1:0 may or may not have happened"), "{told}");
+    assert!(told.contains("this call did take effect"), "{told}");
+    assert_eq!(service.asked().len(), 1);
+    drop(served);
+}
+
+#[test]
 fn with_no_server_running_the_run_goes_on_inside_the_command() {
     let home = Home::new();
     let served = home.serve(&[]);
@@ -218,6 +270,8 @@ fn with_no_server_running_the_run_goes_on_inside_the_command() {
         out(&answered)
     );
     assert!(home.notes().contains("milk"));
+    let again = home.done(&["approvals", "answer", &milk, "approve"]);
+    assert!(again.ends_with("it was answered so before\n"), "{again}");
     // Also where others have tokens: whoever has the directory needs none.
     home.done(&["token", "create", "--user", "mei"]);
     assert!(home.done(&["approvals", "list", "--all"]).starts_with(&milk));

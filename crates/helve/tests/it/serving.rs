@@ -22,8 +22,15 @@ impl Drop for Served {
 impl Served {
     /// Starts on a free port and waits for the one line that says so.
     pub(crate) fn start(data: &Path, more: &[(&str, &str)]) -> Self {
+        Self::start_at(Some("127.0.0.1:0"), data, more)
+    }
+
+    /// Starts there, or where the configuration says.
+    pub(crate) fn start_at(listen: Option<&str>, data: &Path, more: &[(&str, &str)]) -> Self {
+        let listen = listen.map(|listen| ["--listen", listen]).into_iter().flatten();
         let mut child = helve()
-            .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
+            .args(["serve", "--data", data.to_str().unwrap()])
+            .args(listen)
             .envs(more.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -8,6 +8,7 @@ import type { ChatSession, Choice } from './chat-session';
 import { type ChatState, activeRun, entriesOf } from './chat-state';
 import { BROWSER_JS_EVAL } from './client-tools';
 import { Composer } from './Composer';
+import { isLeftAlone } from './run-state';
 import { stepsOf } from './spent';
 import { Thread } from './Thread';
 import { toThreadMessage } from './thread-messages';
@@ -98,6 +99,7 @@ function useAnnouncement(state: ChatState): string {
   const { t } = useSpeech();
   const last = state.runs.at(-1);
   if (last === undefined) return '';
+  if (isLeftAlone(last)) return t.chat.hintLeftAlone;
   switch (last.phase) {
     case 'waiting_approval':
     case 'needs_attention':

@@ -4,7 +4,7 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
-import type { RunState } from './run-state';
+import { type RunState, isLeftAlone } from './run-state';
 import { ConversationCost } from './AnswerCost';
 import { useChat } from './chat-context';
 import type { ChatState } from './chat-state';
@@ -44,7 +44,11 @@ export function Composer({ state, active, isSending, steps }: Props) {
           {!isSending && <SendButton isToRun={active !== null} />}
         </ComposerPrimitive.Root>
         <div className={styles.under}>
-          <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
+          {active !== null && isLeftAlone(active) ? (
+            <LeftAlone key={active.run} />
+          ) : (
+            <Hint phase={isSending ? 'running' : (active?.phase ?? null)} />
+          )}
           <ConversationCost steps={steps} />
         </div>
       </div>
@@ -85,6 +89,24 @@ function StopButton({ isReady }: { isReady: boolean }) {
     >
       <Icon name="stop" size={18} />
     </button>
+  );
+}
+
+/** A run that ended the server too often waits for somebody to say that it shall go on. */
+function LeftAlone() {
+  const { t } = useSpeech();
+  const { session } = useChat();
+  const [problem, setProblem] = useState<string | null>(null);
+  const goOn = () => {
+    session.resume().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
+  };
+  return (
+    <p className={`${styles.hint} ${styles.attention}`}>
+      {problem ?? t.chat.hintLeftAlone}{' '}
+      <Button size="small" onClick={goOn}>
+        {t.chat.goOn}
+      </Button>
+    </p>
   );
 }
 

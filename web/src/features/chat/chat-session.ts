@@ -12,6 +12,7 @@ import {
   cancelRun,
   claimCall,
   deliverResult,
+  resumeRun,
   sayToRun,
   startRun,
 } from '@/api/runs';
@@ -168,6 +169,11 @@ export class ChatSession {
   async cancel(): Promise<void> {
     const run = activeRun(this.#state);
     if (run !== null) await cancelRun(run.run);
+  }
+
+  async resume(): Promise<void> {
+    const run = activeRun(this.#state);
+    if (run !== null) await resumeRun(run.run);
   }
 
   claim(run: RunId, call: CallId): Promise<Claim> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FakeFeed, Reader } from './fake-feed';
-import { type Call, type RunState, applyFrame, itemsOf, newRun } from './run-state';
+import { type Call, type RunState, applyFrame, isLeftAlone, itemsOf, newRun } from './run-state';
 
 const RUN = 'r1';
 const CALL = 'r1:1:0';
@@ -80,6 +80,22 @@ describe('a budget', () => {
     start(feed);
     feed.record({ type: 'budget.spent', because: 'enough' }, { type: 'run.finished', ending: 'budget_spent' });
     expect(fold(feed)).toMatchObject({ budgetSpent: 'enough', end: { how: 'finished', ending: 'budget_spent' } });
+  });
+});
+
+describe('a run that was left alone', () => {
+  test('is told from one that asks what became of a call, and goes on when it is taken up', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ type: 'run.resumed', resume: 4 });
+    feed.record({ type: 'run.waiting', state: 'needs_attention' });
+    expect(isLeftAlone(fold(feed))).toBe(true);
+    feed.record({ type: 'run.resumed', resume: 0 });
+    expect(isLeftAlone(fold(feed))).toBe(false);
+    request(feed);
+    feed.record({ type: 'approval.asked', ...question, kind: 'outcome' });
+    feed.record({ type: 'run.waiting', state: 'needs_attention' });
+    expect(isLeftAlone(fold(feed))).toBe(false);
   });
 });
 

@@ -160,6 +160,12 @@ export function isOver(state: RunState): boolean {
   return state.end !== null;
 }
 
+/** Whether the server has stopped taking it up, and asks nothing: somebody must say that it shall go on. */
+export function isLeftAlone(state: RunState): boolean {
+  const asks = state.items.some((item) => item.kind === 'call' && item.approval?.settled === null);
+  return state.phase === 'needs_attention' && !asks;
+}
+
 /** Whether a call has not come to its end; once its run is over it never will. */
 export function isPending(call: Call): boolean {
   return ['writing', 'requested', 'asked', 'delegated', 'claimed', 'running'].includes(call.state);

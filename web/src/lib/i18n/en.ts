@@ -72,6 +72,8 @@ export const en = {
     willBeHeard: 'Will be heard at the next step',
     notHeard: 'Came too late for this answer',
     hintApproval: 'An answer of yours is needed above before you go on.',
+    hintLeftAlone: 'This run stopped the server too often and was left alone.',
+    goOn: 'Go on',
     hintClient: 'Something above is waiting for you to run it.',
     you: 'You',
     assistant: 'Answer',

@@ -72,6 +72,8 @@ export const zh: Strings = {
     willBeHeard: '下一步就会听到',
     notHeard: '这次回答没来得及听到',
     hintApproval: '上面有一项需要你的答复，之后才能继续。',
+    hintLeftAlone: '这次运行多次使服务器中断，已暂停，等待你的决定。',
+    goOn: '继续运行',
     hintClient: '上面有一段代码等你运行。',
     you: '你',
     assistant: '回答',

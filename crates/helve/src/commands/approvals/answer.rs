@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Subcommand, ValueEnum};
-use helve_types::{Always, Answer, OutcomeAnswer, Within};
+use helve_types::{Always, Answer, OutcomeAnswer, Within, canonical_json};
 use serde_json::Value;
 
 #[derive(Debug, Subcommand)]
@@ -78,10 +78,10 @@ fn read(given: &str) -> anyhow::Result<String> {
     }
 }
 
-/// Arguments that a person wrote, if they can be sent.
+/// Arguments that a person wrote, if they can be sent, as they are sent.
 pub(crate) fn object(text: &str) -> anyhow::Result<String> {
     match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(_)) => Ok(text.trim().to_owned()),
+        Ok(object @ Value::Object(_)) => Ok(canonical_json(&object)),
         Ok(_) => bail!("the arguments must be a JSON object, such as {{\"text\": \"milk\"}}"),
         Err(error) => bail!("the arguments are no JSON: {error}"),
     }

@@ -1,0 +1,289 @@
+//! `helve chat`: a conversation in the terminal, with approvals.
+//!
+//! One message, one run: `speak` starts it, `attend` stays with it to its end. The screen, the questions and the commands
+//! are pure files beside; here lines, events and Ctrl-C meet. Without a terminal the answer goes to standard output, all
+//! else to standard error, and nobody is taken to have agreed to anything.
+
+mod asking;
+mod attend;
+mod editor;
+mod keyboard;
+mod screen;
+mod slash;
+
+use std::collections::VecDeque;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use helve_types::World;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use self::attend::Left;
+use self::keyboard::Keyboard;
+use self::screen::{Screen, Side};
+use self::slash::{HELP, Slash};
+use super::serve::Take;
+use super::{block_on_threads, log_quietly};
+use crate::client::{Client, ClientError, Reach, Run, line};
+
+/// Before a server that is gone is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A call waits for a person and nobody is there.
+const WAITS: u8 = 3;
+/// Ended with Ctrl-C, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    reach: Reach,
+    /// The agent to speak with
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The model that answers, or `name:variant`
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    conversation: Option<String>,
+    /// Where a call waits for a person and nobody is at a terminal, end with code 3 instead of waiting for an answer
+    #[arg(long)]
+    no_wait: bool,
+    /// Ask on standard input although it is no terminal
+    #[arg(long)]
+    interactive: bool,
+}
+
+pub(super) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
+    log_quietly();
+    block_on_threads(async {
+        let reached = args.reach.reach(Take::Up).await?;
+        reached.tell(&format!("serving inside this command, at {}, until it ends", reached.client.server()));
+        let done = Chat::new(reached.client.clone(), &args).talk().await;
+        reached.leave().await?;
+        done
+    })
+}
+
+struct Chat {
+    client: Client,
+    keyboard: Keyboard,
+    screen: Screen,
+    /// Ctrl-C, once for each time.
+    stops: UnboundedReceiver<()>,
+    agent: Option<String>,
+    model: Option<String>,
+    conversation: Option<String>,
+    /// Somebody is there who can be asked.
+    interactive: bool,
+    no_wait: bool,
+    /// Said while a run was at work that could not hear it: the messages of the next ones.
+    unheard: VecDeque<String>,
+}
+
+impl Chat {
+    fn new(client: Client, args: &ChatArgs) -> Self {
+        let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        Self {
+            client,
+            keyboard: Keyboard::new(),
+            screen: Screen::new(terminal && wants_colour()),
+            stops: stops(),
+            agent: args.agent.clone(),
+            model: args.model.clone(),
+            conversation: args.conversation.clone(),
+            interactive: terminal || args.interactive,
+            no_wait: args.no_wait,
+            unheard: VecDeque::new(),
+        }
+    }
+
+    async fn talk(mut self) -> anyhow::Result<ExitCode> {
+        let mut code = 0;
+        self.greet().await?;
+        loop {
+            let said = match self.message().await? {
+                Heard::Said(said) => said,
+                Heard::End => return Ok(code.into()),
+                Heard::Stop => return Ok(INTERRUPTED.into()),
+            };
+            match slash::read(&said) {
+                Some(Slash::Quit) => return Ok(code.into()),
+                Some(command) => {
+                    self.obey(command).await?;
+                    continue;
+                }
+                None => {}
+            }
+            match self.speak(&said).await? {
+                Left::Over { well } => code = u8::from(!well),
+                Left::Refused | Left::Parked => code = 1,
+                Left::Waiting => return Ok(WAITS.into()),
+                Left::Quit => return Ok(code.into()),
+                Left::Interrupted => return Ok(INTERRUPTED.into()),
+            }
+        }
+    }
+
+    /// Who is not there at the beginning is not waited for.
+    async fn greet(&mut self) -> anyhow::Result<()> {
+        let models: Value = self.client.get("/api/models", &[]).await?;
+        let model = self.model.clone().or_else(|| models["default"].as_str().map(str::to_owned));
+        let model = line(model.as_deref().unwrap_or("?"));
+        if self.interactive {
+            self.screen.note(&format!("model {model} at {}; /help shows the commands", self.client.server()));
+        }
+        self.flush()
+    }
+
+    /// The next message, typed now or before.
+    async fn message(&mut self) -> anyhow::Result<Heard> {
+        loop {
+            if let Some(said) = self.unheard.pop_front() {
+                return Ok(Heard::Said(said));
+            }
+            if self.interactive {
+                self.screen.prompt("> ");
+                self.flush()?;
+            }
+            let said = tokio::select! {
+                said = self.keyboard.next() => said,
+                _ = self.stops.recv() => return Ok(Heard::Stop),
+            };
+            match said {
+                None => return Ok(Heard::End),
+                Some(said) => {
+                    self.screen.heard();
+                    if !said.trim().is_empty() {
+                        return Ok(Heard::Said(said));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says something and stays until it is answered.
+    async fn speak(&mut self, said: &str) -> anyhow::Result<Left> {
+        // One key for all tries: a message that was heard and not answered is not heard twice.
+        let key = format!("chat-{}", World::real().run_id());
+        let mut told = false;
+        loop {
+            let mut body = json!({"message": said});
+            for (name, value) in
+                [("agent", &self.agent), ("model", &self.model), ("conversation", &self.conversation)]
+            {
+                if let Some(value) = value {
+                    body[name] = value.as_str().into();
+                }
+            }
+            match self.client.post("/api/runs", Some(&body), Some(&key)).await {
+                Ok(started) => {
+                    self.conversation = started["conversation"].as_str().map(str::to_owned);
+                    let run = started["run"].as_str().unwrap_or_default().to_owned();
+                    return self.attend(&run, 0).await;
+                }
+                Err(ClientError::Refused { code, more, .. }) if code == "conversation_busy" => {
+                    let run = more["run"].as_str().unwrap_or_default().to_owned();
+                    self.screen.note("the conversation has a run that is not over; it comes first");
+                    let known: Run = self.client.get(&format!("/api/runs/{run}"), &[]).await?;
+                    match self.attend(&run, known.last_event).await? {
+                        Left::Over { .. } => {}
+                        left => return Ok(left),
+                    }
+                }
+                Err(error @ (ClientError::Gone { .. } | ClientError::Refused { status: 503, .. })) => {
+                    if !std::mem::replace(&mut told, true) {
+                        self.screen.note(&format!("{error}; trying again"));
+                    }
+                    self.flush()?;
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => {}
+                        _ = self.stops.recv() => return Ok(Left::Interrupted),
+                    }
+                }
+                Err(error) => {
+                    self.screen.note(&error.to_string());
+                    self.flush()?;
+                    return Ok(Left::Refused);
+                }
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Slash) -> anyhow::Result<()> {
+        match command {
+            Slash::Help => self.screen.block(HELP),
+            Slash::New => {
+                self.conversation = None;
+                self.screen.note("another conversation");
+            }
+            Slash::Model(Some(name)) => {
+                self.screen.note(&format!("model {} from now on", line(&name)));
+                self.model = Some(name);
+            }
+            Slash::Agent(Some(name)) => {
+                self.screen.note(&format!("agent {} from now on", line(&name)));
+                self.agent = Some(name);
+            }
+            Slash::Model(None) => self.names("/api/models", "models").await,
+            Slash::Agent(None) => self.names("/api/agents", "agents").await,
+            Slash::Stop => self.screen.note("nothing is at work"),
+            Slash::Quit => {}
+            Slash::Unknown(word) => {
+                self.screen.note(&format!("there is no command /{}; /help shows them", line(&word)));
+            }
+        }
+        self.flush()
+    }
+
+    async fn names(&mut self, path: &str, member: &str) {
+        match self.client.get::<Value>(path, &[]).await {
+            Err(error) => self.screen.note(&error.to_string()),
+            Ok(list) => {
+                let items = list[member].as_array().into_iter().flatten();
+                let names: String = items
+                    .filter_map(|item| {
+                        let problem =
+                            item["problem"].as_str().map(|problem| format!("  ({})", line(problem)));
+                        Some(format!("{}{}\n", line(item["name"].as_str()?), problem.unwrap_or_default()))
+                    })
+                    .collect();
+                self.screen.block(&names);
+            }
+        }
+    }
+
+    /// Writes what there is to be seen.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
+        for (side, text) in self.screen.take() {
+            match side {
+                Side::Beside if !self.interactive => err.write_all(text.as_bytes())?,
+                Side::Answer | Side::Beside => out.write_all(text.as_bytes())?,
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// What comes from the keyboard when a message is wanted.
+enum Heard {
+    Said(String),
+    End,
+    Stop,
+}
+
+fn wants_colour() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var("TERM").as_deref() != Ok("dumb")
+}
+
+fn stops() -> UnboundedReceiver<()> {
+    let (sender, stops) = unbounded_channel();
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
+    stops
+}

@@ -1,0 +1,243 @@
+//! Staying with one run: what it says goes to the screen, what the person types goes to it.
+
+use std::collections::VecDeque;
+
+use anyhow::Context;
+use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
+use serde_json::json;
+
+use super::asking::{Asking, Next};
+use super::slash::{self, HELP, Slash};
+use super::{Chat, editor};
+use crate::client::{ClientError, Following, Seen, in_gutter, line};
+use crate::commands::approvals::answer::object;
+use crate::commands::approvals::card;
+
+/// How a run was left.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Over {
+        well: bool,
+    },
+    /// It did not even begin.
+    Refused,
+    /// It was left alone and asks nothing.
+    Parked,
+    /// It waits for a person, and nobody is there.
+    Waiting,
+    Quit,
+    Interrupted,
+}
+
+/// The questions of a run, the first of which is before the person.
+#[derive(Default)]
+struct Questions {
+    open: VecDeque<Question>,
+    asking: Asking,
+    /// An answer to the first is on its way.
+    sent: bool,
+}
+
+impl Chat {
+    /// Shows a run and serves it, to its end. What it said before event `from` is only told: it was settled then.
+    pub(super) async fn attend(&mut self, run: &str, from: u64) -> anyhow::Result<Left> {
+        let mut following = Following::new(&self.client, run, 0);
+        let mut questions = Questions::default();
+        let (mut well, mut stopping) = (true, false);
+        loop {
+            self.flush()?;
+            let heard = self.interactive && !self.keyboard.is_at_end();
+            tokio::select! {
+                seen = following.next() => match seen? {
+                    Seen::Event(event) => {
+                        well &= !matches!(event.fact, Fact::RunFailed { .. });
+                        self.screen.event(&event.fact);
+                        let now = following.last() >= from;
+                        if let Some(left) = self.learn(&event.fact, &mut questions, now) {
+                            self.flush()?;
+                            return Ok(left);
+                        }
+                    }
+                    Seen::Live(live) => self.screen.live(&live),
+                    Seen::Gone => self.screen.note("the server is gone; waiting for it"),
+                    Seen::Back => self.screen.note("the server is back"),
+                    Seen::End => {
+                        self.screen.end_line();
+                        self.flush()?;
+                        return Ok(Left::Over { well });
+                    }
+                },
+                said = self.keyboard.next(), if heard => match said {
+                    None => self.nobody_is_there(&questions),
+                    Some(said) => {
+                        self.screen.heard();
+                        if let Some(left) = self.heard(run, &said, &mut questions).await? {
+                            return Ok(left);
+                        }
+                    }
+                },
+                _ = self.stops.recv() => {
+                    if stopping {
+                        self.flush()?;
+                        return Ok(Left::Interrupted);
+                    }
+                    stopping = true;
+                    self.stop(run).await;
+                }
+            }
+        }
+    }
+
+    /// What a fact means for the person; how the run is left, if it is.
+    fn learn(&mut self, fact: &Fact, questions: &mut Questions, now: bool) -> Option<Left> {
+        match fact {
+            Fact::ApprovalAsked(question) => {
+                questions.open.push_back(question.clone());
+                if !self.interactive && now {
+                    self.tell_how(question);
+                } else if now && questions.open.len() == 1 {
+                    self.present(questions);
+                }
+            }
+            Fact::ApprovalAnswered { approval, .. } => {
+                let first = questions.open.front().is_some_and(|question| question.approval == *approval);
+                questions.open.retain(|question| question.approval != *approval);
+                if first {
+                    (questions.asking, questions.sent) = (Asking::Choice, false);
+                    self.present(questions);
+                }
+            }
+            Fact::RunWaiting { state: RunState::NeedsAttention, .. } if now && questions.open.is_empty() => {
+                self.screen
+                    .note("the run was left alone; `helve runs show` tells why, `helve runs resume` goes on");
+                return Some(Left::Parked);
+            }
+            Fact::RunWaiting { .. } if now && !self.interactive && self.no_wait => {
+                return Some(Left::Waiting);
+            }
+            // What was written meanwhile may stand behind the question.
+            Fact::RunWaiting { .. } if now && self.interactive && !self.screen.is_prompting() => {
+                self.ask(questions);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Puts the first question before the person.
+    fn present(&mut self, questions: &Questions) {
+        let Some(question) = questions.open.front().filter(|_| self.interactive) else { return };
+        let more = questions.open.len() - 1;
+        let more = if more > 0 { format!(" ({more} more after it)") } else { String::new() };
+        let head = format!("question  {}{more}\n", question.approval);
+        self.screen.block(&(head + &card::what(question)));
+        self.ask(questions);
+    }
+
+    fn ask(&mut self, questions: &Questions) {
+        let Some(question) = questions.open.front().filter(|_| !questions.sent) else { return };
+        if let Asking::Edited(arguments) = &questions.asking {
+            self.screen.block(&format!("arguments\n{}", in_gutter(arguments)));
+        }
+        self.screen.prompt(&questions.asking.prompt(question.kind));
+    }
+
+    /// Where nobody can be asked: the question, and how it can be answered elsewhere.
+    fn tell_how(&mut self, question: &Question) {
+        let id = question.approval;
+        let how =
+            format!("question  {id}\n{}answer with `helve approvals answer {id} …`\n", card::what(question));
+        self.screen.block(&how);
+    }
+
+    fn nobody_is_there(&mut self, questions: &Questions) {
+        self.interactive = false;
+        for question in &questions.open {
+            self.tell_how(question);
+        }
+    }
+
+    async fn heard(
+        &mut self,
+        run: &str,
+        said: &str,
+        questions: &mut Questions,
+    ) -> anyhow::Result<Option<Left>> {
+        match slash::read(said) {
+            Some(Slash::Quit) => return Ok(Some(Left::Quit)),
+            Some(Slash::Stop) => self.stop(run).await,
+            Some(Slash::Help) => self.screen.block(HELP),
+            Some(_) => self.screen.note("not while a run is at work; /stop stops it"),
+            None => match questions.open.front().filter(|_| !questions.sent).cloned() {
+                Some(question) => self.decide(&question, said, questions).await,
+                None if said.trim().is_empty() => {}
+                None => self.steer(run, said).await,
+            },
+        }
+        Ok(None)
+    }
+
+    /// What a line means for the question that is before the person.
+    async fn decide(&mut self, question: &Question, said: &str, questions: &mut Questions) {
+        match questions.asking.hear(question.kind, said) {
+            Next::Again(why) => self.screen.note(&line(&why)),
+            Next::Ask(asking) => questions.asking = asking,
+            Next::Edit => questions.asking = self.edit(question, &questions.asking).await,
+            Next::Send(answer) => {
+                questions.sent = self.answer(question.approval, &answer).await;
+                questions.asking = Asking::Choice;
+            }
+        }
+        self.ask(questions);
+    }
+
+    /// Other arguments, from the person's editor if they have one.
+    async fn edit(&mut self, question: &Question, asking: &Asking) -> Asking {
+        let Some(editor) = editor::chosen() else { return Asking::Arguments };
+        let arguments = match asking {
+            Asking::Edited(arguments) => arguments.clone(),
+            _ => question.arguments.clone(),
+        };
+        let edited = tokio::task::spawn_blocking(move || editor::edit(&editor, &arguments)).await;
+        let edited = edited.context("the editor cannot be waited for").flatten();
+        match edited.and_then(|text| object(&text)) {
+            Ok(arguments) => Asking::Edited(arguments),
+            Err(error) => {
+                self.screen.note(&line(&format!("{error:#}")));
+                Asking::Choice
+            }
+        }
+    }
+
+    /// Whether the answer is given, or another one was before.
+    async fn answer(&mut self, approval: ApprovalId, answer: &Answer) -> bool {
+        let body = json!(answer);
+        match self.client.post(&format!("/api/approvals/{approval}"), Some(&body), None).await {
+            Ok(_) => true,
+            Err(error) => {
+                self.screen.note(&error.to_string());
+                error.is_refused_with(409)
+            }
+        }
+    }
+
+    /// A word to a run at work; one that cannot hear it gets it afterwards.
+    async fn steer(&mut self, run: &str, said: &str) {
+        match self.client.post(&format!("/api/runs/{run}/messages"), Some(&json!({"text": said})), None).await
+        {
+            Ok(_) => {}
+            Err(ClientError::Refused { status: 404 | 405 | 409, .. } | ClientError::Odd { .. }) => {
+                self.screen.note("the run cannot hear it now; it is your next message");
+                self.unheard.push_back(said.to_owned());
+            }
+            Err(error) => self.screen.note(&format!("it was not sent: {error}")),
+        }
+    }
+
+    async fn stop(&mut self, run: &str) {
+        match self.client.post(&format!("/api/runs/{run}/cancel"), None, None).await {
+            Ok(_) => self.screen.note("stopping the run; Ctrl-C leaves"),
+            Err(error) => self.screen.note(&format!("the run cannot be stopped: {error}")),
+        }
+    }
+}

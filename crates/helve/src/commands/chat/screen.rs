@@ -1,0 +1,326 @@
+//! What a run says, as lines on a terminal. Pure: facts and pieces in, text out.
+//!
+//! Pieces of text are shown as they come and remembered, so that a text that comes again, whole, after a lost connection
+//! goes on where it stopped. What others wrote passes `text` and `line`, which leave nothing that a terminal obeys.
+
+use std::collections::HashMap;
+
+use helve_types::{CallId, Ending, Fact, Live, PartId, PartKind};
+
+use crate::client::{line, text};
+use crate::commands::approvals::card;
+use crate::commands::runs::story::ending_words;
+
+const ARGUMENTS_CHARS_MAX: usize = 200;
+const RESULT_CHARS_MAX: usize = 120;
+
+/// Where something is written: the answer itself, or all that is told beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    Answer,
+    Beside,
+}
+
+#[derive(Default)]
+pub(super) struct Screen {
+    colour: bool,
+    /// What was shown of each part that is being written.
+    shown: HashMap<PartId, String>,
+    labels: HashMap<PartId, (PartKind, String)>,
+    /// The part whose line is not ended.
+    open: Option<PartId>,
+    /// A line of the person's is being waited for, behind a prompt.
+    prompted: bool,
+    tools: HashMap<CallId, String>,
+    out: Vec<(Side, String)>,
+}
+
+impl Screen {
+    pub(super) fn new(colour: bool) -> Self {
+        Self { colour, ..Self::default() }
+    }
+
+    /// What is to be written now.
+    pub(super) fn take(&mut self) -> Vec<(Side, String)> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// A line of ours.
+    pub(super) fn note(&mut self, said: &str) {
+        self.end_line();
+        self.out.push((Side::Beside, self.dim(&format!("[{said}]")) + "\n"));
+    }
+
+    /// Lines of ours that were made visible before.
+    pub(super) fn block(&mut self, lines: &str) {
+        self.end_line();
+        self.out.push((Side::Beside, lines.to_owned()));
+    }
+
+    /// What the person is asked for, in the line in which they write.
+    pub(super) fn prompt(&mut self, asked: &str) {
+        self.end_line();
+        self.out.push((Side::Beside, asked.to_owned()));
+        self.prompted = true;
+    }
+
+    /// Whether the last thing on the screen is what the person is asked for.
+    pub(super) fn is_prompting(&self) -> bool {
+        self.prompted
+    }
+
+    /// The person has ended the line.
+    pub(super) fn heard(&mut self) {
+        self.prompted = false;
+    }
+
+    pub(super) fn live(&mut self, live: &Live) {
+        match live {
+            Live::PartStarted { part, kind, tool, text } => {
+                if *kind != PartKind::Input {
+                    let label = match kind {
+                        PartKind::Reasoning => "thinking: ".to_owned(),
+                        PartKind::Progress => format!("  {}: ", line(tool.as_deref().unwrap_or("tool"))),
+                        PartKind::Text | PartKind::Input => String::new(),
+                    };
+                    self.labels.insert(part.clone(), (*kind, label));
+                    self.whole(part, *kind, text);
+                }
+            }
+            Live::PartDelta { part, text } => {
+                if let Some((kind, _)) = self.labels.get(part) {
+                    self.piece(part, *kind, text);
+                }
+            }
+            Live::ServerDraining => {
+                self.note("the server is going down; the run is taken up again when it is back")
+            }
+            Live::StepStarted { .. } => {}
+        }
+    }
+
+    pub(super) fn event(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
+            Fact::ReasoningFinished { part, text, .. } => self.finished(part, PartKind::Reasoning, text),
+            Fact::StepRestarted { because, .. } => {
+                self.shown.clear();
+                self.note(&format!("the answer broke off: {}; it begins again", line(because)));
+            }
+            Fact::ToolRequested { call, tool, arguments, .. } => {
+                self.tools.insert(call.clone(), tool.clone());
+                self.say(&format!("→ {} {}", line(tool), cut(&line(arguments), ARGUMENTS_CHARS_MAX)));
+            }
+            Fact::ToolStarted { call, tool, attempt, instead, .. } => {
+                self.tools.insert(call.clone(), tool.clone());
+                if let Some(other) = instead {
+                    self.say(&format!("  {} runs in the place of {}", line(other), line(tool)));
+                } else if *attempt > 1 {
+                    self.say(&format!("  {}: try {attempt}", line(tool)));
+                }
+            }
+            Fact::ToolDelegated { tool, .. } => {
+                self.note(&format!("{} waits for the client that declared it", line(tool)));
+            }
+            Fact::ToolFinished { call, output, .. } => {
+                let told = output.title.as_deref().unwrap_or(&output.text);
+                let first = told.trim().lines().next().unwrap_or_default();
+                self.outcome("✓", call, first);
+            }
+            Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
+                self.outcome("✗", call, &failure.message);
+            }
+            Fact::ToolUnknown { call, because, .. } => {
+                self.outcome("?", call, &format!("it may or may not have happened: {because}"));
+            }
+            Fact::ApprovalAnswered { answer, by, .. } => {
+                self.note(&format!("answered by {}: {}", line(by), card::said(answer)));
+            }
+            Fact::MessageQueued { .. } => self.note("the model hears it before its next step"),
+            Fact::BudgetSpent { because } => self.note(&line(because)),
+            Fact::HistoryCompacted(_) => self.note("the model is shown less of the past from here on"),
+            Fact::RunResumed { .. } => self.note("the run is taken up again"),
+            Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(ending_words(*ending)),
+            Fact::RunFailed { message, .. } => self.say(&format!("✗ {}", line(message))),
+            Fact::RunCancelled(cancelled) => self.note(&format!("stopped by {}", line(&cancelled.by))),
+            Fact::RunStarted(_)
+            | Fact::ToolClaimed { .. }
+            | Fact::ToolLate { .. }
+            | Fact::ApprovalAsked(_)
+            | Fact::MessageTaken { .. }
+            | Fact::StepFinished { .. }
+            | Fact::RunWaiting { .. }
+            | Fact::RunFinished { .. } => {}
+        }
+        if fact.is_last() {
+            self.end_line();
+            self.shown.clear();
+            self.labels.clear();
+        }
+    }
+
+    /// Ends the line that is being written, if one is.
+    pub(super) fn end_line(&mut self) {
+        if std::mem::take(&mut self.prompted) {
+            self.out.push((Side::Beside, "\n".into()));
+        }
+        if let Some(part) = self.open.take() {
+            let side = self.labels.get(&part).map_or(Side::Answer, |(kind, _)| side(*kind));
+            self.out.push((side, "\n".into()));
+        }
+    }
+
+    fn finished(&mut self, part: &PartId, kind: PartKind, whole: &str) {
+        if !self.labels.contains_key(part) {
+            let label = if kind == PartKind::Reasoning { "thinking: " } else { "" };
+            self.labels.insert(part.clone(), (kind, label.into()));
+        }
+        self.whole(part, kind, whole);
+        self.end_line();
+        self.shown.remove(part);
+    }
+
+    /// All of a part that is known: what was shown of it is not shown again.
+    fn whole(&mut self, part: &PartId, kind: PartKind, whole: &str) {
+        let shown = self.shown.get(part).map_or("", String::as_str);
+        match whole.strip_prefix(shown) {
+            Some(rest) => {
+                let rest = rest.to_owned();
+                self.piece(part, kind, &rest);
+            }
+            None => {
+                self.note("it begins again");
+                self.shown.remove(part);
+                self.piece(part, kind, whole);
+            }
+        }
+    }
+
+    fn piece(&mut self, part: &PartId, kind: PartKind, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        if self.open.as_ref() != Some(part) {
+            self.end_line();
+            self.open = Some(part.clone());
+            let label = self.labels.get(part).map(|(_, label)| label.clone()).unwrap_or_default();
+            if !label.is_empty() {
+                self.out.push((side(kind), self.dim(&label)));
+            }
+        }
+        self.shown.entry(part.clone()).or_default().push_str(piece);
+        let shown = text(piece);
+        let shown = if kind == PartKind::Text { shown.into_owned() } else { self.dim(&shown) };
+        self.out.push((side(kind), shown));
+    }
+
+    fn outcome(&mut self, mark: &str, call: &CallId, told: &str) {
+        let tool = self.tools.get(call).map(|tool| line(tool)).unwrap_or_else(|| "tool".into());
+        self.say(&format!("{mark} {tool}: {}", cut(&line(told), RESULT_CHARS_MAX)));
+    }
+
+    fn say(&mut self, said: &str) {
+        self.end_line();
+        self.out.push((Side::Beside, format!("{said}\n")));
+    }
+
+    fn dim(&self, text: &str) -> String {
+        if self.colour && !text.is_empty() { format!("\u{1b}[2m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+fn side(kind: PartKind) -> Side {
+    if kind == PartKind::Text { Side::Answer } else { Side::Beside }
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_types::{Failure, FailureKind, RunId, Trail};
+
+    use super::*;
+
+    fn part(n: u32) -> PartId {
+        PartId::new(1, 1, n)
+    }
+
+    fn written(screen: &mut Screen) -> String {
+        screen.take().into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn started(n: u32, kind: PartKind, text: &str) -> Live {
+        Live::PartStarted { part: part(n), kind, tool: None, text: text.into() }
+    }
+
+    fn delta(n: u32, text: &str) -> Live {
+        Live::PartDelta { part: part(n), text: text.into() }
+    }
+
+    fn finished(n: u32, text: &str) -> Fact {
+        Fact::TextFinished { step: 1, part: part(n), text: text.into() }
+    }
+
+    #[test]
+    fn a_text_that_comes_again_after_a_lost_connection_is_not_doubled() {
+        let mut screen = Screen::new(false);
+        screen.live(&started(0, PartKind::Text, "Once "));
+        screen.live(&delta(0, "upon"));
+        // Back again: all of it so far, and then the rest.
+        screen.live(&started(0, PartKind::Text, "Once upon a "));
+        screen.live(&delta(0, "time"));
+        screen.event(&finished(0, "Once upon a time."));
+        assert_eq!(written(&mut screen), "Once upon a time.\n");
+    }
+
+    #[test]
+    fn an_answer_that_broke_off_is_told_as_void() {
+        let mut screen = Screen::new(false);
+        screen.live(&started(0, PartKind::Text, "Half an"));
+        screen.event(&Fact::StepRestarted { step: 1, attempt: 2, because: "reset\u{1b}[2J".into() });
+        screen.event(&finished(1, "Whole."));
+        let told = "Half an\n[the answer broke off: reset\\u001b[2J; it begins again]\nWhole.\n";
+        assert_eq!(written(&mut screen), told);
+    }
+
+    #[test]
+    fn nothing_that_others_write_steers_the_terminal() {
+        let call = CallId::new(RunId(Default::default()), 1, 0);
+        let bad = "\u{1b}]0;gone\u{7}\u{202e}";
+        let failure = Failure::new(FailureKind::Failed, bad);
+        let mut screen = Screen::new(true);
+        screen.live(&started(0, PartKind::Reasoning, bad));
+        screen.live(&started(1, PartKind::Progress, bad));
+        screen.event(&finished(2, bad));
+        screen.event(&Fact::ToolRequested {
+            step: 1,
+            call: call.clone(),
+            provider_id: None,
+            tool: bad.into(),
+            arguments: bad.into(),
+            part: None,
+            replaces: None,
+        });
+        screen.event(&Fact::ToolFailed { call, failure, trail: Trail::default() });
+        screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into() });
+        let all = written(&mut screen);
+        let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+        assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");
+        assert_eq!(ours.matches("\\u001b]0;gone\\u0007\\u202e").count(), 8, "{ours}");
+    }
+
+    #[test]
+    fn the_answer_is_apart_from_what_is_told_beside_it() {
+        let mut screen = Screen::new(false);
+        screen.live(&started(0, PartKind::Reasoning, "hm"));
+        screen.live(&started(1, PartKind::Text, "Yes"));
+        screen.event(&finished(1, "Yes."));
+        let answer = screen.take().into_iter().filter(|(side, _)| *side == Side::Answer);
+        assert_eq!(answer.map(|(_, text)| text).collect::<String>(), "Yes.\n");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a line with a slash means.
+
+pub(super) const HELP: &str = "\
+/new            begin another conversation
+/model [NAME]   answer with this model from now on, or list the models
+/agent [NAME]   speak with this agent from now on, or list the agents
+/stop           stop the run that is at work; Ctrl-C does too
+/quit           leave; Ctrl-C does too when nothing is at work, and the end of the input
+A line that is typed while a run is at work reaches the model before its next step.
+";
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Slash {
+    Help,
+    New,
+    /// With a name, or to list them.
+    Model(Option<String>),
+    Agent(Option<String>),
+    Stop,
+    Quit,
+    Unknown(String),
+}
+
+/// None for a line that is meant for the model.
+pub(super) fn read(said: &str) -> Option<Slash> {
+    let rest = said.trim().strip_prefix('/')?;
+    let (word, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let name = Some(name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
+    Some(match word {
+        "help" | "?" => Slash::Help,
+        "new" => Slash::New,
+        "model" => Slash::Model(name),
+        "agent" => Slash::Agent(name),
+        "stop" => Slash::Stop,
+        "quit" | "exit" | "q" => Slash::Quit,
+        other => Slash::Unknown(other.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_line_that_begins_with_a_slash_is_a_command() {
+        assert_eq!(read("what is 1/2?"), None);
+        assert_eq!(read(" /model  demo "), Some(Slash::Model(Some("demo".into()))));
+        assert_eq!(read("/agent"), Some(Slash::Agent(None)));
+        assert_eq!(read("/quit"), Some(Slash::Quit));
+        assert_eq!(read("/etc/passwd"), Some(Slash::Unknown("etc/passwd".into())));
+    }
+}

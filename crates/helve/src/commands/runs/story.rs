@@ -1,0 +1,241 @@
+//! A run as a story: one fact, one line, and what others wrote behind a mark.
+
+use helve_types::{CallId, Ending, EventBody, Fact, Stage, StopReason, Trail};
+
+use crate::client::{Run, in_gutter, line, text, when};
+use crate::commands::approvals::card;
+
+/// Of an output so much is shown here; the model may have read more.
+const OUTPUT_CHARS_MAX: usize = 2_000;
+
+/// What is known of the run itself.
+pub(crate) fn head(run: &Run, currency: &str) -> String {
+    let usage = run.spent.usage;
+    let mut fields = vec![
+        ("run", run.run.clone()),
+        ("state", run.state.as_str().to_owned()),
+        ("agent", format!("{}, model {}", line(&run.agent), line(&run.model))),
+        ("began", when(run.created_at)),
+    ];
+    fields.extend(run.conversation.clone().map(|id| ("talk", id)));
+    fields.extend(run.ended_at.map(|at| ("ended", when(at))));
+    let cost = run.spent.cost_nanos.map(|nanos| format!(", {} {currency}", money(nanos)));
+    let spent = format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens);
+    fields.push(("spent", spent + cost.as_deref().unwrap_or_default().trim_end()));
+    let lines: String = fields.iter().map(|(name, value)| format!("{name:10}{value}\n")).collect();
+    lines + "\n"
+}
+
+/// Billionths as a decimal number.
+fn money(nanos: u64) -> String {
+    let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// One event. Nothing is said of what is only for programs.
+pub(crate) fn told(event: &EventBody) -> String {
+    let Some((what, rest)) = words(&event.fact) else { return String::new() };
+    let clock = when(event.at);
+    let clock = clock.split_once('T').map_or(clock.as_str(), |(_, time)| time.trim_end_matches('Z'));
+    let head = format!("{clock}  {what:11}");
+    match rest {
+        Words::Line(text) => format!("{head}{text}\n"),
+        Words::Text(text) => format!("{head}\n{}", in_gutter(&text)),
+        Words::Both(line, text) => format!("{head}{line}\n{}", in_gutter(&text)),
+    }
+}
+
+enum Words {
+    Line(String),
+    /// Of several lines, by somebody else.
+    Text(String),
+    Both(String, String),
+}
+
+fn words(fact: &Fact) -> Option<(&'static str, Words)> {
+    let said = |text: &str| Words::Line(line(text));
+    Some(match fact {
+        Fact::RunStarted(started) => ("person", Words::Text(started.text.clone())),
+        Fact::StepRestarted { because, .. } => ("again", said(&format!("the answer broke off: {because}"))),
+        Fact::ReasoningFinished { text, .. } => ("thought", Words::Text(text.clone())),
+        Fact::TextFinished { text, .. } => ("model", Words::Text(text.clone())),
+        Fact::ToolRequested { call, tool, arguments, .. } => {
+            ("call", Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
+        }
+        Fact::ToolStarted { call, tool, attempt, instead, arguments, .. } => {
+            let runs = instead.as_ref().map(|other| format!(", {} in its place", line(other)));
+            let what = format!("{} {}, try {attempt}{}", number(call), line(tool), runs.unwrap_or_default());
+            match arguments {
+                Some(arguments) => ("sent", Words::Both(what + ", changed to", arguments.clone())),
+                None => ("sent", Words::Line(what)),
+            }
+        }
+        Fact::ToolDelegated { call, tool, .. } => {
+            ("client", Words::Line(format!("{} {} is the client's to run", number(call), line(tool))))
+        }
+        Fact::ToolClaimed { call, by, .. } => {
+            ("client", Words::Line(format!("{} is taken by {}", number(call), line(by))))
+        }
+        Fact::ToolFinished { call, output, trail } => {
+            let cut = output.text.chars().count() > OUTPUT_CHARS_MAX;
+            let mut shown: String = output.text.chars().take(OUTPUT_CHARS_MAX).collect();
+            if cut {
+                shown.push('…');
+            }
+            ("result", Words::Both(format!("{} succeeded{}", number(call), stages(trail)), shown))
+        }
+        Fact::ToolFailed { call, failure, trail } => {
+            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
+            ("failed", Words::Both(head, failure.message.clone()))
+        }
+        Fact::ToolRefused { call, failure, trail } => {
+            let head = format!("{} {}{}", number(call), failure.kind.as_str(), stages(trail));
+            ("refused", Words::Both(head, failure.message.clone()))
+        }
+        Fact::ToolUnknown { call, because, checked, trail, .. } => {
+            let checked =
+                checked.as_ref().map(|said| format!("; its check says: {said}")).unwrap_or_default();
+            let head = format!("{} may or may not have happened{}", number(call), stages(trail));
+            ("unknown", Words::Both(head, format!("{because}{checked}")))
+        }
+        Fact::ToolLate { call, .. } => ("late", Words::Line(format!("{} came after the end", number(call)))),
+        Fact::ApprovalAsked(question) => {
+            let what = match &question.call {
+                Some(call) => format!("{} {}", number(call), line(&question.tool)),
+                None => "about the run".into(),
+            };
+            ("asked", Words::Line(format!("{} {what}: {}", question.approval, line(&question.because))))
+        }
+        Fact::ApprovalAnswered { approval, answer, by, .. } => {
+            ("answered", Words::Line(format!("{approval} by {}: {}", line(by), card::said(answer))))
+        }
+        Fact::MessageQueued { text, by, .. } => {
+            ("person", Words::Both(format!("{} while it was at work", line(by)), text.clone()))
+        }
+        Fact::BudgetSpent { because } => ("budget", said(because)),
+        Fact::HistoryCompacted(_) => ("shortened", Words::Line("the model is shown less of the past".into())),
+        Fact::StepFinished { step, reason, usage, model, .. } => {
+            let model = model.as_ref().map(|name| format!(" by {}", line(name))).unwrap_or_default();
+            let (input, output) = (usage.input_tokens, usage.output_tokens);
+            let why = reason_words(*reason);
+            ("step", Words::Line(format!("{step}{model}{why}, {input} tokens in, {output} out")))
+        }
+        Fact::RunWaiting { state, .. } => ("waits", Words::Line(state.as_str().into())),
+        Fact::RunResumed { resume: 0 } => ("taken up", Words::Line("because a person said so".into())),
+        Fact::RunResumed { resume } => {
+            ("taken up", Words::Line(format!("after a stop of the server, try {resume}")))
+        }
+        Fact::RunFinished { ending } => ("end", Words::Line(ending_words(*ending).into())),
+        Fact::RunFailed { code, message } => {
+            ("FAILED", Words::Line(format!("{}: {}", line(code), line(message))))
+        }
+        Fact::RunCancelled(cancelled) => ("stopped", Words::Line(format!("by {}", line(&cancelled.by)))),
+        Fact::MessageTaken { .. } => return None,
+    })
+}
+
+/// The call's place in its run.
+fn number(call: &CallId) -> String {
+    let id = call.as_str();
+    line(id.split_once(':').map_or(id, |(_, place)| place))
+}
+
+/// What each stage decided, in a few words.
+fn stages(trail: &Trail) -> String {
+    let stages: Vec<String> = trail.0.iter().map(stage).collect();
+    if stages.is_empty() { String::new() } else { format!(" [{}]", stages.join(" → ")) }
+}
+
+fn stage(stage: &Stage) -> String {
+    match stage {
+        Stage::Judge { verdict, rule } => {
+            let rule = rule.as_ref().map(|rule| format!(" by {}", line(rule))).unwrap_or_default();
+            format!("judge: {}{rule}", line(verdict))
+        }
+        Stage::Cache { found } => format!("cache: {}", line(found)),
+        Stage::Limit { refused: Some(refused), .. } => format!("limit: {}", line(refused)),
+        Stage::Limit { waited_ms, .. } => format!("limit: waited {waited_ms} ms"),
+        Stage::Breaker { state } => format!("breaker: {}", line(state)),
+        Stage::Run { attempt, ms } => format!("run {attempt}: {ms} ms"),
+        Stage::Hook { name, did } => format!("hook {}: {}", line(name), line(did)),
+        Stage::Fallback { by, .. } => format!("fallback: {}", line(by)),
+        Stage::Skipped { guard } => format!("{} left out", line(guard)),
+        Stage::Check { problem: Some(problem) } => format!("check: {}", line(problem)),
+        Stage::Bound { whole_bytes, kept_bytes } => format!("cut: {kept_bytes} of {whole_bytes} bytes"),
+        // What passed without a word is named and no more.
+        other => {
+            let name = serde_json::to_value(other).unwrap_or_default();
+            name["stage"].as_str().map(|name| text(name).into_owned()).unwrap_or_else(|| "…".into())
+        }
+    }
+}
+
+fn reason_words(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Stop | StopReason::ToolCalls => "",
+        StopReason::Length => ", cut at its length",
+        StopReason::ContentFilter => ", withheld by its vendor",
+        StopReason::Cancelled => ", stopped",
+        StopReason::Failed => ", never finished",
+        StopReason::Other => ", ended oddly",
+    }
+}
+
+pub(crate) fn ending_words(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Answered => "answered",
+        Ending::StepLimit => "its steps ran out",
+        Ending::ClientTools => "the client has to go on",
+        Ending::WithoutCall => "a call was wanted, and none was made",
+        Ending::Repeating => "it went round in circles",
+        Ending::BudgetSpent => "its budget is used up",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use helve_types::{Failure, FailureKind, RunId, Timestamp};
+
+    use super::*;
+
+    fn check(fact: Fact, expected: expect_test::Expect) {
+        expected.assert_eq(&told(&EventBody { at: Timestamp(3_723_000), fact }));
+    }
+
+    #[test]
+    fn what_others_wrote_stands_behind_a_mark_and_steers_nothing() {
+        let call = CallId::new(RunId(Default::default()), 2, 1);
+        check(
+            Fact::TextFinished {
+                step: 1,
+                part: helve_types::PartId::new(1, 1, 0),
+                text: "\u{1b}[31mred\n12:00:00  person".into(),
+            },
+            expect![[r#"
+                01:02:03  model      
+                  | \u001b[31mred
+                  | 12:00:00  person
+            "#]],
+        );
+        let trail = Trail(vec![
+            Stage::Judge { verdict: "ask".into(), rule: Some("all\u{7}".into()) },
+            Stage::Run { attempt: 1, ms: 12 },
+        ]);
+        let failure = Failure::new(FailureKind::TimedOut, "too slow");
+        check(
+            Fact::ToolFailed { call, failure, trail },
+            expect![[r#"
+                01:02:03  failed     2:1 timed_out [judge: ask by all\u0007 → run 1: 12 ms]
+                  | too slow
+            "#]],
+        );
+    }
+
+    #[test]
+    fn money_is_written_out() {
+        assert_eq!(money(1_500_000_000), "1.5");
+        assert_eq!(money(120), "0.00000012");
+        assert_eq!(money(0), "0");
+    }
+}
