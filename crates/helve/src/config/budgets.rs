@@ -85,7 +85,8 @@ fn percent(share: f64) -> Result<u8, (&'static str, String)> {
         let what = format!("`{share}` is no share of a limit; use a number from 0 to below 1, as in 0.8");
         return Err(("ask_at", what));
     }
-    let percent = (share * 100.0).round();
+    // However small a share is, it asks.
+    let percent = (share * 100.0).round().max(if share > 0.0 { 1.0 } else { 0.0 });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 100")]
     let percent = percent as u8;
     Ok(if percent == 0 { 100 } else { percent })
@@ -118,6 +119,12 @@ mod tests {
     fn nought_lifts_a_limit_that_would_hold() {
         let lifted = read("calls = 0\nminutes = 0").unwrap().over(Limits::RUN);
         assert!(lifted.is_none(), "{lifted:?}");
+    }
+
+    #[test]
+    fn any_share_asks_but_nought() {
+        assert_eq!(read("ask_at = 0.001").unwrap().ask_at, Some(1));
+        assert_eq!(read("ask_at = 0").unwrap().ask_at, Some(100));
     }
 
     #[test]

@@ -1,0 +1,55 @@
+// Speaking to a run at work, and a run that asks whether it may spend more: both are the real server's business.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, ask, finished, isGiven, isMock, openPage, shows } from './browser';
+import { type TestServer, startBinary } from './server';
+
+const QUESTION = 'remember that the meeting is at nine';
+
+describe.skipIf(isMock || isGiven)('a run at work', () => {
+  let server: TestServer;
+
+  beforeAll(async () => {
+    // The demo model takes a few dozen tokens a step, so that its first one is beyond this share.
+    const config = '[budgets.run]\ntokens = 1_000\nask_at = 0.01\n';
+    server = await startBinary(process.env.HELVE_SERVER ?? '', {}, config);
+  });
+
+  afterAll(() => server.close());
+
+  test('hears what is said to it, over a kill of the server, and asks before it spends more', async () => {
+    const page = await openPage('/', { at: server.url });
+    await ask(page, QUESTION);
+    const budget = page.getByRole('group', { name: 'May this run spend more?' });
+    await shows(budget);
+    await page.getByRole('textbox', { name: 'Message' }).fill('and be quick about it');
+    await page.getByRole('button', { name: 'Send now' }).click();
+    const said = answer(page).getByRole('note', { name: 'You' });
+    await shows(said.getByText('and be quick about it'));
+    await shows(said.getByText('Will be heard at the next step'));
+
+    await server.restart(300);
+    await page.reload();
+    await shows(said.getByText('Will be heard at the next step'));
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await shows(page.getByRole('group', { name: 'May save_note run?' }));
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await finished(page);
+    expect(await said.getByText('Will be heard').count()).toBe(0);
+    expect(await said.count()).toBe(1);
+
+    // What is read again looks the same.
+    await page.reload();
+    await finished(page);
+    await shows(said.getByText('and be quick about it'));
+  });
+
+  test('ends where nobody lets it go on', async () => {
+    const page = await openPage('/', { at: server.url });
+    await ask(page, QUESTION);
+    await page.getByRole('button', { name: 'Stop here' }).click();
+    await finished(page);
+    await shows(page.getByText('A budget is used up, so this ends here'));
+    await shows(page.getByText(/nobody allowed the run to use more of its budget/));
+  });
+});
