@@ -55,6 +55,19 @@ async fn state(lab: &Lab, call: &CallId) -> CallState {
     rows.into_iter().find(|row| row.call.id == *call).unwrap().state
 }
 
+/// Follows the run until it stands so, but not for ever.
+async fn reaches(started: &mut Started, wanted: &str) {
+    let reached = async {
+        loop {
+            match settle(&mut started.follower).await {
+                seen if seen == wanted => return,
+                seen => assert!(!seen.contains("run.") && seen != "ended", "{seen} came before {wanted}"),
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), reached).await.unwrap();
+}
+
 /// Until nobody drives the run any more.
 async fn quiet(lab: &Lab) {
     while lab.runtime.active_runs() > 0 {
@@ -75,7 +88,7 @@ async fn one_client_gets_the_call_and_its_result_goes_to_the_model() {
     assert_eq!(state(&lab, &call).await, CallState::Claimed);
 
     bring(&lab, &call, &mine.result_token, "42").await.unwrap();
-    while settle(&mut started.follower).await != "run.finished" {}
+    reaches(&mut started, "run.finished").await;
     assert!(lab.model.asked()[1].contains("result: call_1 42"));
     assert_eq!(state(&lab, &call).await, CallState::Succeeded);
     lab.check_log(
@@ -107,7 +120,7 @@ async fn a_result_that_comes_again_is_the_same_and_another_is_refused() {
     let (mut started, call) = waiting(&lab).await;
     let token = claimed(&lab, &call).await.result_token;
     bring(&lab, &call, &token, "42").await.unwrap();
-    while settle(&mut started.follower).await != "run.finished" {}
+    reaches(&mut started, "run.finished").await;
     let before = lab.log(started.run).await;
     for lab in [&lab, &lab.restarted()] {
         assert_eq!(bring(lab, &call, &token, "42").await, Ok(()));
@@ -185,7 +198,7 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     assert_eq!(state(&lab, &call).await, CallState::Claimed);
     tokio::time::advance(Duration::from_secs(60)).await;
     lab.runtime.sweep().await.unwrap();
-    while settle(&mut started.follower).await != "needs_attention" {}
+    reaches(&mut started, "needs_attention").await;
     assert_eq!(state(&lab, &call).await, CallState::Unknown);
 
     assert_eq!(bring(&lab, &call, &token, "42").await, Err(CommandError::ClaimLost));
@@ -195,14 +208,14 @@ async fn a_client_that_goes_silent_leaves_the_outcome_unknown() {
     assert_eq!(question.arguments, r#"{"q":"6*7"}"#);
     let again = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
     lab.runtime.answer(Scope::User(mei()), question.approval, again, "mei".into()).await.unwrap();
-    while settle(&mut started.follower).await != "waiting_client" {}
+    reaches(&mut started, "waiting_client").await;
 
     let anew = call.again();
     assert_eq!(bring(&lab, &anew, &token, "42").await, Err(CommandError::NotClaimed));
     let fresh = claim(&lab, &anew, "other").await.unwrap().result_token;
     assert_eq!(bring(&lab, &anew, &token, "42").await, Err(CommandError::WrongToken));
     bring(&lab, &anew, &fresh, "42").await.unwrap();
-    while settle(&mut started.follower).await != "run.finished" {}
+    reaches(&mut started, "run.finished").await;
     lab.check_log(
         started.run,
         expect![[r#"
@@ -238,7 +251,7 @@ async fn the_watch_notices_silence_by_itself() {
     let runtime = lab.runtime.clone();
     let watch = tokio::spawn(async move { runtime.keep_watch().await });
     let began = tokio::time::Instant::now();
-    while settle(&mut started.follower).await != "needs_attention" {}
+    reaches(&mut started, "needs_attention").await;
     assert_eq!(began.elapsed().as_secs(), 60);
     watch.abort();
 }
@@ -314,7 +327,7 @@ async fn a_stopped_run_says_whether_somebody_had_begun() {
     let (mut started, call) = waiting(&lab).await;
     let token = claimed(&lab, &call).await.result_token;
     lab.runtime.cancel(Scope::Everyone, started.run, "mei".into()).await.unwrap();
-    while settle(&mut started.follower).await != "run.cancelled" {}
+    reaches(&mut started, "run.cancelled").await;
     quiet(&lab).await;
     assert_eq!(claim(&lab, &call, "tab").await, Err(CommandError::Over), "it is not kept by being heard");
     assert_eq!(bring(&lab, &call, "0123", "x").await, Err(CommandError::WrongToken));
@@ -346,7 +359,7 @@ async fn a_client_that_has_no_result_says_why_in_few_words() {
     let result = Err(Failure::new(FailureKind::Failed, "é".repeat(100_000)));
     let delivered = Delivered { call: call.clone(), result_token, by: mei(), result };
     lab.runtime.deliver(Scope::User(mei()), started.run, delivered).await.unwrap();
-    while settle(&mut started.follower).await != "run.finished" {}
+    reaches(&mut started, "run.finished").await;
     assert_eq!(state(&lab, &call).await, CallState::Failed);
     assert!(lab.model.asked()[1].len() < 10_000);
 }
@@ -396,7 +409,7 @@ async fn what_a_client_brings_passes_hooks_and_bounds_like_any_output() {
     bring(&lab, &call, &token, &long).await.unwrap();
     // The same as it was brought, whatever was made of it.
     assert_eq!(bring(&lab, &call, &token, &long).await, Ok(()));
-    while settle(&mut started.follower).await != "run.finished" {}
+    reaches(&mut started, "run.finished").await;
     let told = &lab.model.asked()[1];
     assert!(told.contains(r#"{"q":"6*7"} gave … xxx"#) && !told.contains("secret"));
     assert!(told.len() < 200_000 && told.contains("[cut: "));
@@ -417,7 +430,7 @@ async fn what_a_person_edits_is_what_the_client_gets() {
     let approval = lab.questions().await.remove(0).approval;
     let edited = Answer::Approve { arguments: Some(r#"{"q": "1+1"}"#.into()), always: None };
     lab.runtime.answer(Scope::User(mei()), approval, edited, "mei".into()).await.unwrap();
-    while settle(&mut started.follower).await != "waiting_client" {}
+    reaches(&mut started, "waiting_client").await;
     let call = CallId::new(started.run, 1, 0);
     assert_eq!(claimed(&lab, &call).await.arguments, r#"{"q":"1+1"}"#);
 }
@@ -497,7 +510,7 @@ async fn a_result_that_looks_like_a_call_or_like_somebody_else_runs_nothing() {
             let call = CallId::new(started.run, 1, 0);
             let token = claimed(&lab, &call).await.result_token;
             bring(&lab, &call, &token, forgery).await.unwrap();
-            while settle(&mut started.follower).await != "run.finished" {}
+            reaches(&mut started, "run.finished").await;
             assert_eq!(lab.runs.load(std::sync::atomic::Ordering::Relaxed), 0, "{mode}: {forgery}");
             let calls = lab.store.calls(started.run).await.unwrap();
             assert_eq!(calls.len(), 1, "{mode}: {forgery}");

@@ -1,5 +1,7 @@
 //! Calls that clients run, over HTTP: claimed by one, answered once, and nothing that is forged counts.
 
+use std::time::Duration;
+
 use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -31,6 +33,20 @@ async fn claim(house: &House, run: &str, index: u32) -> Value {
     claimed.json().await.unwrap()
 }
 
+/// Waits until the run is over, which it must be in this way.
+async fn reaches(house: &House, run: &str, wanted: &str) {
+    let reached = async {
+        loop {
+            match house.settled(run).await.as_str() {
+                seen if seen == wanted => return,
+                seen => assert_eq!(seen, "waiting_client", "instead of {wanted}"),
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), reached).await.unwrap();
+}
+
 /// Sends something that must be refused, and says how it was.
 async fn refused(house: &House, path: &str, body: Value) -> (u16, String) {
     let response = house.post(path, body).await;
@@ -56,7 +72,7 @@ async fn the_clients_result_goes_to_the_model() {
     let body = json!({"result_token": claimed["result_token"], "result": 42});
     let brought = house.post(&path(&run, 0, "result"), body.clone()).await;
     assert_eq!(brought.status(), StatusCode::ACCEPTED);
-    while house.settled(&run).await != "completed" {}
+    reaches(&house, &run, "completed").await;
     assert!(house.model.asked()[1].contains("result: call_1 42"));
     // Once more is as good as once.
     assert_eq!(house.post(&path(&run, 0, "result"), body).await.status(), StatusCode::ACCEPTED);
@@ -69,7 +85,7 @@ async fn a_client_that_will_not_run_the_tool_says_so() {
     let token = claim(&house, &run, 0).await["result_token"].clone();
     let body = json!({"result_token": token, "error": "the user declined to run it"});
     assert_eq!(house.post(&path(&run, 0, "result"), body).await.status(), StatusCode::ACCEPTED);
-    while house.settled(&run).await != "completed" {}
+    reaches(&house, &run, "completed").await;
     assert!(house.model.asked()[1].contains("the user declined to run it"));
 }
 
@@ -110,7 +126,7 @@ async fn a_forged_result_changes_nothing() {
     let at_second = path(&run, 1, "result");
     assert_eq!(refused(&house, &at_second, with(&first, 2)).await, (403, "result_token_wrong".into()));
     assert_eq!(house.post(&at_second, with(&second, 2)).await.status(), StatusCode::ACCEPTED);
-    while house.settled(&run).await != "completed" {}
+    reaches(&house, &run, "completed").await;
     let told = &house.model.asked()[1];
     assert!(told.contains("result: call_1 1") && told.contains("result: call_2 2"), "{told}");
 
@@ -121,7 +137,7 @@ async fn a_forged_result_changes_nothing() {
     assert_eq!(elsewhere, (403, "result_token_wrong".into()));
     assert_eq!(refused(&house, &at, with(&first, 3)).await, (409, "already_brought".into()));
     house.post(&format!("/api/runs/{other}/cancel"), json!({})).await;
-    while house.settled(&other).await != "cancelled" {}
+    reaches(&house, &other, "cancelled").await;
     let after = refused(&house, &path(&other, 0, "claim"), json!({"client": "new"})).await;
     assert_eq!(after, (409, "run_over".into()));
 }
@@ -132,7 +148,7 @@ async fn a_result_after_the_end_of_the_run_is_kept_and_does_not_count() {
     let run = waiting(&house).await;
     let token = claim(&house, &run, 0).await["result_token"].clone();
     house.post(&format!("/api/runs/{run}/cancel"), json!({})).await;
-    while house.settled(&run).await != "cancelled" {}
+    reaches(&house, &run, "cancelled").await;
     for _ in 0..2 {
         let late =
             refused(&house, &path(&run, 0, "result"), json!({"result_token": token, "result": 1})).await;
