@@ -32,7 +32,7 @@ pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
-    CallOptions, Called, Order, ProbeError, Runtime, RuntimeSettings, StartError, StartInput, StartRequest,
-    Started,
+    CallOptions, Called, OnAsked, Order, ProbeError, Runtime, RuntimeSettings, StartError, StartInput,
+    StartRequest, Started,
 };
 pub use transcript::{Reader, transcript};

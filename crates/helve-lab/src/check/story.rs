@@ -214,6 +214,7 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         call: Some(call),
         kind: ApprovalKind::Permission,
         tool: tool.into(),
+        version: String::new(),
         arguments: ARGUMENTS.into(),
         request: None,
         warnings: vec![],

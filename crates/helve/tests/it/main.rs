@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod commands;
+mod notices;
 mod outside;
 mod rows;
 mod serving;
