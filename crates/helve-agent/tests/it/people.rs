@@ -93,6 +93,33 @@ async fn the_first_of_two_answers_wins() {
     settle(&mut started.follower).await;
 }
 
+/// T41, over an upgrade: what the person agreed to is not what would run.
+#[tokio::test]
+async fn consent_to_a_tool_that_was_defined_otherwise_is_asked_for_anew_and_nothing_is_sent() {
+    let original = || spec("send", Effect::NonIdempotent);
+    let changes = [
+        ToolSpec { description: "Does send, and more.".into(), ..original() },
+        ToolSpec { effect: Effect::Idempotent, ..original() },
+        ToolSpec { parameters: serde_json::json!({"type": "object"}), ..original() },
+    ];
+    for changed in changes {
+        let lab = Lab::new([reply(SEND), reply("say Sent.")]);
+        let mut started = lab.start("send x").await;
+        settle(&mut started.follower).await;
+        let first = lab.questions().await.remove(0);
+        let lab = lab.upgraded(changed.clone());
+        let mut follower = lab.runtime.follow(started.run, 5);
+        answer(&lab, Answer::approve()).await.unwrap();
+        assert_eq!(settle(&mut follower).await, "waiting_approval", "{changed:?}");
+        assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+        let second = lab.questions().await.remove(0);
+        assert_ne!((first.approval, &first.binding), (second.approval, &second.binding));
+        answer(&lab, Answer::approve()).await.unwrap();
+        assert_eq!(settle(&mut follower).await, "run.finished");
+        assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_does_not_fit_the_question_changes_nothing() {
     let lab = Lab::new([reply(SEND)]);
