@@ -65,6 +65,31 @@ describe('a call that changes something', () => {
     await shows(page.getByText(/^Edited and allowed by/));
   });
 
+  test.runIf(!isMock)('is not asked about again once it is always allowed, until that is taken back', async () => {
+    const page = await openQuestion();
+    await click(page, 'Always allow…');
+    await page.getByRole('radio', { name: 'in this conversation' }).check();
+    await shows(page.getByText(/Calls of save_note run without asking in this conversation, until/));
+    await click(page, 'Allow, and do not ask again');
+    await finished(page);
+    await shows(page.getByText(/^Allowed by .*, and calls like it from now on$/));
+    await ask(page, 'remember that the meeting is at ten');
+    await finished(page);
+    expect(await question(page).count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('menuitem', { name: 'Allowed without asking' }).click();
+    const list = page.getByRole('dialog', { name: 'Allowed without asking' });
+    await list.getByRole('button', { name: 'Ask about save_note again' }).first().click();
+    await shows(list.getByText('Nothing is allowed without asking', { exact: false }));
+    await list.getByRole('button', { name: 'Close' }).click();
+    await ask(page, 'remember that the meeting is at eleven');
+    await shows(question(page));
+    await click(page, 'Reject…');
+    await click(page, 'Reject');
+    await finished(page);
+  });
+
   test('is refused with a reason that the model hears', async () => {
     const page = await openQuestion();
     await click(page, 'Reject…');

@@ -36,7 +36,7 @@ pub use models::{ModelOptions, Models, Origin};
 pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
-    BudgetReport, CallOptions, Called, ClientClaim, Delivered, Order, ProbeError, Runtime, RuntimeSettings,
-    StartError, StartInput, StartRequest, Started,
+    BudgetReport, CallOptions, Called, ClientClaim, Delivered, OnAsked, Order, ProbeError, Runtime,
+    RuntimeSettings, StartError, StartInput, StartRequest, Started,
 };
 pub use transcript::{Reader, transcript};

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_dialect::Profile;
-use helve_store::{RunJournal, Scope, Store, StoreError};
+use helve_store::{Recorded, RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Registry, Rule};
-use helve_types::{MessageId, RunId, RunInput, Seal, World};
+use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, Seal, World};
 use tokio::sync::{OnceCell, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -64,7 +64,12 @@ pub struct RuntimeSettings {
     pub step_time_max: Duration,
     /// What runs may use up.
     pub budgets: Budgets,
+    /// Who wants to know of questions to people.
+    pub on_asked: Option<OnAsked>,
 }
+
+/// Called with every question that is on record, from wherever it was put there: it must not wait.
+pub type OnAsked = Arc<dyn Fn(ApprovalId) + Send + Sync>;
 
 impl Default for RuntimeSettings {
     fn default() -> Self {
@@ -79,6 +84,7 @@ impl Default for RuntimeSettings {
             parallel_calls_max: 4,
             step_time_max: Duration::from_secs(600),
             budgets: Budgets::default(),
+            on_asked: None,
         }
     }
 }
@@ -279,7 +285,16 @@ impl Shared {
     /// The journal of a run, whose events readers see when they are durable.
     fn journal(&self, run: RunId, epoch: u64, last_seq: u64) -> RunJournal {
         let feed = self.feeds.of(run);
-        let publish = Arc::new(move |events: &[_]| feed.publish(events));
+        let on_asked = self.settings.on_asked.clone();
+        let publish = Arc::new(move |events: &[Arc<Recorded>]| {
+            feed.publish(events);
+            let Some(on_asked) = &on_asked else { return };
+            for recorded in events {
+                if let Fact::ApprovalAsked(question) = &recorded.event.fact {
+                    on_asked(question.approval);
+                }
+            }
+        });
         RunJournal::new(self.store.clone(), self.world.clone(), run, epoch, last_seq, publish)
     }
 

@@ -22,7 +22,7 @@ impl Used {
     /// What a fact adds, but for the time that went by before it.
     pub fn of(fact: &Fact) -> Self {
         match fact {
-            Fact::StepFinished { .. } => {
+            Fact::StepFinished { .. } | Fact::HistoryCompacted(_) => {
                 let Spent { usage, cost_nanos } = Spent::of(fact).unwrap_or_default();
                 let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
                 Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.bounded()

@@ -12,21 +12,23 @@ use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
-use helve_server::{AccessSettings, App, ModelProblems};
+use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems};
 use helve_store::Store;
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
-use helve_types::{Effect, ToolSpec, World};
+use helve_types::{Effect, Seal, ToolSpec, World};
 use serde_json::Value;
 
 pub use self::rows::check_names;
-use crate::alarms::Webhook;
+use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Source};
 use crate::hooks::hooks;
 use crate::import::importer;
 use crate::nearby::Nearby;
+use crate::notices::Notices;
 use crate::outlet::outlet;
+use crate::webhook::Webhook;
 use crate::withheld::on_record;
 
 /// Whether the data directory is for this process alone.
@@ -68,6 +70,8 @@ pub struct Assembly {
     pub withheld: Arc<AtomicU64>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
+    /// Who is told of questions, where somebody is.
+    pub notices: Option<Arc<Notices>>,
     pub(crate) nearby: Nearby,
 }
 
@@ -107,7 +111,11 @@ pub async fn assemble(
     warnings.extend(idle_rules(config, catalogue.registry()));
     warnings.extend(idle_fallbacks(config, catalogue.registry()));
     let (models, over_http) = models(config)?;
+    let notices = notices(config, &ways, &*store, world).await?;
+    // A short command sends nothing; the server will, when it starts or when it asks itself.
+    let on_asked = notices.as_ref().filter(|_| hold == Hold::Alone).map(Notices::on_asked);
     let settings = RuntimeSettings {
+        on_asked,
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
         rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
@@ -120,7 +128,21 @@ pub async fn assemble(
     };
     let runtime = Runtime::over(catalogue, models, settings);
     let nearby = Nearby::default();
-    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, nearby })
+    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, notices, nearby })
+}
+
+/// Who is told of questions, with links that this installation knows again.
+async fn notices(
+    config: &Config,
+    ways: &EgressSettings,
+    store: &dyn Store,
+    world: &World,
+) -> anyhow::Result<Option<Arc<Notices>>> {
+    let Some(settings) = &config.approvals else { return Ok(None) };
+    let key = store.signing_key(world.secret()).await.context("the installation's key cannot be read")?;
+    let links = ApprovalLinks::new(Seal::new(key), settings.public_url.as_str(), settings.link_hours);
+    let webhook = Webhook::new(ways, settings.webhook.clone())?;
+    Ok(Some(Notices::new(webhook, links)))
 }
 
 fn tools(
@@ -132,8 +154,8 @@ fn tools(
 ) -> anyhow::Result<Registry> {
     let mut registry = Registry::new();
     if let Some(settings) = &config.alarms {
-        let egress = outlet(ways, &settings.webhook)?;
-        registry = registry.with_alarms(Webhook::new(egress, settings.clone()).alarms());
+        let line = AlarmLine::new(Webhook::new(ways, settings.clone())?);
+        registry = registry.with_alarms(line.alarms());
     }
     // Who names another service means it to be reached, wherever it is; by its own tool, and by no other.
     let search = config.tavily_url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -230,15 +252,29 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
 pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyhow::Result<App> {
     let access = AccessSettings {
         token: config.token.clone(),
-        hosts: config.hosts.clone(),
+        hosts: hosts(config),
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
     let app = App::new(assembly.runtime.clone(), access, problems(assembly));
     app.declare_with(Box::new(declarations));
     app.count_withheld(assembly.withheld.clone());
+    if let Some(notices) = &assembly.notices {
+        app.set_links(notices.links().clone());
+        app.count_untold(notices.lost().clone());
+    }
     app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
+}
+
+/// The names that the server goes by: those it was given, and the one that its links lead to.
+fn hosts(config: &Config) -> Vec<String> {
+    let public = config.approvals.as_ref().map(|approvals| &approvals.public_url);
+    let of_links = public.and_then(|url| match (url.host_str()?, url.port()) {
+        (host, Some(port)) => Some(format!("{host}:{port}")),
+        (host, None) => Some(host.to_owned()),
+    });
+    config.hosts.iter().cloned().chain(of_links).collect()
 }
 
 /// Tools as requests of a vendor have them, by the name of its protocol; `openai` is enough for the one it is known for.

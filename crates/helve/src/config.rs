@@ -4,6 +4,7 @@
 //! itself. What is secret is never in the file: it names the environment variable that holds it.
 
 mod alarms;
+mod approvals;
 mod budgets;
 mod compaction;
 mod databases;
@@ -30,9 +31,10 @@ use helve_tool::Rule;
 use helve_tool_builtin::{Database, Images};
 use secrecy::SecretString;
 
-use crate::alarms::AlarmSettings;
 use crate::hooks::ConfiguredHook;
+use crate::webhook::WebhookSettings;
 
+pub use self::approvals::ApprovalSettings;
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable, LogFormat};
 pub use self::models::{ModelSettings, Source};
@@ -64,7 +66,9 @@ pub struct Config {
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
-    pub alarms: Option<AlarmSettings>,
+    pub alarms: Option<WebhookSettings>,
+    /// Who is told of questions to people.
+    pub approvals: Option<ApprovalSettings>,
     pub hooks: Vec<ConfiguredHook>,
     pub prompts: Prompts,
     /// What may leave because of a model or a tool, with the secrets.
@@ -132,13 +136,14 @@ impl Config {
             let places = &places;
             move |what: String| places.wrong(&["server", key], what)
         };
-        let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN));
+        let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
+            .map_err(of_server("listen"))?;
         let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
         check_log(&log).map_err(of_server("log"))?;
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         let prices = Prices::read(file.prices, &places)?;
         Ok(Self {
-            listen: listen.map_err(of_server("listen"))?,
+            listen,
             data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
             token: file.server.token,
             hosts: file.server.hosts,
@@ -153,6 +158,7 @@ impl Config {
             permissions: file.permissions,
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
+            approvals: approvals::approvals(file.approvals, listen, &places)?,
             hooks: hooks::hooks(file.hooks, environment, &places)?,
             prompts,
             egress,

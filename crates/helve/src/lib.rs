@@ -12,7 +12,9 @@ pub mod config;
 pub mod hooks;
 pub mod import;
 mod nearby;
+pub mod notices;
 mod outlet;
 #[cfg(test)]
 mod testing;
+pub mod webhook;
 mod withheld;

@@ -6,6 +6,16 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
+use crate::webhook::{Webhook, WebhookSettings};
+
+/// A webhook at this address that does not wait long between its tries.
+pub(crate) fn webhook_at(url: &str) -> Webhook {
+    crate::assemble::install_tls();
+    let settings = WebhookSettings { webhook: url.parse().unwrap(), secret: None };
+    let (ways, pause) = (helve_egress::EgressSettings::default(), std::time::Duration::from_millis(1));
+    Webhook::with_pause(&ways, settings, pause).unwrap()
+}
+
 /// Answers one request after the other with what it was given, and remembers them; then it is silent.
 pub(crate) struct HttpStub {
     address: String,

@@ -94,12 +94,17 @@ impl Lab {
     ) -> Self {
         let world = World::still();
         let runs = Arc::new(AtomicU32::new(0));
+        let registry = Self::registry(spec("send", Effect::NonIdempotent), &runs, &world);
+        Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)
+    }
+
+    fn registry(send: ToolSpec, runs: &Arc<AtomicU32>, world: &World) -> Arc<Registry> {
         let registry = Arc::new(Registry::new());
         let soft =
             ToolSpec { on_unknown: OnUnknown::TellModel, ..spec("lose_softly", Effect::NonIdempotent) };
         for spec in [
             spec("look", Effect::Read),
-            spec("send", Effect::NonIdempotent),
+            send,
             spec("fail", Effect::Read),
             spec("lose", Effect::NonIdempotent),
             soft,
@@ -110,9 +115,9 @@ impl Lab {
             ToolSpec { parameters: json!({"type": "object"}), ..spec("ping", Effect::Read) },
         ] {
             let tool = LabTool { spec, runs: runs.clone() };
-            registry.register(Arc::new(tool), Guards { attempts: 1, ..Guards::default() }, &world).unwrap();
+            registry.register(Arc::new(tool), Guards { attempts: 1, ..Guards::default() }, world).unwrap();
         }
-        Self::assemble(Arc::new(MemoryStore::new()), models, world, registry, runs, settings)
+        registry
     }
 
     fn assemble(
@@ -147,6 +152,13 @@ impl Lab {
             self.runs.clone(),
             self.settings.clone(),
         )
+    }
+
+    /// The same, after an upgrade that defines `send` otherwise.
+    pub(crate) fn upgraded(&self, send: ToolSpec) -> Self {
+        let registry = Self::registry(send, &self.runs, &self.world);
+        let (models, settings) = (self.models.clone(), self.settings.clone());
+        Self::assemble(self.store.clone(), models, self.world.clone(), registry, self.runs.clone(), settings)
     }
 
     /// The same, after somebody has configured it otherwise.

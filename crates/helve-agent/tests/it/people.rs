@@ -7,9 +7,9 @@ use futures_util::StreamExt;
 use helve_agent::{CommandError, Frame};
 use helve_model::Reply;
 use helve_store::{Scope, Store};
-use helve_types::{Answer, Live, OutcomeAnswer, PartKind};
+use helve_types::{Answer, Effect, Live, OutcomeAnswer, PartKind, ToolSpec};
 
-use crate::lab::{Lab, mei, reply, settle, until};
+use crate::lab::{Lab, mei, reply, settle, spec, until};
 
 const SEND: &str = r#"call send {"q": "x"}"#;
 
@@ -90,6 +90,33 @@ async fn the_first_of_two_answers_wins() {
     let (first, second) = tokio::join!(say(Answer::approve()), say(Answer::Reject { reason: String::new() }));
     assert_eq!(u32::from(first.is_ok()) + u32::from(second.is_ok()), 1, "{first:?} {second:?}");
     settle(&mut started.follower).await;
+}
+
+/// T41, over an upgrade: what the person agreed to is not what would run.
+#[tokio::test]
+async fn consent_to_a_tool_that_was_defined_otherwise_is_asked_for_anew_and_nothing_is_sent() {
+    let original = || spec("send", Effect::NonIdempotent);
+    let changes = [
+        ToolSpec { description: "Does send, and more.".into(), ..original() },
+        ToolSpec { effect: Effect::Idempotent, ..original() },
+        ToolSpec { parameters: serde_json::json!({"type": "object"}), ..original() },
+    ];
+    for changed in changes {
+        let lab = Lab::new([reply(SEND), reply("say Sent.")]);
+        let mut started = lab.start("send x").await;
+        settle(&mut started.follower).await;
+        let first = lab.questions().await.remove(0);
+        let lab = lab.upgraded(changed.clone());
+        let mut follower = lab.runtime.follow(started.run, 5);
+        answer(&lab, Answer::approve()).await.unwrap();
+        assert_eq!(settle(&mut follower).await, "waiting_approval", "{changed:?}");
+        assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+        let second = lab.questions().await.remove(0);
+        assert_ne!((first.approval, &first.binding), (second.approval, &second.binding));
+        answer(&lab, Answer::approve()).await.unwrap();
+        assert_eq!(settle(&mut follower).await, "run.finished");
+        assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
+    }
 }
 
 #[tokio::test]

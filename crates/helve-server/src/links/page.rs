@@ -133,9 +133,10 @@ pub(super) fn settled(frame: &Frame, status: StatusCode, held: &Approval) -> Res
     let ApprovalState::Answered { answer, by, answered_at } = &held.state else {
         return told(frame, status, words.withdrawn);
     };
+    let tool = &held.question.tool;
+    let about = if tool.is_empty() { String::new() } else { format!("{}: ", escaped(tool)) };
     let mut body = format!(
-        "<p>{}: {} · {} {} · {}</p>\n",
-        escaped(&held.question.tool),
+        "<p>{about}{} · {} {} · {}</p>\n",
         words.answer(answer),
         words.by,
         escaped(by),

@@ -1,8 +1,11 @@
 //! Signed links, over real HTTP: what they show, what they do, and what they do not let anybody do.
 
+use std::sync::Arc;
+
 use helve_server::ApprovalLinks;
 use helve_store::{ApprovalFilter, Page, Scope, Store};
-use helve_types::Seal;
+use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
+use helve_types::{Effect, Seal, ToolSpec};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -261,6 +264,40 @@ async fn the_link_is_enough_where_everything_else_wants_a_token_and_opens_nothin
     assert_eq!(door.get(&link).await.status(), StatusCode::OK);
     assert_eq!(door.press(&link, "decision=approve").await.status(), StatusCode::SEE_OTHER);
     assert_eq!(door.open().await, 1);
+}
+
+/// Nobody knows what became of its calls.
+struct Lost(ToolSpec);
+
+impl Tool for Lost {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async { Err(ToolError::Lost("the line went dead".into())) })
+    }
+}
+
+#[tokio::test]
+async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
+    let rule = serde_json::from_value(json!({"tool": "lose", "action": "allow"})).unwrap();
+    let tool = Lost(crate::house::spec("lose", Effect::NonIdempotent));
+    let plan = Plan { tools: vec![Arc::new(tool)], rules: vec![rule], ..Plan::default() };
+    let house = House::planned(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
+    let links = ApprovalLinks::new(Seal::new([3; 32]), &house.url, HOURS);
+    house.app.set_links(links.clone());
+    let (run, _) = house.start("lose x").await;
+    assert_eq!(house.settled(&run).await, "needs_attention");
+    let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
+    let door = Door { house, links, client };
+    let link = door.link().await;
+    let (_, page) = text(door.get(&link).await).await;
+    assert!(page.contains("Did this call happen?") && page.contains("It did not happen"), "{page}");
+    assert!(!page.contains("value=\"approve\"") && !page.contains("<textarea"), "{page}");
+    assert_eq!(door.press(&link, "decision=approve").await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(door.press(&link, "decision=did_not_happen").await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(door.house.settled(&run).await, "completed");
 }
 
 #[tokio::test]

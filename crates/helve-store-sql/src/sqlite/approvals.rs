@@ -21,6 +21,12 @@ pub(super) fn approval(
     .ok_or(StoreError::NotFound("approval"))
 }
 
+/// Two statements, each with an index in its order: a page costs what it holds, however many wait.
+const WAITING_OF_USER: &str = "SELECT * FROM approvals WHERE state = 'pending' AND user = ?1
+    ORDER BY asked_at, id LIMIT ?2 OFFSET ?3";
+const WAITING: &str = "SELECT * FROM approvals WHERE state = 'pending'
+    ORDER BY asked_at, id LIMIT ?1 OFFSET ?2";
+
 pub(super) fn approvals(
     connection: &Connection,
     scope: &Scope,
@@ -29,21 +35,9 @@ pub(super) fn approvals(
     match filter {
         ApprovalFilter::Pending(page) => {
             let (limit, offset) = limits(page);
-            // Two statements, each with an index in its order: a page costs what it holds, however many wait.
             match only_user(scope) {
-                Some(user) => all(
-                    connection,
-                    "SELECT * FROM approvals WHERE state = 'pending' AND user = ?1
-                     ORDER BY asked_at, id LIMIT ?2 OFFSET ?3",
-                    params![user, limit, offset],
-                    read,
-                ),
-                None => all(
-                    connection,
-                    "SELECT * FROM approvals WHERE state = 'pending' ORDER BY asked_at, id LIMIT ?1 OFFSET ?2",
-                    params![limit, offset],
-                    read,
-                ),
+                Some(user) => all(connection, WAITING_OF_USER, params![user, limit, offset], read),
+                None => all(connection, WAITING, params![limit, offset], read),
             }
         }
         ApprovalFilter::PendingOf(run) => all(
@@ -92,4 +86,24 @@ fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
             _ => ApprovalState::Withdrawn,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_open_questions_is_read_in_the_order_of_an_index() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::migrate::migrate(&mut connection, 1).unwrap();
+        for (sql, index) in [(WAITING_OF_USER, "waiting_approvals_of_user"), (WAITING, "waiting_approvals")] {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let parameters = ["1"; 3];
+            let parameters = rusqlite::params_from_iter(&parameters[..plan.parameter_count()]);
+            let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
+            let steps: Vec<_> = steps.collect::<Result<_, _>>().unwrap();
+            assert_eq!(steps.len(), 1, "nothing is sorted: {steps:?}");
+            assert!(steps[0].contains(&format!("USING INDEX {index}")), "{steps:?}");
+        }
+    }
 }

@@ -19,13 +19,7 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
     let at = recorded.event.at;
     let fact = &recorded.event.fact;
     match fact {
-        Fact::StepFinished { .. } => {
-            if let Some(spent) = Spent::of(fact) {
-                add_spent(connection, run, &spent)?;
-            }
-            forget_resumes(connection, run)?;
-        }
-        Fact::RunResumed { resume: 0 } => forget_resumes(connection, run)?,
+        Fact::StepFinished { .. } | Fact::RunResumed { resume: 0 } => forget_resumes(connection, run)?,
         Fact::ApprovalAsked(question) => {
             execute(
                 connection,
@@ -50,6 +44,9 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
             allowances::keep(connection, *approval, answer, by, at)?;
         }
         _ => {}
+    }
+    if let Some(spent) = Spent::of(fact) {
+        add_spent(connection, run, &spent)?;
     }
     add_used(connection, run, recorded)?;
     match (fact.call(), call_change(fact)) {

@@ -1,6 +1,9 @@
 //! What runs leave in conversations, and who sees it.
 
-use helve_types::{CallId, Fact, Mode, RunId, RunState, Spent, StopReason, Timestamp, Usage, UserId, World};
+use helve_types::{
+    CallId, Compaction, Fact, Mode, RunId, RunState, Spent, StopReason, Summary, Timestamp, Usage, UserId,
+    World,
+};
 
 use super::{Actor, Subject, ok, question, requested};
 use crate::{ApprovalFilter, Page, Place, RunFilter, Scope, StoreError};
@@ -23,18 +26,35 @@ pub async fn a_finished_run_leaves_its_answer_and_frees_the_conversation(store: 
 
 pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: Subject) {
     let mei = Actor::new(store, "mei");
+    let usage = Usage {
+        input_tokens: 10,
+        output_tokens: 5,
+        cached_tokens: 4,
+        cache_write_tokens: 2,
+        reasoning_tokens: 1,
+    };
+    let summed_up = Fact::HistoryCompacted(Compaction {
+        step: 3,
+        pruned: vec![],
+        client_messages: 0,
+        summary: Some(Summary {
+            text: "much was said".into(),
+            through: None,
+            messages: 0,
+            through_step: 1,
+            model: "m".into(),
+            usage,
+            cost_nanos: Some(8),
+        }),
+        tokens_before: 10,
+        tokens_after: 5,
+    });
     let step = |step, cost_nanos| Fact::StepFinished {
         step,
         attempt: 1,
         reason: StopReason::Stop,
         mode: Mode::Native,
-        usage: Usage {
-            input_tokens: 10,
-            output_tokens: 5,
-            cached_tokens: 4,
-            cache_write_tokens: 2,
-            reasoning_tokens: 1,
-        },
+        usage,
         cost_nanos,
         model: None,
         fingerprint: None,
@@ -51,7 +71,7 @@ pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: S
     ok(mei.append(&mut first, vec![step(2, Some(700))]).await);
     mei.finish(&mut first, "an answer").await;
     let mut second = mei.start(Place::Conversation(conversation), "two").await;
-    ok(mei.append(&mut second, vec![step(1, Some(50)), step(2, None)]).await);
+    ok(mei.append(&mut second, vec![step(1, Some(50)), step(2, None), summed_up]).await);
 
     let steps = |count: u64, cost_nanos| Spent {
         usage: Usage {
@@ -64,10 +84,10 @@ pub async fn what_steps_take_is_summed_for_the_run_and_its_conversation(store: S
         cost_nanos,
     };
     assert_eq!(of_run(first.run).await, steps(2, Some(700)));
-    assert_eq!(of_run(second.run).await, steps(2, Some(50)));
-    assert_eq!(of_talk().await, steps(4, Some(750)));
+    assert_eq!(of_run(second.run).await, steps(3, Some(58)));
+    assert_eq!(of_talk().await, steps(5, Some(758)));
     let listed = ok(mei.store.conversations(mei.scope(), Page::first(9)).await);
-    assert_eq!(listed[0].spent, steps(4, Some(750)));
+    assert_eq!(listed[0].spent, steps(5, Some(758)));
 }
 
 pub async fn absurd_usage_neither_fails_a_write_nor_overflows(store: Subject) {

@@ -5,8 +5,7 @@ use helve_types::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::outlet::outlet;
-use crate::testing::HttpStub;
+use crate::testing::{HttpStub, webhook_at};
 
 fn alarm(tool: &str) -> Alarm {
     Alarm {
@@ -18,12 +17,8 @@ fn alarm(tool: &str) -> Alarm {
     }
 }
 
-fn webhook(url: &str) -> Arc<Webhook> {
-    crate::assemble::install_tls();
-    let url: Url = url.parse().unwrap();
-    let egress = outlet(&helve_egress::EgressSettings::default(), &url).unwrap();
-    let settings = AlarmSettings { webhook: url, secret: None };
-    Webhook::with_pause(egress, settings, Duration::from_millis(1))
+fn webhook(url: &str) -> Arc<AlarmLine> {
+    AlarmLine::new(webhook_at(url))
 }
 
 #[tokio::test]

@@ -177,6 +177,7 @@ async fn other_loopback(address: SocketAddr) -> Option<TcpListener> {
 fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::task::JoinHandle<()> {
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
     let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
+    let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
     tokio::spawn(async move {
         let tokens = async {
             loop {
@@ -202,8 +203,15 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 }
             }
         };
+        let notices = async {
+            if let Some(notices) = &notices {
+                notices.keep_sending(&store, runtime.world()).await;
+            }
+            std::future::pending().await
+        };
         tokio::select! {
             () = runtime.keep_watch() => {}
+            () = notices => {}
             () = tools => {}
             () = tokens => {}
             () = nearby.keep_looking(&models) => {}

@@ -4,7 +4,7 @@ use helve_egress::Url;
 use serde::Deserialize;
 
 use super::places::Places;
-use crate::alarms::AlarmSettings;
+use crate::webhook::WebhookSettings;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
@@ -14,17 +14,26 @@ pub(super) struct AlarmsTable {
     secret: Option<String>,
 }
 
-pub(super) fn alarms(table: AlarmsTable, places: &Places) -> anyhow::Result<Option<AlarmSettings>> {
-    let AlarmsTable { webhook, secret } = table;
+pub(super) fn alarms(table: AlarmsTable, places: &Places) -> anyhow::Result<Option<WebhookSettings>> {
+    told("alarms", table.webhook, table.secret, places)
+}
+
+/// The webhook that a table names, with its secret.
+pub(super) fn told(
+    table: &'static str,
+    webhook: Option<String>,
+    secret: Option<String>,
+    places: &Places,
+) -> anyhow::Result<Option<WebhookSettings>> {
     match (webhook, secret) {
         (None, None) => Ok(None),
         (None, Some(_)) => {
             let what = "there is no `webhook` that would get the secret";
-            Err(places.wrong(&["alarms", "secret"], what))
+            Err(places.wrong(&[table, "secret"], what))
         }
         (Some(text), secret) => {
-            let webhook = web_address(&text).map_err(|what| places.wrong(&["alarms", "webhook"], what))?;
-            Ok(Some(AlarmSettings { webhook, secret }))
+            let webhook = web_address(&text).map_err(|what| places.wrong(&[table, "webhook"], what))?;
+            Ok(Some(WebhookSettings { webhook, secret }))
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::alarms::AlarmsTable;
+use super::approvals::ApprovalsTable;
 use super::budgets::{BudgetTable, BudgetsTable};
 use super::compaction::CompactionTable;
 use super::databases::DatabaseTable;
@@ -39,6 +40,7 @@ pub struct File {
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
     pub(super) alarms: AlarmsTable,
+    pub(super) approvals: ApprovalsTable,
     pub(super) databases: BTreeMap<String, DatabaseTable>,
     pub(super) images: ImagesTable,
     pub(super) egress: EgressTable,

@@ -389,6 +389,39 @@ fn the_example_of_the_documentation_is_understood() {
 }
 
 #[test]
+fn questions_are_told_to_a_webhook_with_a_link_that_leads_to_the_server() {
+    let approvals = |text: &str| parse(text, &Environment::default()).unwrap().approvals;
+    assert_eq!(approvals(""), None);
+    let plain = approvals("[approvals]\nwebhook = \"https://ops.example.com/asked\"\n").unwrap();
+    assert_eq!((plain.public_url.as_str(), plain.link_hours), ("http://127.0.0.1:8890/", 168));
+    let full = "[approvals]\nwebhook = \"https://ops.example.com/asked\"\nsecret = \"ops\"\n\
+                public_url = \"https://helve.example.com\"\nlink_hours = 24\n";
+    let full = approvals(full).unwrap();
+    assert_eq!((full.public_url.as_str(), full.link_hours), ("https://helve.example.com/", 24));
+    assert_eq!(full.webhook.secret.as_deref(), Some("ops"));
+
+    let webhook = "[approvals]\nwebhook = \"https://ops.example.com/asked\"\n";
+    assert_eq!(
+        refused(&format!("{webhook}link_hours = 169\n")),
+        "helve.toml, line 3 at `link_hours`: `169` must be between 1 and 168: no link outlives its question"
+    );
+    assert_eq!(
+        refused(&format!("{webhook}public_url = \"helve\"\n")),
+        "helve.toml, line 3 at `public_url`: `helve` is no web address (relative URL without a base); use an address \
+         such as `https://ops.example.com/helve`"
+    );
+    assert_eq!(
+        refused("[approvals]\nlink_hours = 24\n"),
+        "helve.toml, line 2 at `link_hours`: there is no `webhook` that would be told"
+    );
+    let everywhere = refused(&format!("{webhook}[server]\nlisten = \"0.0.0.0:8890\"\n"));
+    assert!(
+        everywhere.contains("`public_url` is missing: 0.0.0.0:8890 is no address for a link"),
+        "{everywhere}"
+    );
+}
+
+#[test]
 fn alarms_need_an_address_for_http() {
     let good = "[alarms]\nwebhook = \"https://ops.example.com/helve\"\nsecret = \"ops\"\n";
     let alarms = parse(good, &Environment::default()).unwrap().alarms.unwrap();

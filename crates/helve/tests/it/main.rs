@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
+mod always;
 mod chat;
 mod clients;
 mod commands;
+mod notices;
 mod outside;
 mod people;
 mod rows;

@@ -48,12 +48,16 @@ impl Served {
 
     /// One request on a connection of its own; the answer as text.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        let usual = format!("Host: {}\r\nContent-Type: application/json\r\n{headers}", self.address);
+        self.ask_as(method, path, &usual, body)
+    }
+
+    /// The same with no headers but these.
+    pub(crate) fn ask_as(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n{headers}\r\n{body}",
-            self.address,
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
             body.len()
         )
         .unwrap();

@@ -8,6 +8,7 @@ import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
 import { Pane } from '@/ui/Pane';
+import { AlwaysForm } from './AlwaysForm';
 import { AnswerForm, type Form } from './AnswerForm';
 import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
@@ -46,6 +47,11 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
         <span>{isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}</span>
       </h3>
       <Facts question={question} />
+      {question.request && (
+        <Pane title={t.approvals.request} text={question.request}>
+          <VisibleText text={question.request} />
+        </Pane>
+      )}
       <Arguments title={isOutcome ? t.approvals.sent : t.approvals.sends} text={question.arguments} />
       {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
@@ -87,7 +93,14 @@ function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
   const { t } = useSpeech();
   const ref = useRef<HTMLDivElement>(null);
   const isReady = useDwell(ref) && !isBusy;
-  const [form, setForm] = useState<Form | null>(null);
+  const [form, setForm] = useState<Form | 'always' | null>(null);
+  if (form === 'always') {
+    return (
+      <div ref={ref}>
+        <AlwaysForm question={question} isReady={isReady} onAnswer={onAnswer} onBack={() => setForm(null)} />
+      </div>
+    );
+  }
   if (form !== null) {
     return (
       <div ref={ref}>
@@ -124,6 +137,11 @@ function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
           <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
             {t.approvals.allow}
           </Button>
+          {question.kind === 'permission' && (
+            <Button disabled={!isReady} onClick={() => setForm('always')}>
+              {t.approvals.always.open}
+            </Button>
+          )}
           <Button disabled={!isReady} onClick={() => setForm('edit')}>
             {t.approvals.edit}
           </Button>

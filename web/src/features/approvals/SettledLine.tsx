@@ -31,6 +31,7 @@ export function SettledLine({ settled, me, isLate }: Props) {
 function settledWords(answer: Answer, by: string, { approvals: { settled } }: Strings): string {
   switch (answer.decision) {
     case 'approve':
+      if (answer.always) return settled.always(by);
       return answer.arguments ? settled.edited(by) : settled.approve(by);
     case 'reject':
       return settled.reject(by);
