@@ -125,6 +125,7 @@ impl Bench {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            taint: Arc::default(),
             skip: Skip::default(),
             toolbox: Arc::new(Toolbox::new(registry.all())),
             journal,

@@ -99,7 +99,8 @@ impl Agent {
             return kit.clone();
         }
         let all = registry.all();
-        let usable = |tool: &Arc<Registered>| tool.is_enabled() && self.may_use(tool.spec(), user);
+        let usable =
+            |tool: &Arc<Registered>| tool.is_enabled() && tool.is_agreed() && self.may_use(tool.spec(), user);
         let kit = Arc::new(Kit::new(all.into_iter().filter(usable)));
         // Rules about single users make kits of single users.
         if !self.pipeline.rules().mention_users() {

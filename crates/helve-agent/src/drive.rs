@@ -101,7 +101,7 @@ impl Driver {
         Self {
             shared: shared.clone(),
             feed: shared.feed(run.id()),
-            run,
+            run: run.after(&history),
             user,
             conversation,
             history,

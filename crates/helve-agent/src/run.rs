@@ -9,6 +9,7 @@ mod choice;
 mod circles;
 mod claims;
 mod purse;
+mod read;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,8 @@ mod tests;
 use helve_tool::{Grant, Outcome};
 use helve_types::{
     Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams,
-    PartId, RunId, RunInput, RunSetup, RunState, StopReason, Timestamp, ToolCall, ToolChoice, Trail, Usage,
+    PartId, RunId, RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Trail,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,6 +28,7 @@ use self::circles::{Circles, Course};
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
 use self::purse::Purse;
+use self::read::Read;
 pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
 
 /// More calls than this in one message are not made.
@@ -55,6 +58,8 @@ pub struct Run {
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
+    /// What the model had read of tools when it wrote the last complete step.
+    read: Read,
     over: bool,
 }
 
@@ -184,6 +189,7 @@ impl Run {
     /// A run before its first event.
     pub fn new(id: RunId, setup: RunSetup, reply: MessageId, at: Timestamp) -> Self {
         let message = Message::reply(reply, at, id, setup.model.clone());
+        let read = Read::at_start(&setup.input);
         Self {
             id,
             setup,
@@ -199,6 +205,7 @@ impl Run {
             purse: Purse::new(at),
             claims: Claims::default(),
             waiting: None,
+            read,
             over: false,
         }
     }
@@ -218,6 +225,18 @@ impl Run {
             run.apply(at, fact);
         }
         Some(run)
+    }
+
+    /// The same run after what was said before it.
+    #[must_use]
+    pub fn after(mut self, history: &[Message]) -> Self {
+        self.read.before(history);
+        self
+    }
+
+    /// What was in the run when the model asked for the calls of the last complete step.
+    pub fn taint(&self) -> Taint {
+        self.read.taint()
     }
 
     pub fn id(&self) -> RunId {
@@ -279,6 +298,7 @@ impl Run {
                 self.restarts = 0;
                 self.stopped = Some(*reason);
                 self.usage = self.usage.plus(*usage);
+                self.read.wrote_after(&self.message);
             }
             Fact::TextFinished { text, .. } => self.circles.said(text),
             // A person has spoken: what comes now is not what came before, also where it looks the same.

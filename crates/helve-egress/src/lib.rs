@@ -33,5 +33,11 @@ pub use request::{Bounds, Credential, Outgoing};
 pub use reqwest::{Method, StatusCode, header};
 pub use retry_after::retry_after;
 pub use secrets::{Secret, Secrets};
-pub use url::Url;
+pub use url::{Host, Url};
+
+/// Who an address belongs to: its host, and its port where that is not the usual one.
+pub fn place_of(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
 pub use withheld::{OnWithheld, Withheld};

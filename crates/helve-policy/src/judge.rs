@@ -3,7 +3,7 @@
 use helve_types::Effect;
 use serde_json::Value;
 
-use crate::{Action, Rule};
+use crate::{Action, Leaving, Rule};
 
 /// A call as far as rules are concerned.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,8 @@ pub struct Judgement {
     pub because: String,
     /// Which rule spoke, as `layer.number`; none if the effect class decided.
     pub rule: Option<String>,
+    /// Why a person must be asked whatever allows the call: no rule and no consent to other calls is enough.
+    pub must_ask: Option<Leaving>,
 }
 
 /// All rules that apply, in named layers.
@@ -72,6 +74,7 @@ impl Rules {
             },
             because: because.to_owned(),
             rule: Some(format!("{layer}.{number}")),
+            must_ask: None,
         }
     }
 
@@ -106,7 +109,7 @@ fn by_effect(access: &Access<'_>) -> Judgement {
         Effect::Idempotent => (Verdict::Ask, "it changes something"),
         Effect::NonIdempotent => (Verdict::Ask, "it changes something and cannot be taken back"),
     };
-    Judgement { verdict, because: because.to_owned(), rule: None }
+    Judgement { verdict, because: because.to_owned(), rule: None, must_ask: None }
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@
 
 mod allowance;
 mod judge;
+mod leave;
 mod pattern;
 mod rule;
 
 pub use allowance::{Allowance, Occasion, Reach, conditions, fits_all, patterns};
 pub use judge::{Access, Judgement, Rules, Verdict};
+pub use leave::{Leaving, leaving};
 pub use pattern::Pattern;
 pub use rule::{Action, Rule, RuleExample, fits};

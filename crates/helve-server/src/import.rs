@@ -46,6 +46,10 @@ pub struct ImportBody {
     /// Delete tools that an earlier import of the same document made and this one does not.
     #[serde(default)]
     pub remove_gone: bool,
+    /// Agree to what the document has made of tools that it made before. Without this, a tool that it changes is put in
+    /// quarantine until somebody agrees.
+    #[serde(default)]
+    pub agree: bool,
     /// The `document_hash` of a preview: nothing is kept if the document is another one by now.
     #[serde(default)]
     pub expect: Option<String>,
@@ -92,6 +96,12 @@ pub struct ImportedTool {
     pub fields: Vec<ChangedField>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is odd about it: look before you agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// It was there and has changed; no new run gets it until somebody agrees. In a preview: it would be so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
     /// Why it cannot be, or was not, kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -116,6 +126,13 @@ pub struct ChangedField {
     pub was: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Value>,
+}
+
+impl From<helve_tool::FieldChange> for ChangedField {
+    fn from(change: helve_tool::FieldChange) -> Self {
+        let helve_tool::FieldChange { field, was, now } = change;
+        Self { field, was, now }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -3,6 +3,7 @@
 //! A row's version is its `ETag`; a change that names the version it was made for (`If-Match`) never overwrites
 //! somebody else's.
 
+mod agree;
 mod export;
 mod view;
 
@@ -28,7 +29,7 @@ const IF_MATCH: &str =
     "The version that is changed; if the tool is at another one by now, nothing happens (412).";
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes
+    agree::routes(routes)
         .add(
             Operation::get("/api/tools", Right::Chat, "List tools").query::<ToolQuery>().gives::<ToolList>(),
             list_tools,
@@ -155,9 +156,7 @@ async fn make_tool(
     let catalogue = app.runtime.catalogue();
     let definition = read_definition(body.value).map_err(CatalogueError::from)?;
     if query.dry_run {
-        if catalogue.is_taken(&definition.name) {
-            return Err(CatalogueError::Exists(definition.name).into());
-        }
+        catalogue.check_name_is_free(&definition.name)?;
         let warnings = catalogue.check(&definition)?;
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings }).into_response());
     }
@@ -264,6 +263,9 @@ impl From<CatalogueError> for Problem {
                 Self::bad_request("bad_definition", detail).with("field", wrong.field)
             }
             CatalogueError::Exists(_) => Self::new(StatusCode::CONFLICT, "tool_exists", detail),
+            CatalogueError::LooksLike { .. } => Self::new(StatusCode::CONFLICT, "tool_looks_alike", detail),
+            CatalogueError::NoOffer(_) => Self::new(StatusCode::CONFLICT, "not_quarantined", detail),
+            CatalogueError::OfferChanged(_) => Self::new(StatusCode::CONFLICT, "offer_changed", detail),
             CatalogueError::Missing(_) => Self::not_found("tool"),
             CatalogueError::BuiltIn(_) => Self::new(StatusCode::CONFLICT, "built_in_tool", detail),
             CatalogueError::HeldOff(_) => Self::new(StatusCode::CONFLICT, "switched_off", detail),

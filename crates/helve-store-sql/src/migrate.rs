@@ -35,6 +35,7 @@ const SQLITE: &[Migration] = &[
         sql: include_str!("../migrations/sqlite/0007_allowances.sql"),
     },
     Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
+    Migration { number: 10, name: "pins", sql: include_str!("../migrations/sqlite/0010_pins.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

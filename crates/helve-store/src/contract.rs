@@ -11,6 +11,7 @@ mod conversations;
 mod executions;
 mod house;
 mod journal;
+mod offers;
 mod opening;
 mod tools;
 
@@ -31,6 +32,7 @@ pub use self::conversations::*;
 pub use self::executions::*;
 pub use self::house::*;
 pub use self::journal::*;
+pub use self::offers::*;
 pub use self::opening::*;
 pub use self::tools::*;
 
@@ -87,6 +89,9 @@ macro_rules! store_contract {
             a_tool_is_kept_with_its_next_number_over_the_version_that_was_seen,
             a_deleted_tool_is_gone_but_its_versions_are_not,
             switches_and_changes_of_tools_are_counted,
+            the_last_offer_about_a_tool_is_kept_beside_it_until_it_is_dropped,
+            an_offer_is_taken_together_with_the_new_version_or_not_at_all,
+            what_is_offered_about_a_tool_goes_with_it,
             a_healthy_store_says_so,
         );
     };

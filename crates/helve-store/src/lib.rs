@@ -14,6 +14,7 @@ mod executions;
 mod files;
 mod journal;
 mod memory;
+mod offers;
 mod plans;
 mod port;
 mod projection;
@@ -27,6 +28,7 @@ pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError}
 pub use files::KeptFile;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
+pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
 pub use port::{EXPIRED_MAX, Store, StoreFuture};
 pub use projection::{CallChange, CallResult, call_change};

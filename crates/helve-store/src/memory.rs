@@ -20,12 +20,13 @@ use helve_types::{
 use self::conversations::ConversationShelf;
 use self::plans::PlanShelf;
 use self::runs::RunShelf;
+use crate::offers::OfferShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
     Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
-    ToolRow, Urgency, UserPlan,
+    ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -52,6 +53,7 @@ struct Shelves {
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
     tools: ToolShelf,
+    offers: OfferShelf,
 }
 
 impl MemoryStore {
@@ -347,6 +349,7 @@ impl Store for MemoryStore {
     fn delete_tool(&self, name: String, expected: Option<u32>, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.with(|all| {
             all.tools.delete(&name, expected)?;
+            all.offers.drop(&name);
             all.audit.push(audit);
             Ok(())
         })
@@ -366,6 +369,39 @@ impl Store for MemoryStore {
 
     fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
         self.with(|all| Ok(all.tools.switches()))
+    }
+
+    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
+        self.with(|all| Ok(all.offers.all()))
+    }
+
+    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.offers.put(offer);
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.offers.has(&name)?;
+            all.offers.drop(&name);
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.with(|all| {
+            all.offers.has(row.name())?;
+            let kept = all.tools.keep(row, expected)?;
+            all.offers.drop(kept.name());
+            all.audit.push(audit);
+            Ok(kept)
+        })
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

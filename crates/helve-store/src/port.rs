@@ -8,8 +8,8 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token, ToolRow, Urgency,
-    UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token, ToolOffer, ToolRow,
+    Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -180,7 +180,19 @@ pub trait Store: Send + Sync + 'static {
     /// Which of the tools that are no rows were switched, by their names.
     fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>>;
 
-    /// Grows with every change of a tool or a switch, whoever makes it.
+    /// What tools from outside have become, by their names: none of it holds before a person agrees.
+    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>>;
+
+    /// Keeps what a tool has become, in the place of what was offered about it before.
+    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// Forgets what was offered about a tool.
+    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()>;
+
+    /// As `keep_tool`, with what was offered about the tool, which is then no offer any more.
+    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
+
+    /// Grows with every change of a tool, an offer or a switch, whoever makes it.
     fn tool_changes(&self) -> StoreFuture<'_, u64>;
 
     // The medium itself

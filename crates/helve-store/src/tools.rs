@@ -94,6 +94,10 @@ impl ToolShelf {
         self.switches.clone().into_iter().collect()
     }
 
+    pub(crate) fn count_change(&mut self) {
+        self.changes += 1;
+    }
+
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }

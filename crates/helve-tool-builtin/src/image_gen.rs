@@ -12,12 +12,12 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use helve_egress::header::{CONTENT_TYPE, HeaderValue};
-use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url};
+use helve_egress::{Bounds, Credential, Egress, EgressError, Method, Outgoing, StatusCode, Url, place_of};
 use helve_tool::{
     BreakerSettings, CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture,
     schema_of,
 };
-use helve_types::{Effect, Example, OnUnknown, OutputFile, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Flow, OnUnknown, OutputFile, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ struct ImageGen {
 pub(crate) fn tool(settings: &Settings) -> Option<(Arc<dyn Tool>, Guards)> {
     let images = settings.images.clone()?;
     let (service, egress) = (settings.images_egress.clone(), settings.egress.clone());
-    Some((Arc::new(ImageGen { spec: spec(), service, egress, images }), guards()))
+    Some((Arc::new(ImageGen { spec: spec(flow(&images)), service, egress, images }), guards()))
 }
 
 impl Tool for ImageGen {
@@ -246,12 +246,19 @@ fn refused(status: StatusCode, body: &[u8]) -> ToolError {
     }
 }
 
-fn spec() -> ToolSpec {
+/// What is to be drawn leaves; what comes back is a picture, which nobody reads.
+fn flow(images: &Images) -> Flow {
+    let place = place_of(&images.base_url);
+    Flow { private: false, untrusted: false, outward: true, place }
+}
+
+fn spec(flow: Flow) -> ToolSpec {
     ToolSpec {
         title: Some("Draw a picture".into()),
         tags: vec!["images".into()],
         examples: examples(),
         on_unknown: OnUnknown::TellModel,
+        flow,
         ..ToolSpec::new(
             "image_gen",
             include_str!("image_gen.md").trim(),

@@ -21,7 +21,7 @@ use std::time::Duration;
 use helve_tool::{
     CallContext, Guards, LimitSettings, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, OnUnknown, ToolOutput, ToolSpec};
+use helve_types::{Effect, Example, Flow, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -186,7 +186,17 @@ fn spec(databases: &[Database]) -> ToolSpec {
         tags: vec!["database".into()],
         examples: examples(&databases[0].name),
         on_unknown: OnUnknown::TellModel,
+        // Whoever fills the database is the operator's business, who can say otherwise.
+        flow: Flow { private: true, place: place(databases), ..Flow::default() },
         ..ToolSpec::new("query_database", description, parameters, Effect::Read)
+    }
+}
+
+/// Which one it is from, where that is not the model's choice. No host is called so.
+fn place(databases: &[Database]) -> Option<String> {
+    match databases {
+        [only] => Some(format!("database {}", only.name)),
+        _ => None,
     }
 }
 

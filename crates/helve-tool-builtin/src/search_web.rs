@@ -12,11 +12,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+use helve_egress::{Url, place_of};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request, Tool,
     ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, Fallback, OnUnknown, ToolSpec};
+use helve_types::{Effect, Example, Fallback, Flow, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -79,7 +80,7 @@ struct SearchWeb {
 }
 
 pub(crate) fn tool(settings: &Settings) -> (Arc<dyn Tool>, Guards) {
-    (Arc::new(SearchWeb { spec: spec(), tavily: Tavily::new(settings) }), guards())
+    (Arc::new(SearchWeb { spec: spec(flow(settings)), tavily: Tavily::new(settings) }), guards())
 }
 
 impl Tool for SearchWeb {
@@ -104,12 +105,19 @@ impl Tool for SearchWeb {
 const NOT_CONFIGURED: &str = "web search is not configured on this server, so nothing was searched; answer from \
     what you know and say that you could not search. Operator: set TAVILY_API_KEY to a key from tavily.com";
 
-fn spec() -> ToolSpec {
+/// The question leaves, and anybody may have written what is found.
+fn flow(settings: &Settings) -> Flow {
+    let place = Url::parse(&settings.tavily_url).ok().as_ref().and_then(place_of);
+    Flow { private: false, untrusted: true, outward: true, place }
+}
+
+fn spec(flow: Flow) -> ToolSpec {
     ToolSpec {
         title: Some("Web search".into()),
         tags: vec!["web".into()],
         examples: examples(),
         on_unknown: OnUnknown::TellModel,
+        flow,
         ..ToolSpec::new(
             "search_web",
             include_str!("search_web.md").trim(),

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, HeaderName};
-use helve_egress::{Credential, EgressError, Url, header_refused};
+use helve_egress::{Credential, EgressError, Host, Url, header_refused, place_of};
 use helve_tool::{BreakerSettings, DefinitionError, Guards, Made, Registered, RegistryError};
-use helve_types::{Auth, Effect, Endpoint, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
+use helve_types::{Auth, Effect, Endpoint, Flow, KeyPlace, Method, ToolDefinition, ToolKind, ToolSpec};
 
 use crate::HttpTools;
 use crate::call::{HttpTool, Terms};
@@ -63,6 +63,7 @@ fn http(
     check_effect(definition)?;
     let template = Template::parse(endpoint, &definition.parameters, key_in_query(&endpoint.auth))?;
     check_address(tools, template.base())?;
+    let spec = ToolSpec { flow: flow(endpoint, template.base()), labels: definition.labels, ..spec };
     if endpoint.redirects > REDIRECTS_MAX {
         return wrong("endpoint.redirects", format!("{REDIRECTS_MAX} is the most that are followed"));
     }
@@ -92,6 +93,32 @@ fn http(
         template,
         spec,
     })
+}
+
+/// What a key opens or only this network reaches is not for everybody; whatever answers may quote anybody; and what is
+/// sent has left.
+fn flow(endpoint: &Endpoint, base: &Url) -> Flow {
+    Flow {
+        private: endpoint.auth != Auth::None || is_near(base),
+        untrusted: true,
+        outward: true,
+        // Where redirects lead, nobody can say beforehand.
+        place: place_of(base).filter(|_| endpoint.redirects == 0),
+    }
+}
+
+/// Whether a host has a name or an address that means something only inside a network.
+fn is_near(base: &Url) -> bool {
+    match base.host() {
+        Some(Host::Ipv4(ip)) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
+        Some(Host::Ipv6(ip)) => ip.is_unique_local() || ip.is_loopback() || ip.is_unicast_link_local(),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            let ends = [".internal", ".local", ".localhost", ".lan", ".intranet", ".corp", ".home.arpa"];
+            !name.contains('.') || ends.iter().any(|end| name.ends_with(end))
+        }
+        None => false,
+    }
 }
 
 /// The registry's own judgement of name, description and parameters, with the field that it is about.

@@ -20,7 +20,7 @@ mod server;
 mod words;
 
 pub use auth::SecretNeeded;
-pub use diff::{Change, Diff, FieldChange, diff};
+pub use diff::{Change, Diff, diff};
 pub use import::{Import, MadeTool, Options, Skipped, TOOLS_MAX, import};
 pub use read::{DOCUMENT_BYTES_MAX, Document};
 

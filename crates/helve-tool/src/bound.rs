@@ -1,7 +1,7 @@
 //! Keeps what the model reads within bounds, and sets aside what is more than that.
 
 use helve_store::KeptFile;
-use helve_types::{CallId, ToolOutput};
+use helve_types::{CallId, Labels, ToolOutput};
 
 use crate::CallContext;
 use crate::files::set_aside;
@@ -15,6 +15,8 @@ pub(crate) struct Beside {
     /// The whole text where the record has only its beginning.
     pub(crate) whole: Option<String>,
     pub(crate) files: Vec<KeptFile>,
+    /// Of what an unknown outcome quotes.
+    pub(crate) labels: Option<Box<Labels>>,
 }
 
 /// The output as the model gets it, and what is kept beside it.
@@ -32,7 +34,7 @@ pub(crate) fn bound(
     for remark in remarks {
         output.text.push_str(&format!("\n[{remark}]"));
     }
-    (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect() })
+    (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
 }
 
 /// Cuts the text if it is too long; then gives the whole of it.

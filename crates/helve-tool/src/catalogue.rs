@@ -6,8 +6,10 @@
 //! maker's business; what a row looks like on disk is the store's.
 
 mod check;
+mod difference;
 mod inside;
 mod listed;
+mod offered;
 mod pinned;
 mod rows;
 
@@ -20,9 +22,13 @@ use serde_json::Value;
 
 pub use self::check::{RESERVED_NAMES, read_definition};
 use self::check::{check, patched};
+pub use self::difference::{FieldChange, differences};
 pub use self::listed::Listed;
+use self::offered::Offers;
+pub use self::offered::{Consent, Offered};
 use self::pinned::Pinned;
 use self::rows::Held;
+use crate::repair::look_alike;
 use crate::{Guards, Registered, Registry, Tool};
 
 /// A tool with its guards.
@@ -68,6 +74,17 @@ pub enum CatalogueError {
     #[error("`{0}` is switched off in the configuration, and can be switched on only there")]
     HeldOff(String),
 
+    #[error("`{0}` is what was agreed to; nothing else is offered")]
+    NoOffer(String),
+
+    #[error(
+        "what is offered about `{0}`, or the tool itself, has changed meanwhile; look at it again, or import anew"
+    )]
+    OfferChanged(String),
+
+    #[error("`{name}` looks like `{other}`, which is there already; choose a name that nobody takes for it")]
+    LooksLike { name: String, other: String },
+
     #[error("the tool has changed meanwhile and is at version {0} now; read it again and decide anew")]
     Changed(u32),
 
@@ -94,6 +111,8 @@ pub struct Catalogue {
     /// Switched off by the configuration.
     held_off: BTreeSet<String>,
     rows: RwLock<BTreeMap<String, Held>>,
+    /// What tools from outside have become, which nobody has agreed to.
+    offers: RwLock<Offers>,
     pinned: Pinned,
     /// One change at a time; holds the count of changes that the rows are from.
     seen: tokio::sync::Mutex<Option<u64>>,
@@ -109,6 +128,7 @@ impl Catalogue {
             over: Arc::new(|_, guards| guards),
             held_off: BTreeSet::new(),
             rows: RwLock::default(),
+            offers: RwLock::default(),
             pinned: Pinned::default(),
             seen: tokio::sync::Mutex::new(None),
         }
@@ -153,7 +173,9 @@ impl Catalogue {
             return Ok(false);
         }
         let (rows, switches) = (self.store.tools().await?, self.store.tool_switches().await?);
+        let offers = self.store.tool_offers().await?;
         self.take_all(rows);
+        self.take_offers(offers);
         let switched =
             |name: &str| switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
         for tool in self.registry.all() {
@@ -176,9 +198,7 @@ impl Catalogue {
     pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<Listed, CatalogueError> {
         let _alone = self.seen.lock().await;
         let name = definition.name.clone();
-        if self.is_taken(&name) {
-            return Err(CatalogueError::Exists(name));
-        }
+        self.check_name_is_free(&name)?;
         let made = Arc::new(self.make(&definition)?);
         let row = ToolRow::new(self.world.tool_id(), definition, self.world.now());
         let line = self.line("tool.created", &format!("{name} {}", row.hash), by);
@@ -188,6 +208,21 @@ impl Catalogue {
             other => other.into(),
         })?;
         Ok(self.hold(row, Ok(made)))
+    }
+
+    /// Whether no tool has this name, or one that could be taken for it.
+    pub fn check_name_is_free(&self, name: &str) -> Result<(), CatalogueError> {
+        if self.is_taken(name) {
+            return Err(CatalogueError::Exists(name.into()));
+        }
+        let built_in = self.registry.all();
+        let rows = self.rows();
+        let mut names =
+            built_in.iter().map(|tool| tool.spec().name.as_str()).chain(rows.keys().map(String::as_str));
+        match names.find(|other| look_alike(name, other)) {
+            Some(other) => Err(CatalogueError::LooksLike { name: name.into(), other: other.into() }),
+            None => Ok(()),
+        }
     }
 
     /// Changes a tool, if it is at the version `expected` or none is given. Runs that use it go on with what they were
@@ -239,6 +274,7 @@ impl Catalogue {
         let row = self.row(name, expected).await?;
         let line = self.line("tool.deleted", name, by);
         self.store.delete_tool(name.into(), Some(row.version), line).await.map_err(conflict)?;
+        self.set_offer(name, None);
         self.forget(name);
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_store::{Desk, MemoryStore, RunJournal};
-use helve_types::{CallId, ConversationId, MessageId, RunId, UserId, World};
+use helve_types::{CallId, ConversationId, MessageId, RunId, Taint, UserId, World};
 use tokio_util::sync::CancellationToken;
 
 use crate::Toolbox;
@@ -23,6 +23,8 @@ pub struct CallContext {
     pub attempts_before: u32,
     /// A person's consent, where one was asked.
     pub grant: Option<Grant>,
+    /// What the model had read when it asked for the call. What the calls beside it bring, it had not.
+    pub taint: Arc<Taint>,
     /// Guards that are left out.
     pub skip: Skip,
     /// The tools of this run; no others exist for it.
@@ -48,6 +50,7 @@ impl CallContext {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            taint: Arc::default(),
             skip: Skip::default(),
             toolbox: Arc::new(Toolbox::default()),
             journal: RunJournal::new(store, world.clone(), run, 1, 0, Arc::new(|_| {})),

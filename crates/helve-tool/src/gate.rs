@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use helve_policy::{Access, Judgement, Rules, Verdict};
+use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
 use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -22,18 +22,36 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// What an approval is bound to: change any of it and the approval is void.
-    pub(crate) fn binding(&self) -> String {
-        binding(&self.tool.spec.name, &self.tool.version, self.tool.spec.effect, &self.arguments.value)
+    pub(crate) fn binding(&self, warned: Warned) -> String {
+        binding(
+            &self.tool.spec.name,
+            &self.tool.version,
+            self.tool.spec.effect,
+            &self.arguments.value,
+            warned,
+        )
     }
 }
 
-fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value) -> String {
-    let bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
+/// Whether the person who agreed was told that private data could leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Warned {
+    Yes,
+    No,
+}
+
+fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: Warned) -> String {
+    let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
+    if warned == Warned::Yes {
+        bound["warned"] = true.into();
+    }
     Sha256::digest(canonical_json(&bound)).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
-    rules.judge(&access(candidate, cx))
+    let Registered { spec, flow, .. } = &*candidate.tool;
+    let must_ask = leaving(&cx.taint, flow, spec.effect);
+    Judgement { must_ask, ..rules.judge(&access(candidate, cx)) }
 }
 
 /// The call as rules and allowances see it.
@@ -58,7 +76,7 @@ pub(crate) fn admit(
     cx: &CallContext,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
-    let Judgement { verdict, because, rule } = judgement;
+    let Judgement { verdict, because, rule, must_ask } = judgement;
     let mut decided =
         |verdict: &str| trail.push(Stage::Judge { verdict: verdict.into(), rule: rule.clone() });
     match verdict {
@@ -67,7 +85,7 @@ pub(crate) fn admit(
             Err(denied(&candidate, &because).into())
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
-        Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, cx) => {
+        Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, must_ask.as_ref(), cx) => {
             let agreed = edited(candidate, grant)?;
             // A person may allow what asks; what is forbidden they cannot write into it.
             let Judgement { verdict, because, .. } = judge(rules, &agreed, cx);
@@ -78,13 +96,19 @@ pub(crate) fn admit(
             decided("approved");
             Ok(Permit::new(agreed))
         }
+        // Before whatever else may let it pass: no rule and no consent to other calls is consent to this.
+        Verdict::Allow | Verdict::Ask if let Some(leaving) = must_ask => {
+            decided("must_ask");
+            let because = Leaving::BECAUSE.into();
+            Err(Outcome::Asked(question(&candidate, because, Some(leaving), cx)).into())
+        }
         Verdict::Allow => {
             decided("allow");
             Ok(Permit::new(candidate))
         }
         Verdict::Ask => {
             decided("ask");
-            Err(Outcome::Asked(question(&candidate, because, cx)).into())
+            Err(Outcome::Asked(question(&candidate, because, None, cx)).into())
         }
     }
 }
@@ -98,7 +122,7 @@ pub(crate) fn ask(
 ) -> Result<Question, Failure> {
     match judgement.verdict {
         Verdict::Deny => Err(denied(candidate, &judgement.because)),
-        Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, cx)),
+        Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, judgement.must_ask, cx)),
     }
 }
 
@@ -108,8 +132,17 @@ fn denied(candidate: &Candidate, because: &str) -> Failure {
 }
 
 /// A person's consent to just this call of just this tool, if there is one.
-pub(crate) fn granted<'a>(candidate: &Candidate, cx: &'a CallContext) -> Option<&'a Grant> {
-    cx.grant.as_ref().filter(|grant| grant.binding == candidate.binding())
+/// Who agreed without knowing that private data could leave has not agreed to that.
+pub(crate) fn granted<'a>(
+    candidate: &Candidate,
+    must_ask: Option<&Leaving>,
+    cx: &'a CallContext,
+) -> Option<&'a Grant> {
+    let holds = |grant: &&Grant| {
+        grant.binding == candidate.binding(Warned::Yes)
+            || (must_ask.is_none() && grant.binding == candidate.binding(Warned::No))
+    };
+    cx.grant.as_ref().filter(holds)
 }
 
 /// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
@@ -122,7 +155,8 @@ fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
     Ok(Candidate { tool, arguments, changed: true })
 }
 
-fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Question {
+fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx: &CallContext) -> Question {
+    let warned = if leaving.is_some() { Warned::Yes } else { Warned::No };
     Question {
         approval: cx.world.approval_id(),
         call: Some(cx.call.clone()),
@@ -131,10 +165,10 @@ fn question(candidate: &Candidate, because: String, cx: &CallContext) -> Questio
         version: candidate.tool.version.clone(),
         arguments: candidate.arguments.canonical.clone(),
         request: request(candidate, cx),
-        warnings: vec![],
+        warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
         effect: candidate.tool.spec.effect,
         because,
-        binding: candidate.binding(),
+        binding: candidate.binding(warned),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
 }

@@ -25,6 +25,7 @@ mod repair;
 mod standing;
 mod tool;
 mod toolbox;
+mod trust;
 
 // What guards and rules are made of, for those who configure tools.
 pub use helve_guard::{BreakerSettings, LimitSettings};
@@ -37,8 +38,8 @@ pub use helve_store::{
 pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
-    Catalogue, CatalogueError, Change, DefinitionError, Listed, Made, Maker, Over, RESERVED_NAMES,
-    read_definition,
+    Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, Listed, Made, Maker, Offered,
+    Over, RESERVED_NAMES, differences, read_definition,
 };
 pub use check::{check_schema, measure_json};
 pub use context::{CallContext, Grant, Progress, Skip};
@@ -55,3 +56,4 @@ pub use pipeline::{Brought, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
+pub use trust::Trust;

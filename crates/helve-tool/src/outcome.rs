@@ -2,7 +2,7 @@
 
 use helve_store::{Entry, StoreError, Whole};
 use helve_types::{
-    Answer, CallId, Fact, Failure, FailureKind, OnUnknown, Question, Timestamp, ToolOutput, Trail,
+    Answer, CallId, Fact, Failure, FailureKind, Labels, OnUnknown, Question, Timestamp, ToolOutput, Trail,
 };
 
 use crate::bound::Beside;
@@ -41,14 +41,14 @@ impl Outcome {
     /// How the outcome is put on record.
     pub(crate) fn entry(&self, call: &CallId, trail: Trail, beside: Beside) -> Entry {
         let call = call.clone();
-        let Beside { whole, files } = beside;
+        let Beside { whole, files, labels } = beside;
         let wholes = whole.map(|text| Whole { call: call.clone(), text }).into_iter().collect();
         let fact = match self.clone() {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
             Self::Refused(failure) => Fact::ToolRefused { call, failure, trail },
             Self::Unknown { sent_at, because, checked, then } => {
-                Fact::ToolUnknown { call, sent_at, because, checked, then, trail }
+                Fact::ToolUnknown { call, sent_at, because, checked, then, trail, labels }
             }
             Self::Asked(question) => Fact::ApprovalAsked(question),
             Self::Delegated { tool, arguments } => {
@@ -95,7 +95,8 @@ pub fn settled_by(answer: &Answer) -> Option<Outcome> {
             )))
         }
         Answer::Respond { text } => {
-            Some(Outcome::Finished(ToolOutput::text(text).titled("answered by a person")))
+            let output = ToolOutput::text(text).titled("answered by a person");
+            Some(Outcome::Finished(ToolOutput { labels: Some(Labels::of_person()), ..output }))
         }
         Answer::Expire => Some(Outcome::Refused(Failure::new(
             FailureKind::Unanswered,

@@ -6,6 +6,7 @@
 
 mod brought;
 pub(crate) mod instead;
+mod labels;
 
 use std::sync::Arc;
 
@@ -117,7 +118,10 @@ impl Pipeline {
         let attempted = self.attempt(call, cx, &mut trail).await;
         let (outcome, beside) = match attempted {
             Ok((output, beside)) => (Outcome::Finished(output), beside),
-            Err(stop) => (self.in_doubt(stop, doubt, call, cx).await?, Beside::default()),
+            Err(stop) => {
+                let outcome = self.in_doubt(stop, doubt, call, cx).await?;
+                self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx)
+            }
         };
         let took = began.elapsed();
         if let Some(tool) = tool_of(&trail, cx) {
@@ -145,7 +149,9 @@ impl Pipeline {
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened
         let answered = self.looked_into(ran, &permit, cx).await?;
+        let labels = labels::of_answer(&answered, tool);
         let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
+        let output = ToolOutput { labels: Some(labels), ..output };
         Ok(bounded(output, tool, cx, trail))
     }
 
@@ -159,7 +165,9 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
         let outcome = self.checked(lost, call, cx).await;
-        let entry = outcome.entry(&call.id, Trail::default(), Beside::default());
+        let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
+        let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
+        let entry = outcome.entry(&call.id, Trail::default(), beside);
         // The run may have waited for a client that went silent: now it is ours again, also after a crash.
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)

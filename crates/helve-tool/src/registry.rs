@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, KeyedStatus, LimitStatus, Scope};
-use helve_types::{ToolSpec, World};
+use helve_types::{Flow, LabelTerms, Labels, ToolSpec, World};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -13,12 +13,17 @@ use crate::alarm::{Alarms, Bell};
 use crate::check::compile;
 use crate::guards::Guarding;
 use crate::metrics::Counters;
+use crate::repair::look_alike;
+use crate::trust::Trust;
 use crate::{CallContext, Guards, Tool, ToolMetrics};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     #[error("a tool named `{0}` exists already")]
     Exists(String),
+
+    #[error("`{name}` looks like `{other}`, which is there already")]
+    LooksLike { name: String, other: String },
 
     #[error("there is no tool named `{0}`")]
     Missing(String),
@@ -36,10 +41,14 @@ pub struct Registered {
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
     pub(crate) counters: Arc<Counters>,
+    /// What it brings in and can carry out, with the operator's word on it.
+    pub(crate) flow: Flow,
     /// None where there is no breaker to ring for.
     bell: Option<Bell>,
     /// Shared by all versions of a tool: what is switched off is off for runs that hold an older one too.
     enabled: Arc<AtomicBool>,
+    /// Whether a person agreed to what it is: otherwise runs that have it keep it, and no new one gets it.
+    agreed: Arc<AtomicBool>,
     /// The tools beside it; none for a client's.
     beside: Weak<Shelf>,
 }
@@ -68,7 +77,9 @@ impl Registered {
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Arc::default(),
             bell,
+            flow: spec.flow.clone().said(&spec.labels),
             enabled: Arc::new(AtomicBool::new(true)),
+            agreed: Arc::new(AtomicBool::new(true)),
             beside: Weak::new(),
             spec: Arc::new(spec),
         })
@@ -76,7 +87,8 @@ impl Registered {
 
     /// A tool that a client declares for one run and runs itself.
     pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
-        let spec = ToolSpec { client: true, ..spec };
+        let (flow, labels) = (Flow::of_client(), LabelTerms::default());
+        let spec = ToolSpec { client: true, flow, labels, ..spec };
         Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None)
     }
 
@@ -101,6 +113,7 @@ impl Registered {
     pub(crate) fn following(self, before: &Self) -> Self {
         Self {
             enabled: before.enabled.clone(),
+            agreed: before.agreed.clone(),
             counters: before.counters.clone(),
             guarding: self.guarding.following(&before.guarding),
             ..self
@@ -109,6 +122,24 @@ impl Registered {
 
     pub(crate) fn switch(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Relaxed);
+    }
+
+    /// Says whether somebody has to agree to what the tool has become.
+    pub(crate) fn set_agreed(&self, agreed: bool) {
+        self.agreed.store(agreed, Ordering::Relaxed);
+    }
+
+    pub fn is_agreed(&self) -> bool {
+        self.agreed.load(Ordering::Relaxed)
+    }
+
+    /// What is written on its results.
+    pub fn labels(&self) -> Labels {
+        self.flow.labels(&self.spec.name)
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
     }
 
     pub fn spec(&self) -> &Arc<ToolSpec> {
@@ -263,6 +294,7 @@ pub struct Registry {
     tools: Arc<Shelf>,
     generation: AtomicU64,
     alarms: Option<Alarms>,
+    trust: Trust,
 }
 
 impl Registry {
@@ -276,6 +308,12 @@ impl Registry {
         Self { alarms: Some(alarms), ..self }
     }
 
+    /// What the operator says about where data may go and what comes in.
+    #[must_use]
+    pub fn with_trust(self, trust: Trust) -> Self {
+        Self { trust, ..self }
+    }
+
     /// What a tool of this registry rings when its breaker changes.
     pub(crate) fn bell(&self, world: &World) -> Bell {
         Bell { world: world.clone(), alarms: self.alarms.clone() }
@@ -283,7 +321,8 @@ impl Registry {
 
     /// The tool as one of this registry's, which it can reach.
     pub(crate) fn placed(&self, tool: Registered) -> Registered {
-        Registered { beside: Arc::downgrade(&self.tools), ..tool }
+        let flow = self.trust.flow(&tool.spec);
+        Registered { beside: Arc::downgrade(&self.tools), flow, ..tool }
     }
 
     pub fn register(&self, tool: Arc<dyn Tool>, guards: Guards, world: &World) -> Result<(), RegistryError> {
@@ -293,6 +332,9 @@ impl Registry {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if tools.contains_key(&name) {
             return Err(RegistryError::Exists(name));
+        }
+        if let Some(other) = tools.keys().find(|other| look_alike(&name, other)) {
+            return Err(RegistryError::LooksLike { name, other: other.clone() });
         }
         tools.insert(name, registered);
         self.changed();

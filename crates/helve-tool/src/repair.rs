@@ -3,9 +3,11 @@
 /// The one candidate that `name` can mean: the same but for case and separators, or one or two letters off.
 ///
 /// Two candidates that are equally near are none, so that a look-alike can never be picked by chance.
+///
+/// A name with letters that no tool's name can have is nobody's: what looks like one of ours may be made to.
 pub(crate) fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let wanted = folded(name);
-    if wanted.is_empty() {
+    if wanted.is_empty() || !wanted.is_ascii() {
         return None;
     }
     if let Some(found) = only(candidates.clone().filter(|candidate| folded(candidate) == wanted)) {
@@ -25,6 +27,20 @@ pub(crate) fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + 
 fn only<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<Option<&'a str>> {
     let first = items.next()?;
     Some(if items.next().is_none() { Some(first) } else { None })
+}
+
+/// Whether people or models could take one name for the other.
+pub(crate) fn look_alike(one: &str, other: &str) -> bool {
+    let shape = |name: &str| -> String {
+        let folded = folded(name);
+        let letters = folded.chars().map(|c| match c {
+            'i' | '1' => 'l',
+            '0' => 'o',
+            other => other,
+        });
+        letters.collect()
+    };
+    shape(one) == shape(other)
 }
 
 /// What stays when case, separators and a leading `functions.` do not count.
@@ -78,9 +94,32 @@ mod tests {
             ("delete_everything", None),
             ("", None),
             ("___", None),
+            // Cyrillic and fullwidth letters, and one that nobody sees.
+            ("sеarch_web", None),
+            ("calculаtor", None),
+            ("ｔｉｍｅ", None),
+            ("search_web\u{200b}", None),
         ];
         for (name, expected) in cases {
             assert_eq!(meant(name, tools.into_iter()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_could_be_taken_for_each_other_look_alike() {
+        let cases = [
+            ("ReadFile", "readfile", true),
+            ("read-file", "read_file", true),
+            ("readfile", "read_file", true),
+            ("list_items", "Iist_items", true),
+            ("list_items", "1ist_items", true),
+            ("good", "g00d", true),
+            ("read_file", "read_files", false),
+            ("time", "timer", false),
+        ];
+        for (one, other, alike) in cases {
+            assert_eq!(look_alike(one, other), alike, "{one} {other}");
+            assert_eq!(look_alike(other, one), alike, "{other} {one}");
         }
     }
 

@@ -12,7 +12,9 @@ use crate::gate::{Candidate, access, granted};
 
 /// The judgement, or in the place of a question the consent that was given before.
 pub(crate) async fn spared(judgement: Judgement, candidate: &Candidate, cx: &CallContext) -> Judgement {
-    if judgement.verdict != Verdict::Ask || granted(candidate, cx).is_some() {
+    let Judgement { verdict, must_ask, .. } = &judgement;
+    // Consent to other calls is none to let private data leave.
+    if *verdict != Verdict::Ask || must_ask.is_some() || granted(candidate, None, cx).is_some() {
         return judgement;
     }
     match consent(candidate, cx).await {
@@ -20,6 +22,7 @@ pub(crate) async fn spared(judgement: Judgement, candidate: &Candidate, cx: &Cal
             verdict: Verdict::Allow,
             because: "a person allowed calls like this one".into(),
             rule: Some(format!("allowance {}", given.id)),
+            must_ask: None,
         },
         None => judgement,
     }

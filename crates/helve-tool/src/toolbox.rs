@@ -5,24 +5,36 @@ use std::sync::Arc;
 use helve_types::{Failure, FailureKind, Stage, ToolSpec};
 
 use crate::Registered;
-use crate::repair::meant;
+use crate::repair::{look_alike, meant};
 
 /// What a run may use; nothing else exists for it.
 #[derive(Default)]
 pub struct Toolbox {
     tools: Vec<Arc<Registered>>,
+    /// Nothing was begun with it: what nobody has agreed to is not called.
+    fresh: bool,
 }
 
 impl Toolbox {
-    /// The first of two tools with one name wins: the server's before the client's.
+    /// The first of two tools with one name, or with names that look alike, wins: the server's before the client's.
     pub fn new(tools: impl IntoIterator<Item = Arc<Registered>>) -> Self {
         let mut box_ = Self::default();
         for tool in tools {
-            if box_.named(&tool.spec.name).is_none() {
+            let is_taken = |held: &Arc<Registered>| {
+                held.spec.name == tool.spec.name
+                    || (tool.spec.client && look_alike(&held.spec.name, &tool.spec.name))
+            };
+            if !box_.tools.iter().any(is_taken) {
                 box_.tools.push(tool);
             }
         }
         box_
+    }
+
+    /// For calls that somebody orders now: a tool in quarantine is not called for them.
+    #[must_use]
+    pub fn fresh(self) -> Self {
+        Self { fresh: true, ..self }
     }
 
     pub fn specs(&self) -> impl ExactSizeIterator<Item = &Arc<ToolSpec>> + Clone {
@@ -59,6 +71,13 @@ impl Toolbox {
                 FailureKind::Denied,
                 format!("the tool `{}` is switched off; go on without it", tool.spec.name),
             ));
+        }
+        if self.fresh && !tool.is_agreed() {
+            let name = &tool.spec.name;
+            let told = format!(
+                "the tool `{name}` has changed where it comes from, and nobody has agreed to that; go on without it. Operator: `helve tools agree {name}`"
+            );
+            return Err(Failure::new(FailureKind::Denied, told));
         }
         Ok((tool, Stage::Resolve { tool: tool.spec.name.clone(), repaired_from }))
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::CallId;
+use crate::{CallId, Labels};
 
 /// What repeating a call would do to the world, and so what a crash allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,9 @@ pub struct ToolOutput {
     /// The size of the whole text where `text` is only its beginning; the whole is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_bytes: Option<u64>,
+    /// Where it is from and how far it is to be trusted. The pipeline writes it over whatever a tool may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
 }
 
 impl ToolOutput {
@@ -97,11 +100,14 @@ pub struct Failure {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// Where its words are from, if not all of them are Helve's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Box<Labels>>,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None }
+        Self { kind, message: message.into(), retry_after_ms: None, labels: None }
     }
 }
 

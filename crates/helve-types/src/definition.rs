@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Effect, Example, OnUnknown, canonical_json};
+use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
 
 /// A tool that is a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,9 @@ pub struct ToolDefinition {
     pub check_tool: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
+    /// What it brings in and can carry out, where that is not what its kind does.
+    #[serde(default, skip_serializing_if = "LabelTerms::is_silent")]
+    pub labels: LabelTerms,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

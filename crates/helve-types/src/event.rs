@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, MessageId, Mode,
-    ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
+    Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
+    Mode, ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -128,6 +128,9 @@ pub enum Fact {
         then: OnUnknown,
         #[serde(default, skip_serializing_if = "Trail::is_empty")]
         trail: Trail,
+        /// Where the words above are from, if not all of them are Helve's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        labels: Option<Box<Labels>>,
     },
 
     /// A result that came after its run had ended, or after its client had lost the call; kept, and of no consequence.

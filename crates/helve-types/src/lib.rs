@@ -12,6 +12,7 @@ mod definition;
 mod event;
 mod fingerprint;
 mod ids;
+mod labels;
 mod live;
 mod message;
 mod profile;
@@ -39,6 +40,7 @@ pub use event::{
 };
 pub use fingerprint::Fingerprint;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
+pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use live::{Live, PartKind};
 pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
 pub use profile::{Answered, Finding, ModelProfile};

@@ -224,10 +224,11 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
-            Fact::ToolUnknown { call, because, .. } => {
+            Fact::ToolUnknown { call, because, labels, .. } => {
                 self.change(call, |part| {
                     part.state = ToolState::Unknown;
-                    part.failure = Some(Failure::new(FailureKind::Failed, because.clone()));
+                    let failure = Failure::new(FailureKind::Failed, because.clone());
+                    part.failure = Some(Failure { labels: labels.clone(), ..failure });
                     part.ended_at = Some(at);
                 });
             }

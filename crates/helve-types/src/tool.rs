@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Effect, canonical_json};
+use crate::{Effect, Flow, LabelTerms, canonical_json};
 
 /// A tool's definition, the one source of what models, people and guards are told about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,12 @@ pub struct ToolSpec {
     /// A tool that reads whether the effect happened; called with the same arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_tool: Option<String>,
+    /// What it brings in and can carry out, by what it is.
+    #[serde(default, skip_serializing_if = "Flow::is_neutral")]
+    pub flow: Flow,
+    /// What its definition says about that.
+    #[serde(default, skip_serializing_if = "LabelTerms::is_silent")]
+    pub labels: LabelTerms,
 }
 
 impl ToolSpec {
@@ -50,13 +56,21 @@ impl ToolSpec {
             client: false,
             on_unknown: OnUnknown::default(),
             check_tool: None,
+            flow: Flow::default(),
+            labels: LabelTerms::default(),
         }
     }
 
     /// A hash over all that an approval or a cached answer depends on; it changes when the tool does.
     pub fn version(&self) -> String {
-        let pinned = json!([self.name, self.description, self.parameters, self.effect, self.client]);
-        blake3::hash(canonical_json(&pinned).as_bytes()).to_hex()[..32].to_owned()
+        let mut pinned =
+            vec![json!(self.name), json!(self.description), self.parameters.clone(), json!(self.effect)];
+        pinned.push(json!(self.client));
+        // What is neutral is left out, so that tools from before there were labels are what they were.
+        if !self.flow.is_neutral() || !self.labels.is_silent() {
+            pinned.extend([json!(self.flow), json!(self.labels)]);
+        }
+        blake3::hash(canonical_json(&Value::Array(pinned)).as_bytes()).to_hex()[..32].to_owned()
     }
 }
 
@@ -94,11 +108,15 @@ mod tests {
     }
 
     #[test]
-    fn the_version_changes_with_what_the_model_is_told_and_with_nothing_else() {
+    fn the_version_changes_with_what_the_model_is_told_and_with_its_labels_and_with_nothing_else() {
         let before = spec().version();
         assert_eq!(before, ToolSpec { tags: vec!["mail".into()], ..spec() }.version());
         assert_ne!(before, ToolSpec { description: "Sends!".into(), ..spec() }.version());
         assert_ne!(before, ToolSpec { effect: Effect::Read, ..spec() }.version());
         assert_ne!(before, ToolSpec { parameters: json!({"type": "object"}), ..spec() }.version());
+        let outward = Flow { outward: true, ..Flow::default() };
+        assert_ne!(before, ToolSpec { flow: outward, ..spec() }.version());
+        let own = LabelTerms { outward: Some(false), ..LabelTerms::default() };
+        assert_ne!(before, ToolSpec { labels: own, ..spec() }.version());
     }
 }

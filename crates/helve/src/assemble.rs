@@ -152,7 +152,7 @@ fn tools(
     world: &World,
     extra: Vec<ExtraTool>,
 ) -> anyhow::Result<Registry> {
-    let mut registry = Registry::new();
+    let mut registry = Registry::new().with_trust(config.trust.clone());
     if let Some(settings) = &config.alarms {
         let line = AlarmLine::new(Webhook::new(ways, settings.clone())?);
         registry = registry.with_alarms(line.alarms());

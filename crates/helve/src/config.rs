@@ -13,6 +13,7 @@ mod environment;
 mod file;
 mod hooks;
 mod images;
+mod labels;
 mod layers;
 mod models;
 mod places;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use helve_agent::{AgentSettings, Budgets, CompactionSettings};
 use helve_egress::EgressSettings;
-use helve_tool::Rule;
+use helve_tool::{Rule, Trust};
 use helve_tool_builtin::{Database, Images};
 use secrecy::SecretString;
 
@@ -66,6 +67,8 @@ pub struct Config {
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
+    /// What tools bring in and where data may go.
+    pub trust: Trust,
     pub alarms: Option<WebhookSettings>,
     /// Who is told of questions to people.
     pub approvals: Option<ApprovalSettings>,
@@ -156,6 +159,7 @@ impl Config {
             compaction,
             agents,
             permissions: file.permissions,
+            trust: labels::trust(&file.labels, &file.tools, &places)?,
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
             approvals: approvals::approvals(file.approvals, listen, &places)?,

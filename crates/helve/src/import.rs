@@ -11,7 +11,7 @@ use helve_server::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportReport, ImportSecret, ImportedTool,
     Importer, SkippedOperation,
 };
-use helve_tool::Catalogue;
+use helve_tool::{Catalogue, Consent, Offered};
 use helve_tool_http::openapi::{
     Change, DOCUMENT_BYTES_MAX, Diff, Document, Import, Options, TOOLS_MAX, diff, import,
 };
@@ -56,6 +56,9 @@ pub async fn import_document(
     let there = There::of(catalogue);
     let compared = diff(&there.rows, &there.other_names, &made);
     let mut report = report(made, compared, hash, catalogue);
+    for tool in &mut report.tools {
+        tool.quarantined = tool.change == ImportChange::Changed && tool.problem.is_none() && !asked.agree;
+    }
     if asked.preview {
         return Ok(report);
     }
@@ -66,7 +69,11 @@ pub async fn import_document(
         ));
         return Ok(report);
     }
-    keep(catalogue, &there.versions, &mut report, asked.remove_gone, by).await;
+    let consent = if asked.agree { Consent::Given } else { Consent::Wanted };
+    keep(catalogue, &there.versions, &mut report, consent, by).await;
+    if asked.remove_gone {
+        remove_gone(catalogue, &there.versions, &mut report, by).await;
+    }
     Ok(report)
 }
 
@@ -165,18 +172,18 @@ fn report(made: Import, mut compared: Diff, document_hash: String, catalogue: &C
             Change::Taken => (ImportChange::Taken, vec![]),
             Change::Changed { fields } => (ImportChange::Changed, fields),
         };
+        let checked = catalogue.check(&definition);
+        let warnings = checked.as_ref().ok().cloned().unwrap_or_default();
         let problem = match change {
             ImportChange::Taken => Some("another tool has this name; give the import a prefix".to_owned()),
             ImportChange::Unchanged => None,
-            ImportChange::Added | ImportChange::Changed => {
-                catalogue.check(&definition).err().map(|error| error.to_string())
+            ImportChange::Added => {
+                let free = checked.and_then(|_| catalogue.check_name_is_free(&definition.name));
+                free.err().map(|error| error.to_string())
             }
+            ImportChange::Changed => checked.err().map(|error| error.to_string()),
         };
-        let fields = fields.into_iter().map(|field| ChangedField {
-            field: field.field,
-            was: field.was,
-            now: field.now,
-        });
+        let fields = fields.into_iter().map(ChangedField::from);
         ImportedTool {
             name: definition.name.clone(),
             operation,
@@ -184,6 +191,8 @@ fn report(made: Import, mut compared: Diff, document_hash: String, catalogue: &C
             change,
             fields: fields.collect(),
             notes,
+            warnings,
+            quarantined: false,
             problem,
             definition,
         }
@@ -219,30 +228,34 @@ async fn keep(
     catalogue: &Catalogue,
     versions: &BTreeMap<String, u32>,
     report: &mut ImportReport,
-    remove_gone: bool,
+    consent: Consent,
     by: &str,
 ) {
-    let seen = |name: &str| versions.get(name).copied();
     for tool in report.tools.iter_mut().filter(|tool| tool.problem.is_none()) {
-        let kept = match tool.change {
-            ImportChange::Added => catalogue.create(tool.definition.clone(), by).await,
-            ImportChange::Changed => {
-                let whole = helve_tool::Change::Whole(Box::new(tool.definition.clone()));
-                catalogue.update(&tool.name, whole, seen(&tool.name), by).await
-            }
-            ImportChange::Unchanged | ImportChange::Taken => continue,
-        };
-        match kept {
-            Ok(_) => report.made = true,
-            Err(error) => tool.problem = Some(error.to_string()),
+        if tool.change == ImportChange::Taken {
+            continue;
+        }
+        let seen = versions.get(&tool.name).copied();
+        // Also what is unchanged: it may be back to what was agreed to.
+        match catalogue.offered(&report.tag, tool.definition.clone(), consent, seen, by).await {
+            Ok(Offered::Made(_) | Offered::Changed(_)) => report.made = true,
+            Ok(Offered::Quarantined(_)) => (report.made, tool.quarantined) = (true, true),
+            Ok(Offered::Same(_)) => {}
+            Err(error) => (tool.problem, tool.quarantined) = (Some(error.to_string()), false),
         }
     }
-    if remove_gone {
-        for name in &report.gone {
-            match catalogue.remove(name, seen(name), by).await {
-                Ok(()) => report.made = true,
-                Err(error) => report.notes.push(format!("`{name}` could not be deleted: {error}")),
-            }
+}
+
+async fn remove_gone(
+    catalogue: &Catalogue,
+    versions: &BTreeMap<String, u32>,
+    report: &mut ImportReport,
+    by: &str,
+) {
+    for name in &report.gone {
+        match catalogue.remove(name, versions.get(name).copied(), by).await {
+            Ok(()) => report.made = true,
+            Err(error) => report.notes.push(format!("`{name}` could not be deleted: {error}")),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Seeing to calls: several at once, each on its own, while people may still speak.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use helve_tool::{CallContext, Fault, Grant, Outcome, Progress};
@@ -110,6 +112,7 @@ impl Driver {
             agent: self.run.setup().agent.clone(),
             attempts_before,
             grant,
+            taint: Arc::new(self.run.taint()),
             skip: helve_tool::Skip::default(),
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),

@@ -242,7 +242,8 @@ impl Call {
                 let because = because.into();
                 let then = OnUnknown::TellModel;
                 let trail = Trail::default();
-                Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then, trail })
+                let labels = None;
+                Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then, trail, labels })
             }
             // Nobody has begun a call that nobody has claimed.
             Phase::Planned

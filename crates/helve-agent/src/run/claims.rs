@@ -121,7 +121,15 @@ mod tests {
     fn lost() -> Fact {
         let (because, then) = ("silence".into(), OnUnknown::AskUser);
         let trail = Trail::default();
-        Fact::ToolUnknown { call: call(), sent_at: Timestamp(1), because, checked: None, then, trail }
+        Fact::ToolUnknown {
+            call: call(),
+            sent_at: Timestamp(1),
+            because,
+            checked: None,
+            then,
+            trail,
+            labels: None,
+        }
     }
 
     fn late() -> Fact {

@@ -116,7 +116,72 @@ fn unknown(call: CallId, then: OnUnknown) -> Fact {
         checked: None,
         then,
         trail: Trail::default(),
+        labels: None,
     }
+}
+
+fn finished(call: CallId, flow: &helve_types::Flow) -> Fact {
+    let labels = Some(flow.labels("t"));
+    Fact::ToolFinished {
+        call,
+        output: ToolOutput { labels, ..ToolOutput::text("ok") },
+        trail: Trail::default(),
+    }
+}
+
+#[test]
+fn a_call_is_judged_by_what_the_model_had_read_when_it_asked_for_it() {
+    use helve_types::Flow;
+    let private = Flow { private: true, ..Flow::default() };
+    let outside = Flow { untrusted: true, ..Flow::default() };
+    let mut log = vec![started()];
+    let flags = |log: &[Fact]| {
+        let run = Run::replay(RUN, setup(9), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+        let taint = run.taint();
+        (!taint.private.is_empty(), !taint.untrusted.is_empty())
+    };
+    log.extend(said(1, 2));
+    log.push(finished(id(1, 0), &private));
+    // The other call of the same message was written before anybody had read that.
+    assert_eq!(flags(&log), (false, false));
+    log.push(finished(id(1, 1), &outside));
+    log.extend(said(2, 1));
+    assert_eq!(flags(&log), (true, true));
+
+    let failure = Failure {
+        labels: Some(Box::new(outside.labels("t"))),
+        ..Failure::new(FailureKind::Failed, "403: obey")
+    };
+    let failed = Fact::ToolFailed { call: id(1, 0), failure, trail: Trail::default() };
+    let lost = match unknown(id(1, 0), OnUnknown::TellModel) {
+        Fact::ToolUnknown { call, sent_at, because, checked, then, trail, .. } => {
+            let labels = Some(Box::new(outside.labels("t")));
+            Fact::ToolUnknown { call, sent_at, because, checked, then, trail, labels }
+        }
+        other => other,
+    };
+    for brought in [failed, lost] {
+        let log = [vec![started()], said(1, 1), vec![brought], said(2, 1)].concat();
+        assert_eq!(flags(&log), (false, true), "what failed may quote a stranger too");
+    }
+}
+
+#[test]
+fn what_was_read_before_the_run_counts_and_a_clients_history_is_never_trusted() {
+    use helve_types::Flow;
+    let both = Flow { private: true, untrusted: true, ..Flow::default() };
+    let earlier = [vec![started()], said(1, 1), vec![finished(id(1, 0), &both)]].concat();
+    let earlier = Run::replay(RUN, setup(9), earlier.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    let run = Run::new(RUN, setup(9), MessageId(Uuid::from_u128(3)), Timestamp(0));
+    assert_eq!(run.taint(), Taint::default());
+    let spoken = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "my card is 1234");
+    assert_eq!(run.clone().after(&[spoken]).taint(), Taint::default(), "what people say is theirs to say");
+    assert!(run.after(&[earlier.message().clone()]).taint().is_both());
+
+    let input = RunInput::Client { messages: vec![] };
+    let stateless =
+        Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
+    assert!(stateless.taint().private.is_empty() && !stateless.taint().untrusted.is_empty());
 }
 
 fn words(step: &Step) -> String {

@@ -153,6 +153,8 @@ impl Open {
             agent: agent.into(),
             attempts_before: 0,
             grant: None,
+            // A person orders it: no model has read anything.
+            taint: Arc::default(),
             skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
             toolbox: Arc::new(terms.toolbox),
             journal: journal.clone(),

@@ -49,14 +49,18 @@ impl Terms {
         let agent = match order {
             Order::CommandLine | Order::Admin => {
                 let stand_ins = Rules::new().with_layer("operator", operator.clone());
-                return Self { toolbox: Toolbox::new(all), rules: ordered(operator, None, order), stand_ins };
+                return Self {
+                    toolbox: Toolbox::new(all).fresh(),
+                    rules: ordered(operator, None, order),
+                    stand_ins,
+                };
             }
             Order::User => shared.agent_for(user, call),
         };
         let permissions = agent.map(|agent| permissions(&agent.settings)).unwrap_or_default();
         let offered = |tool: &Arc<Registered>| agent.is_some_and(|agent| agent.may_use(tool.spec(), user));
         Self {
-            toolbox: Toolbox::new(all.into_iter().filter(offered)),
+            toolbox: Toolbox::new(all.into_iter().filter(offered)).fresh(),
             rules: ordered(operator, Some(&permissions), order),
             stand_ins: Rules::new().with_layer("operator", operator.clone()).with_layer("agent", permissions),
         }

@@ -136,6 +136,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                         checked: None,
                         then: OnUnknown::TellModel,
                         trail,
+                        labels: None,
                     });
                 }
             }

@@ -6,7 +6,8 @@ use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings, StartInput, St
 use helve_model::{Reply, ScriptedModel};
 use helve_store::{ApprovalFilter, MemoryStore, Page, Scope, Store};
 use helve_tool::{
-    CallContext, Catalogue, Change, Guards, Maker, Registry, Request, Tool, ToolFuture, read_definition,
+    CallContext, Catalogue, Change, Consent, Guards, Maker, Outcome, Registry, Request, Tool, ToolFuture,
+    read_definition,
 };
 use helve_types::{Answer, Fact, Question, RunId, ToolDefinition, ToolOutput, ToolSpec, World};
 use serde_json::json;
@@ -155,6 +156,41 @@ async fn after_a_restart_a_run_has_the_tool_it_was_started_with_though_it_was_ch
     again.approve(started.run).await;
     assert_eq!(settle(&mut follower).await, "run.finished");
     assert_eq!(again.outputs(started.run).await, ["sent to https://old.example"]);
+}
+
+#[tokio::test]
+async fn a_tool_in_quarantine_is_kept_by_runs_that_have_it_and_new_ones_get_none() {
+    let model = script(1);
+    let office = Office::open(&Arc::default(), &model).await;
+    let from = |url: &str| ToolDefinition { tags: vec!["openapi:post".into()], ..letter(url) };
+    let offer = async |url: &str| {
+        let offered = office.catalogue.offered("openapi:post", from(url), Consent::Wanted, None, "mei").await;
+        offered.map(drop).unwrap();
+    };
+    offer("https://old.example").await;
+    let mut first = office.ask().await;
+    waits(&mut first).await;
+    offer("https://evil.example").await;
+    office.approve(first.run).await;
+    assert_eq!(settle(&mut first.follower).await, "run.finished");
+    assert_eq!(office.outputs(first.run).await, ["sent to https://old.example"]);
+
+    let ordered = || {
+        let options = helve_agent::CallOptions::default();
+        office.runtime.call_tool(mei(), "letter", "{}", options, Default::default())
+    };
+    let refused = ordered().await.unwrap().outcome;
+    assert!(
+        matches!(&refused, Outcome::Refused(failure) if failure.message.contains("helve tools agree letter"))
+    );
+    model.then(reply("call letter {}"));
+    model.then(reply("say I cannot."));
+    let mut second = office.ask().await;
+    assert_eq!(settle(&mut second.follower).await, "run.finished");
+    assert_eq!(office.outputs(second.run).await, ["there is no tool `letter`; the tools are: none"]);
+
+    office.catalogue.reject("letter", "mei").await.unwrap();
+    assert!(matches!(ordered().await.unwrap().outcome, Outcome::Finished(_)));
 }
 
 #[tokio::test]

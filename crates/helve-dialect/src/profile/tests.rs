@@ -25,6 +25,8 @@ fn weather() -> ToolSpec {
         client: false,
         on_unknown: OnUnknown::default(),
         check_tool: None,
+        flow: helve_types::Flow::default(),
+        labels: helve_types::LabelTerms::default(),
     }
 }
 

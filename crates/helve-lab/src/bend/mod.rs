@@ -13,8 +13,8 @@ use std::sync::Arc;
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture, Token, ToolRow,
-    Urgency, UserPlan,
+    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture, Token, ToolOffer,
+    ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -244,6 +244,22 @@ impl<B: Bend> Store for Bent<B> {
 
     fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
         self.inner.tool_switches()
+    }
+
+    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
+        self.inner.tool_offers()
+    }
+
+    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.offer_tool(offer, audit)
+    }
+
+    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.drop_offer(name, audit)
+    }
+
+    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.inner.take_offer(row, expected, audit)
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

@@ -137,7 +137,8 @@ impl Story {
             "unknown" => {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
                 let trail = Trail::default();
-                (Fact::ToolUnknown { call, sent_at, because, checked: None, then, trail }, "unknown")
+                let labels = None;
+                (Fact::ToolUnknown { call, sent_at, because, checked: None, then, trail, labels }, "unknown")
             }
             other => panic!("a story knows no `{other}`"),
         };

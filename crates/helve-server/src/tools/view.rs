@@ -2,10 +2,12 @@
 
 use helve_store::ToolRow;
 use helve_tool::Listed;
-use helve_types::{Auth, Effect, Method, ToolDefinition, ToolKind};
+use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::import::ChangedField;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ToolList {
@@ -31,6 +33,13 @@ pub(super) struct ToolView {
     effect: Effect,
     pub(super) tags: Vec<String>,
     pub(super) enabled: bool,
+    /// Whether new runs get it.
+    state: State,
+    /// What it brings into a run and can carry out of it.
+    labels: FlowView,
+    /// What it has become where it is from, which nobody has agreed to; for those with the right `admin`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer: Option<OfferView>,
     /// Changes when the definition does; runs and approvals are bound to it.
     hash: String,
     /// The number of a row's version.
@@ -59,6 +68,44 @@ pub(super) struct ToolView {
 enum Source {
     Builtin,
     Row,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    On,
+    Off,
+    /// It has changed where it is from: no new run gets it until somebody agrees to that or rejects it.
+    Quarantined,
+    /// It cannot be made.
+    Broken,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FlowView {
+    /// Its answers may hold what is not for everybody.
+    private: bool,
+    /// Strangers may have written what it answers.
+    untrusted: bool,
+    /// It carries what it is given to a place that is not the operator's own.
+    outward: bool,
+    /// Where its calls go, if they leave this server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct OfferView {
+    /// The tag of the document that it is from.
+    origin: String,
+    /// For `agree`.
+    hash: String,
+    at: i64,
+    /// What would be different.
+    changes: Vec<ChangedField>,
+    /// What is odd about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// No header, no query and no name of a secret: those are for people who make tools.
@@ -101,6 +148,7 @@ impl ToolView {
         Self {
             endpoint: definition.map(|tool| EndpointView::with(tool, place(&tool.endpoint.url_template))),
             problem: tool.problem.as_ref().map(|_| "it cannot be used now".into()),
+            offer: None,
             ..Self::of(tool)
         }
     }
@@ -133,6 +181,9 @@ impl ToolView {
                 .cloned()
                 .unwrap_or_default(),
             enabled: tool.is_enabled(),
+            state: State::of(tool),
+            labels: FlowView::of(tool),
+            offer: OfferView::of(tool),
             hash: row
                 .map(|row| row.hash.clone())
                 .or(tool.registered.as_ref().map(|tool| tool.version().to_owned()))
@@ -151,6 +202,43 @@ impl ToolView {
     pub(super) fn whole(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
         Self { definition, ..Self::of(tool) }
+    }
+}
+
+impl State {
+    fn of(tool: &Listed) -> Self {
+        match (&tool.problem, tool.is_quarantined(), tool.is_enabled()) {
+            (Some(_), ..) => Self::Broken,
+            (None, true, _) => Self::Quarantined,
+            (None, false, true) => Self::On,
+            (None, false, false) => Self::Off,
+        }
+    }
+}
+
+impl FlowView {
+    /// What cannot be made does nothing, but what is said of it is shown.
+    fn of(tool: &Listed) -> Self {
+        let flow = match (&tool.registered, &tool.row) {
+            (Some(tool), _) => tool.flow().clone(),
+            (None, Some(row)) => Flow::default().said(&row.definition.labels),
+            (None, None) => Flow::default(),
+        };
+        Self { private: flow.private, untrusted: flow.untrusted, outward: flow.outward, place: flow.place }
+    }
+}
+
+impl OfferView {
+    fn of(tool: &Listed) -> Option<Self> {
+        let offer = tool.offer.as_ref()?;
+        let changes = tool.changes().into_iter();
+        Some(Self {
+            origin: offer.origin.clone(),
+            hash: offer.definition.hash(),
+            at: offer.at.0,
+            changes: changes.map(ChangedField::from).collect(),
+            warnings: tool.offer_warnings.clone(),
+        })
     }
 }
 
@@ -218,6 +306,8 @@ mod tests {
             registered: None,
             problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),
             warnings: vec![],
+            offer: None,
+            offer_warnings: vec![],
         };
         let plain = json!(ToolView::for_everybody(&listed));
         assert_eq!(plain["problem"], "it cannot be used now");

@@ -137,6 +137,7 @@ pub(crate) struct House {
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) app: App,
     pub(crate) world: World,
+    pub(crate) catalogue: Arc<Catalogue>,
     stop: CancellationToken,
 }
 
@@ -174,8 +175,8 @@ impl House {
         let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
         let (rules, budgets) = (plan.rules, plan.budgets);
         let settings = RuntimeSettings { agents, rules, budgets, ..RuntimeSettings::default() };
-        let catalogue = Catalogue::new(registry, store.clone(), world.clone(), maker());
-        let runtime = Runtime::over(Arc::new(catalogue), models, settings);
+        let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
+        let runtime = Runtime::over(catalogue.clone(), models, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),
             hosts: vec![],
@@ -188,7 +189,7 @@ impl House {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         tokio::spawn(serve(vec![listener], router(app.clone()), stop.clone()));
-        Self { url, client: client(), store, model, app, world, stop }
+        Self { url, client: client(), store, model, app, world, catalogue, stop }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -8,6 +8,7 @@ mod derived;
 mod executions;
 mod files;
 mod journal;
+mod offers;
 mod open;
 mod plans;
 mod profiles;
@@ -26,7 +27,7 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
     Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
-    ToolRow, Urgency, UserPlan,
+    ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -344,6 +345,22 @@ impl Store for SqliteStore {
 
     fn tool_switches(&self) -> StoreFuture<'_, Vec<(String, bool)>> {
         self.read(tools::switches)
+    }
+
+    fn tool_offers(&self) -> StoreFuture<'_, Vec<ToolOffer>> {
+        self.read(offers::all_offers)
+    }
+
+    fn offer_tool(&self, offer: ToolOffer, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| offers::put(connection, &offer, &audit))
+    }
+
+    fn drop_offer(&self, name: String, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| offers::drop(connection, &name, &audit))
+    }
+
+    fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
+        self.write_now(move |connection| offers::take(connection, &row, expected, &audit))
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

@@ -6,6 +6,7 @@ use helve_store::{AuditEntry, StoreError, ToolRow};
 use helve_types::{Timestamp, ToolId};
 use rusqlite::{Connection, Row, params};
 
+use super::offers;
 use super::rows::{all, column, execute, first, id_column, json_column, to_json};
 use super::tokens::audit;
 
@@ -77,6 +78,7 @@ pub(super) fn delete(
         return Err(StoreError::Changed(now));
     }
     execute(connection, "DELETE FROM tools WHERE name = ?1", [name])?;
+    offers::forget(connection, name)?;
     audit(connection, entry)?;
     changed(connection)
 }
@@ -112,7 +114,7 @@ pub(super) fn changes(connection: &Connection) -> Result<u64, StoreError> {
     Ok(count.unwrap_or(0))
 }
 
-fn changed(connection: &Connection) -> Result<(), StoreError> {
+pub(super) fn changed(connection: &Connection) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT INTO settings (name, value) VALUES ('tool_changes', '1')

@@ -134,6 +134,7 @@ pub async fn a_call_says_what_became_of_it_and_whose_it_was(store: Subject) {
         checked: None,
         then: helve_types::OnUnknown::TellModel,
         trail: Trail(vec![Stage::Run { attempt: 1, ms: 7 }]),
+        labels: None,
     };
     let facts = vec![
         requested(&good),

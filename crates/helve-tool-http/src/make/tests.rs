@@ -184,3 +184,46 @@ fn the_definitions_of_the_guide_are_right() {
     let time: ToolDefinition = serde_json::from_str(rest.split_once("```").unwrap().0).unwrap();
     assert_eq!(time.endpoint.url_template, "internal://time");
 }
+
+#[test]
+fn what_a_tool_brings_in_and_carries_out_goes_by_its_key_its_host_and_its_own_word() {
+    let flow = |changes: Value| {
+        let (tool, _) = make(changes).unwrap();
+        let spec = tool.spec();
+        spec.flow.clone().said(&spec.labels)
+    };
+    let at = |url: &str| json!({"endpoint": {"url_template": url}});
+    let public = flow(at("https://api.example.com/{city}"));
+    assert!(!public.private && public.untrusted && public.outward);
+    assert_eq!(public.place.as_deref(), Some("api.example.com"));
+    let keyed = json!({"endpoint": {"auth": {"type": "bearer", "secret": "weather"}}});
+    assert!(flow(keyed).private);
+    let near = flow(at("http://127.0.0.1:8080/{city}"));
+    assert!(near.private && near.outward);
+    assert_eq!(near.place.as_deref(), Some("127.0.0.1:8080"));
+    let own = flow(json!({"labels": {"untrusted": false, "outward": false, "private": true}}));
+    assert!(own.private && !own.untrusted && !own.outward);
+    let led_on = flow(json!({"endpoint": {"redirects": 1}}));
+    assert_eq!(led_on.place, None, "nobody can say where it ends");
+}
+
+#[test]
+fn a_host_that_only_a_network_knows_is_near() {
+    let cases = [
+        ("http://10.1.2.3/", true),
+        ("http://192.168.0.9/", true),
+        ("http://169.254.1.1/", true),
+        ("http://[::1]/", true),
+        ("http://[fd00::1]/", true),
+        ("http://wiki/", true),
+        ("http://wiki.internal/", true),
+        ("http://nas.local./", true),
+        ("https://api.example.com/", false),
+        ("https://8.8.8.8/", false),
+        ("https://internal.example.com/", false),
+        ("https://[2001:4860:4860::8888]/", false),
+    ];
+    for (url, near) in cases {
+        assert_eq!(super::is_near(&url.parse().unwrap()), near, "{url}");
+    }
+}

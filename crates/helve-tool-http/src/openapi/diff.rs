@@ -5,15 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use helve_tool::{FieldChange, differences};
 use helve_types::{Auth, Effect, Endpoint, ToolDefinition};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Import;
 use super::operation::effect;
-
-/// Differences that are shown of one tool.
-const FIELDS_MAX: usize = 30;
 
 /// What becomes of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,17 +24,6 @@ pub enum Change {
     Unchanged,
     /// The name belongs to a tool that no import of this document made.
     Taken,
-}
-
-/// One field that is not as it was.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FieldChange {
-    /// `parameters.properties.limit.maximum`.
-    pub field: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub was: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<Value>,
 }
 
 /// An import beside the tools that exist.
@@ -148,32 +135,4 @@ fn has_own_secret(row: &ToolDefinition, secrets_of: &str) -> bool {
     };
     let of_import = secret.strip_prefix(secrets_of);
     !of_import.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-}
-
-fn differences(was: &ToolDefinition, now: &ToolDefinition) -> Vec<FieldChange> {
-    let mut found = vec![];
-    compare("", &json!(was), &json!(now), &mut found);
-    found
-}
-
-/// Definitions are no deeper than their schemas may be.
-fn compare(field: &str, was: &Value, now: &Value, found: &mut Vec<FieldChange>) {
-    if was == now || found.len() >= FIELDS_MAX {
-        return;
-    }
-    if let (Value::Object(old), Value::Object(new)) = (was, now) {
-        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-        for name in names {
-            let inside = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
-            match (old.get(name), new.get(name)) {
-                (Some(was), Some(now)) => compare(&inside, was, now, found),
-                (was, now) if found.len() < FIELDS_MAX => {
-                    found.push(FieldChange { field: inside, was: was.cloned(), now: now.cloned() });
-                }
-                _ => {}
-            }
-        }
-        return;
-    }
-    found.push(FieldChange { field: field.to_owned(), was: Some(was.clone()), now: Some(now.clone()) });
 }

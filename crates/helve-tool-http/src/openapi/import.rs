@@ -211,7 +211,10 @@ impl Gathered {
     fn add<'a>(&mut self, common: &Common<'a>, found: &Found<'a>, name: String, skipped: &mut Vec<Skipped>) {
         let operation = format!("{} {}", found.verb.to_ascii_uppercase(), words::line(found.path, 200));
         match common.make(found, name) {
-            Ok(made) => {
+            Ok(mut made) => {
+                if words::has_hidden(found.operation) {
+                    made.notes.push(words::HIDDEN.into());
+                }
                 if let Some((name, what)) = made.secret {
                     let (_, hosts) = self.secrets.entry(name).or_insert_with(|| (what, BTreeSet::new()));
                     hosts.insert(made.server.host.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use helve_types::{Auth, Effect, Endpoint, Method, ToolDefinition, ToolKind};
+use helve_types::{Auth, Effect, Endpoint, LabelTerms, Method, ToolDefinition, ToolKind};
 use serde_json::{Value, json};
 
 use super::arguments::{Draft, placeholder};
@@ -205,6 +205,7 @@ impl<'a> Common<'a> {
             on_unknown: None,
             check_tool: None,
             examples: vec![],
+            labels: LabelTerms::default(),
         }
     }
 

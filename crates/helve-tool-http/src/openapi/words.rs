@@ -1,5 +1,7 @@
 //! What a document says in words, made fit for people and models: bounded, and without characters that nobody sees.
 
+use serde_json::Value;
+
 /// Several lines of text, with no more than so many characters.
 pub(super) fn text(given: &str, chars_max: usize) -> String {
     let mut out = String::new();
@@ -39,6 +41,26 @@ fn cut(text: &str, chars_max: usize) -> String {
     format!("{kept}…")
 }
 
+/// What is told of an operation with such characters, which no honest document has.
+pub(super) const HIDDEN: &str = "the document says something in it with characters that people do not see; they are left out, \
+                                 but look twice at who wrote it";
+
+/// Whether there is a character in any text of an operation that only a model would notice.
+pub(super) fn has_hidden(value: &Value) -> bool {
+    let is_odd = |text: &str| text.chars().any(|c| hidden(c) && !matches!(c, '\n' | '\r') && !is_usual(c));
+    match value {
+        Value::String(text) => is_odd(text),
+        Value::Array(items) => items.iter().any(has_hidden),
+        Value::Object(members) => members.iter().any(|(name, member)| is_odd(name) || has_hidden(member)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// What editors and emoji leave in honest texts: joiners, variation selectors, a mark at the beginning, line separators.
+fn is_usual(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Characters that say something to a model and nothing to the person who reads along: controls, marks of direction,
 /// joiners and spaces without width, tags, private use.
 fn hidden(c: char) -> bool {
@@ -62,6 +84,19 @@ mod tests {
         );
         assert_eq!(line("  a\n\n b\u{feff}\tc ", 100), "a b c");
         assert_eq!(text("查询天气", 100), "查询天气");
+    }
+
+    #[test]
+    fn what_was_hidden_is_told_and_what_is_usual_is_not() {
+        use serde_json::json;
+        for odd in ["a\u{200b}b", "\u{202e}evil", "\u{e0041}", "x\u{0}"] {
+            assert!(has_hidden(&json!({"parameters": [{"description": odd}]})), "{odd:?}");
+            assert!(has_hidden(&json!({ odd: 1 })), "{odd:?}");
+        }
+        for usual in ["查询\n天气", "👩\u{200d}🔬 ❤\u{fe0f}", "می\u{200c}خواهم", "\u{feff}Lists.\r\n"]
+        {
+            assert!(!has_hidden(&json!({"summary": usual})), "{usual:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use helve_types::{Auth, BodyFormat, Effect, Endpoint, Method, ToolDefinition, ToolKind, ToolSpec};
+use helve_types::{Auth, BodyFormat, Effect, Endpoint, Flow, Method, ToolDefinition, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use super::{DefinitionError, Made};
@@ -49,7 +49,8 @@ pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Res
         return Err(DefinitionError::new("endpoint.url_template", problem));
     };
     check(definition)?;
-    let spec = spec(definition, &target.spec);
+    check_labels(definition, target)?;
+    let spec = spec(definition, &target.spec, target.flow.clone());
     let mut guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
     if answers_each_user(target) {
         if definition.cache.is_some() {
@@ -107,7 +108,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     }
 }
 
-fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
+fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec {
     let properties = definition.parameters.get("properties").and_then(Value::as_object);
     let has_own = properties.is_some_and(|properties| !properties.is_empty());
     // Its examples are about its parameters.
@@ -130,6 +131,28 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec) -> ToolSpec {
         client: false,
         on_unknown: definition.on_unknown.unwrap_or(target.on_unknown),
         check_tool: definition.check_tool.clone().or_else(|| target.check_tool.clone()),
+        flow,
+        labels: definition.labels,
+    }
+}
+
+/// What the target brings in and carries out, it does under any name.
+fn check_labels(definition: &ToolDefinition, target: &Registered) -> Result<(), DefinitionError> {
+    let (said, flow) = (definition.labels, &target.flow);
+    let lowered = [
+        ("labels.private", said.private == Some(false) && flow.private),
+        ("labels.untrusted", said.untrusted == Some(false) && flow.untrusted),
+        ("labels.outward", said.outward == Some(false) && flow.outward),
+    ];
+    match lowered.into_iter().find(|(_, lowered)| *lowered) {
+        Some((field, _)) => {
+            let target = &target.spec.name;
+            let problem = format!(
+                "`{target}` is so under any name; leave this out, or set it for `{target}` in the configuration"
+            );
+            Err(DefinitionError::new(field, problem))
+        }
+        None => Ok(()),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use helve_store::ToolRow;
+use helve_store::{ToolOffer, ToolRow};
 use helve_types::ToolDefinition;
 
 use super::check::warnings;
 use super::rows::Held;
-use super::{Catalogue, DefinitionError};
+use super::{Catalogue, DefinitionError, FieldChange, differences};
 use crate::Registered;
 
 #[derive(Clone)]
@@ -20,11 +20,22 @@ pub struct Listed {
     pub problem: Option<DefinitionError>,
     /// What is odd, but no reason to refuse.
     pub warnings: Vec<String>,
+    /// What it has become outside, which nobody has agreed to.
+    pub offer: Option<Arc<ToolOffer>>,
+    /// What is odd about that.
+    pub offer_warnings: Vec<String>,
 }
 
 impl Listed {
     pub(super) fn built_in(tool: Arc<Registered>) -> Self {
-        Self { row: None, registered: Some(tool), problem: None, warnings: vec![] }
+        Self {
+            row: None,
+            registered: Some(tool),
+            problem: None,
+            warnings: vec![],
+            offer: None,
+            offer_warnings: vec![],
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -33,6 +44,18 @@ impl Listed {
             (None, Some(tool)) => &tool.spec().name,
             (None, None) => unreachable!("what is listed is a row or registered"),
         }
+    }
+
+    /// Whether somebody has to agree to what it has become before a new run gets it.
+    pub fn is_quarantined(&self) -> bool {
+        self.offer.is_some()
+    }
+
+    /// What would be different if somebody agreed.
+    pub fn changes(&self) -> Vec<FieldChange> {
+        let (Some(row), Some(offer)) = (&self.row, &self.offer) else { return vec![] };
+        let now = ToolDefinition { enabled: row.definition.enabled, ..offer.definition.clone() };
+        differences(&row.definition, &now)
     }
 
     pub fn is_enabled(&self) -> bool {
@@ -70,11 +93,14 @@ impl Catalogue {
     }
 
     pub(super) fn listed(&self, held: &Held) -> Listed {
+        let offer = self.kept(held.row.name());
         Listed {
+            offer_warnings: offer.as_ref().map(|offer| self.warnings(&offer.definition)).unwrap_or_default(),
             row: Some(held.row.clone()),
             registered: held.made.clone().ok(),
             problem: held.made.as_ref().err().cloned(),
             warnings: self.warnings(&held.row.definition),
+            offer,
         }
     }
 

@@ -40,6 +40,7 @@ impl Catalogue {
                 if let Some(before) = self.registry.replace(made.clone()) {
                     self.pinned.remember(&before);
                 }
+                made.set_agreed(!self.is_quarantined(&name));
                 self.set_switch(made, enabled);
             }
             Err(problem) => {

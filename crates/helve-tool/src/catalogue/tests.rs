@@ -2,6 +2,7 @@
 
 mod guards;
 mod inside;
+mod offered;
 
 use helve_store::MemoryStore;
 use helve_types::{Auth, Effect, ToolOutput, ToolSpec};

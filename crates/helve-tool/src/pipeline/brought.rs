@@ -8,7 +8,7 @@ use helve_store::Entry;
 use helve_types::{Failure, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail};
 use serde_json::Value;
 
-use super::{Pipeline, bounded};
+use super::{Pipeline, bounded, labels};
 use crate::bound::Beside;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Fault, Outcome};
@@ -44,6 +44,7 @@ impl Pipeline {
             }
             Err(failure) => (Outcome::Failed(short(failure)), Beside::default()),
         };
+        let outcome = labels::of_brought(outcome);
         crate::log::tell(&outcome, &trail, Duration::from_millis(ms));
         cx.world.fate.at("tool.before_outcome");
         let entry = outcome.entry(&call.id, trail, beside);

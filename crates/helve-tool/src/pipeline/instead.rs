@@ -102,8 +102,10 @@ impl Pipeline {
             not_used("the chain of stand-ins is a circle or too long");
             return None;
         }
-        let Some(tool) = self.other(name, cx).filter(|tool| tool.is_enabled() && tool.tool.is_some()) else {
-            not_used("there is no such tool, or it is switched off");
+        let Some(tool) =
+            self.other(name, cx).filter(|tool| tool.is_enabled() && tool.is_agreed() && tool.tool.is_some())
+        else {
+            not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
         let arguments = match check(name, &tool.validator, &asked.arguments.canonical) {
@@ -128,7 +130,7 @@ impl Pipeline {
         Some(permit.instead_of(called, cx.attempts_before + u32::try_from(runs).unwrap_or(u32::MAX)))
     }
 
-    fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
+    pub(super) fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
         let own = cx.toolbox.named(name).cloned();
         own.or_else(|| self.stand_ins.as_ref()?.registry.get(name))
     }

@@ -4,6 +4,7 @@ mod alarm;
 mod bound_consent;
 mod fallback;
 mod hooks;
+mod labels;
 mod properties;
 mod skip;
 
@@ -66,6 +67,12 @@ fn fails(error: ToolError) -> Behaviour {
         let error = error.clone();
         Box::pin(async move { Err(error) })
     })
+}
+
+/// A neutral tool's answer.
+fn finished(tool: &str, text: &str) -> Outcome {
+    let labels = Some(helve_types::Flow::default().labels(tool));
+    Outcome::Finished(ToolOutput { labels, ..ToolOutput::text(text) })
 }
 
 fn hangs() -> Behaviour {
@@ -150,6 +157,7 @@ impl Lab {
             agent: "default".into(),
             attempts_before: 0,
             grant: None,
+            taint: Arc::default(),
             skip: self.skip,
             toolbox: Arc::new(Toolbox::new(self.registry.all())),
             journal: self.journal.clone(),
@@ -640,7 +648,7 @@ async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened
     let call = lab.call("put", r#"{"q": "x"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
     let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_at, &cx).await.unwrap();
-    assert_eq!(outcome, Outcome::Finished(ToolOutput::text("put")));
+    assert_eq!(outcome, finished("put", "put"));
 }
 
 #[tokio::test]

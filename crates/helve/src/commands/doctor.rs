@@ -135,6 +135,13 @@ async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
             let name = tool.name();
             findings.push(Finding::Note(format!("tool `{name}` cannot be used: {problem}")));
         }
+        if tool.is_quarantined() {
+            let name = tool.name();
+            let told = format!(
+                "tool `{name}` has changed and is in quarantine; see `helve tools show {name}`, then `agree` or `reject`"
+            );
+            findings.push(Finding::Note(told));
+        }
         findings.extend(
             tool.warnings.iter().map(|warning| Finding::Note(format!("tool `{}`: {warning}", tool.name()))),
         );

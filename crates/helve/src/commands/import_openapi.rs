@@ -60,6 +60,9 @@ pub(crate) struct ImportArgs {
     /// Delete tools that an earlier import of the document made and this one does not
     #[arg(long)]
     remove_gone: bool,
+    /// Agree to what the document has made of tools that it made before; without this they are put in quarantine
+    #[arg(long)]
+    agree: bool,
     /// Make nothing if the document is not the one that `--dry-run` told this hash of
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
@@ -106,6 +109,7 @@ impl ImportArgs {
             preview: self.dry_run,
             all: self.all,
             remove_gone: self.remove_gone,
+            agree: self.agree,
             expect: self.expect,
         })
     }
@@ -176,7 +180,9 @@ fn shown(report: &ImportReport) -> String {
 /// What is to be said of many tools, and of how many: it is said once.
 fn common(report: &ImportReport) -> BTreeMap<&str, usize> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in report.tools.iter().flat_map(|tool| tool.problem.iter().chain(&tool.notes)) {
+    for text in
+        report.tools.iter().flat_map(|tool| tool.problem.iter().chain(&tool.warnings).chain(&tool.notes))
+    {
         *counts.entry(text).or_default() += 1;
     }
     counts.retain(|_, count| *count > 3);
@@ -188,6 +194,7 @@ fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &
         (ImportChange::Taken, _) => "taken",
         (_, Some(_)) => "wrong",
         (ImportChange::Added, None) => "new",
+        (ImportChange::Changed, None) if tool.quarantined => "held",
         (ImportChange::Changed, None) => "changed",
         (ImportChange::Unchanged, None) => "unchanged",
     };
@@ -203,7 +210,12 @@ fn one(tool: &ImportedTool, width: usize, common: &BTreeMap<&str, usize>, out: &
             value(&field.now)
         ));
     }
-    let own = tool.problem.iter().chain(&tool.notes).filter(|text| !common.contains_key(text.as_str()));
+    let own = tool
+        .problem
+        .iter()
+        .chain(&tool.warnings)
+        .chain(&tool.notes)
+        .filter(|text| !common.contains_key(text.as_str()));
     for text in own {
         out.push_str(&format!("             {text}\n"));
     }
@@ -223,10 +235,27 @@ fn outcome(report: &ImportReport) -> String {
     let wrong = if wrong == 0 { String::new() } else { format!("; {wrong} cannot be made") };
     match &report.held_back {
         Some(why) => format!("Nothing was made: {why} (`--all`).\n"),
-        None if report.made => format!("Made: {counts}{wrong}.\n"),
+        None if report.made => format!("Made: {counts}{wrong}.\n{}", held(report)),
         None => format!(
             "Nothing was made. The document makes: {counts}{wrong}. `--expect {}` makes sure that it is still this one.\n",
             report.document_hash
+        ),
+    }
+}
+
+/// What is left to decide.
+fn held(report: &ImportReport) -> String {
+    let held: Vec<_> = report.tools.iter().filter(|tool| tool.quarantined).collect();
+    match &held[..] {
+        [] => String::new(),
+        [one] => format!(
+            "It has changed, and no new run gets it until somebody agrees: `helve tools agree {}`, or `reject`.\n",
+            one.name
+        ),
+        [first, ..] => format!(
+            "{} have changed, and no new run gets them until somebody agrees: `helve tools agree {}` and so on, or `reject`; `--agree` agrees to all.\n",
+            held.len(),
+            first.name
         ),
     }
 }

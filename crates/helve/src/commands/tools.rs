@@ -52,6 +52,15 @@ enum Action {
     Disable { name: String },
     /// Delete a tool that is a row; runs that use it keep it until they end
     Remove { name: String },
+    /// Agree to what a tool in quarantine has become, which `show` tells
+    Agree {
+        name: String,
+        /// Only if what is offered has this hash
+        #[arg(long)]
+        hash: Option<String>,
+    },
+    /// Leave a tool in quarantine what it was, and use it as that
+    Reject { name: String },
     /// List everything that a tool ever was
     Versions { name: String },
     /// Print the tools that are switched on as another vendor's requests take them
@@ -78,8 +87,8 @@ enum Action {
     },
     /// Make one tool of each operation of an OpenAPI document, or show what it would make (`--dry-run`)
     ///
-    /// Imported again, a document changes the tools that it made: what it says of them is brought up to date, what you added
-    /// to them stays.
+    /// Imported again, a document changes the tools that it made, as soon as somebody agrees (`--agree`, or `helve tools
+    /// agree`): what it says of them is brought up to date, what you added to them stays.
     ImportOpenapi(Box<ImportArgs>),
 }
 
@@ -105,6 +114,8 @@ async fn act(action: Action, assembly: &Assembly) -> anyhow::Result<ExitCode> {
         Action::Enable { name } => rows::switch(catalogue, &name, true).await,
         Action::Disable { name } => rows::switch(catalogue, &name, false).await,
         Action::Remove { name } => rows::remove(catalogue, &name).await,
+        Action::Agree { name, hash } => rows::agree(catalogue, &name, hash.as_deref()).await,
+        Action::Reject { name } => rows::reject(catalogue, &name).await,
         Action::Versions { name } => rows::versions(catalogue, &name).await,
         Action::Export { format } => export(catalogue, &format),
         Action::Call { name, arguments, json, user } => {
@@ -130,6 +141,9 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
         let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
         let state = match (&tool.problem, tool.is_enabled()) {
             (Some(problem), _) => format!(" (cannot be used: {problem})"),
+            (None, _) if tool.is_quarantined() => {
+                format!(" (quarantined: it has changed; see `helve tools show {}`)", tool.name())
+            }
             (None, false) => " (off)".into(),
             (None, true) => String::new(),
         };
@@ -169,6 +183,14 @@ fn described(tool: &Listed) -> Value {
     if let Some(problem) = &tool.problem {
         shown["problem"] = json!(problem.to_string());
     }
+    if let Some(offer) = &tool.offer {
+        shown["quarantined"] = json!({
+            "origin": offer.origin,
+            "hash": offer.definition.hash(),
+            "changes": tool.changes(),
+            "warnings": tool.offer_warnings,
+        });
+    }
     if !tool.warnings.is_empty() {
         shown["warnings"] = json!(tool.warnings);
     }
@@ -177,7 +199,11 @@ fn described(tool: &Listed) -> Value {
 
 fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     let tools = catalogue.registry().all();
-    let specs: Vec<_> = tools.iter().filter(|tool| tool.is_enabled()).map(|tool| &**tool.spec()).collect();
+    let specs: Vec<_> = tools
+        .iter()
+        .filter(|tool| tool.is_enabled() && tool.is_agreed())
+        .map(|tool| &**tool.spec())
+        .collect();
     let declared = declarations(format, &specs).with_context(|| {
         format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
     })?;

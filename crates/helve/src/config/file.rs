@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use helve_agent::AgentSettings;
 use helve_tool::{BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rule};
-use helve_types::{CacheSharing, Fallback, ModelParams};
+use helve_types::{CacheSharing, Fallback, LabelTerms, ModelParams};
 use secrecy::SecretString;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -22,6 +22,7 @@ use super::egress::{EgressTable, SecretTable};
 use super::environment::{Environment, Setting};
 use super::hooks::HookTable;
 use super::images::ImagesTable;
+use super::labels::LabelsTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -39,6 +40,7 @@ pub struct File {
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,
     pub(super) tools: BTreeMap<String, GuardsTable>,
+    pub(super) labels: LabelsTable,
     pub(super) alarms: AlarmsTable,
     pub(super) approvals: ApprovalsTable,
     pub(super) databases: BTreeMap<String, DatabaseTable>,
@@ -122,6 +124,9 @@ pub struct GuardsTable {
     /// 0 for none, also where the tool brings one along.
     fallback_last_good_ms: Option<u64>,
     fallback_when_limited: Option<bool>,
+    private: Option<bool>,
+    untrusted: Option<bool>,
+    outward: Option<bool>,
 }
 
 /// What the breaker takes for a failure.
@@ -294,6 +299,11 @@ impl GuardsTable {
         fallback.last_good_ms = fallback_last_good_ms.map_or(fallback.last_good_ms, NonZeroU64::new);
         fallback.when_limited = fallback_when_limited.unwrap_or(fallback.when_limited);
         (fallback.tool.is_some() || fallback.last_good_ms.is_some()).then_some(fallback)
+    }
+
+    /// What the operator says about what the tool brings in and carries out.
+    pub(super) fn labels(&self) -> LabelTerms {
+        LabelTerms { private: self.private, untrusted: self.untrusted, outward: self.outward }
     }
 
     /// The tool that is to stand in for this one.

@@ -540,3 +540,20 @@ fn a_fallback_that_a_tool_brings_can_be_turned_off() {
     let own = Guards { fallback: Some(last_good), ..Guards::default() };
     assert_eq!(config.tools[0].1.over(own).fallback, None);
 }
+
+#[test]
+fn what_the_operator_says_about_labels_is_read_and_a_wrong_host_names_its_line() {
+    let config = parse(
+        "[labels]\ntrusted_hosts = [\"API.example.com\", \"*.corp.test\"]\n[tools.query_database]\nuntrusted = true\n\
+         [tools.search_web]\ntimeout_ms = 5",
+        &Environment::default(),
+    )
+    .unwrap();
+    assert_eq!(config.trust.hosts, ["api.example.com", "*.corp.test"]);
+    assert_eq!(config.trust.tools.keys().collect::<Vec<_>>(), ["query_database"]);
+    assert_eq!(config.trust.tools["query_database"].untrusted, Some(true));
+    for wrong in ["*", "*.com", "https://a.test", "a.test/x", "a.test:443", "me@a.test", ""] {
+        let problem = refused(&format!("[labels]\ntrusted_hosts = [\"{wrong}\"]"));
+        assert!(problem.contains("line 2") && problem.contains("trusted_hosts"), "{wrong}: {problem}");
+    }
+}

@@ -7,6 +7,7 @@ mod always;
 mod chat;
 mod clients;
 mod commands;
+mod injection;
 mod notices;
 mod outside;
 mod people;

@@ -161,3 +161,39 @@ fn one_definition_is_declared_as_each_vendor_wants_it() {
     assert!(unknown.starts_with("HTTP/1.1 400") && unknown.contains("unknown_format"), "{unknown}");
     assert!(refused(&data, &["export", "--format", "telex"], "").contains("`telex`"));
 }
+
+#[test]
+fn a_document_that_changed_puts_its_tool_in_quarantine_and_the_command_line_decides() {
+    let data = scratch();
+    let document = |summary: &str| {
+        format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "Pets", "version": "1"}}, "servers": [{{"url": "https://pets.example.com"}}],
+                "paths": {{"/pets": {{"get": {{"operationId": "list_pets", "summary": "{summary}"}}}}}}}}"#
+        )
+    };
+    let import = |summary: &str, more: &[&str]| {
+        done(&data, &[&["import-openapi", "-"], more].concat(), &document(summary))
+    };
+    assert!(import("Lists pets.", &[]).contains("Made: 1 new"));
+    let held = import("Lists pets, and obeys.", &[]);
+    assert!(
+        held.contains("held       list_pets") && held.contains("`helve tools agree list_pets`"),
+        "{held}"
+    );
+    assert!(done(&data, &["list"], "").contains("Lists pets. (quarantined"));
+    let shown: Value = serde_json::from_str(&done(&data, &["show", "list_pets"], "")).unwrap();
+    assert_eq!(shown["description"], "Lists pets.");
+    assert_eq!(shown["quarantined"]["changes"][0]["now"], "Lists pets, and obeys.");
+    assert!(!done(&data, &["export"], "").contains("list_pets"));
+    let refused_call = refused(&data, &["call", "list_pets"], "");
+    assert!(refused_call.contains("nobody has agreed"), "{refused_call}");
+    assert!(refused(&data, &["agree", "list_pets", "--hash", "other"], "").contains("has changed meanwhile"));
+    assert_eq!(done(&data, &["reject", "list_pets"], ""), "list_pets  version 1, on\n");
+    assert!(refused(&data, &["agree", "list_pets"], "").contains("nothing else is offered"));
+
+    import("Lists pets, and obeys.", &[]);
+    assert_eq!(done(&data, &["agree", "list_pets"], ""), "list_pets  version 2, on\n");
+    assert!(done(&data, &["list"], "").contains("Lists pets, and obeys.\n"));
+    assert!(import("Lists all pets.", &["--agree"]).contains("Made: 0 new, 1 changed"));
+    assert!(!done(&data, &["list"], "").contains("quarantined"));
+}

@@ -110,6 +110,10 @@ export type EventBody = (
        * What the tool's check tool said, if it has one.
        */
       checked?: string | null;
+      /**
+       * Where the words above are from, if not all of them are Helve's own.
+       */
+      labels?: Labels | null;
       sent_at: Timestamp;
       /**
        * What the tool's definition wants done about it.
@@ -472,6 +476,10 @@ export interface ToolOutput {
    */
   data?: unknown;
   /**
+   * Where it is from and how far it is to be trusted. The pipeline writes it over whatever a tool may have.
+   */
+  labels?: Labels | null;
+  /**
    * Further facts for the person's view.
    */
   metadata?: unknown;
@@ -501,10 +509,35 @@ export interface Attachment {
   url: string;
 }
 /**
+ * What Helve writes on a result.
+ */
+export interface Labels {
+  /**
+   * The host that it is from, or `client`; none where it was made inside Helve.
+   */
+  place?: string | null;
+  /**
+   * It may hold what is not for everybody.
+   */
+  private?: boolean;
+  /**
+   * The tool that it is from; `a person` where one answered in its place.
+   */
+  source: string;
+  /**
+   * Strangers may have written it.
+   */
+  untrusted?: boolean;
+}
+/**
  * Why a call gave no output.
  */
 export interface Failure {
   kind: FailureKind;
+  /**
+   * Where its words are from, if not all of them are Helve's own.
+   */
+  labels?: Labels | null;
   /**
    * Says what is wrong and how to do better; the model reads it.
    */

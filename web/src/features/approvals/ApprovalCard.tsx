@@ -14,6 +14,7 @@ import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
+import { warningWords } from './warning-words';
 import { useDwell } from './use-dwell';
 
 interface Props {
@@ -46,6 +47,7 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
         <Icon name={isOutcome ? 'question' : 'shield'} />
         <span>{isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}</span>
       </h3>
+      <Warnings question={question} />
       <Facts question={question} />
       {question.request && (
         <Pane title={t.approvals.request} text={question.request}>
@@ -56,6 +58,24 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
       {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
     </div>
+  );
+}
+
+/** What a person should know first: that private data could leave, from where and where to. */
+function Warnings({ question }: { question: Question }): ReactNode {
+  const { t } = useSpeech();
+  const warnings = question.warnings ?? [];
+  if (warnings.length === 0) return null;
+  return (
+    <Notice
+      tone="warn"
+      title={t.approvals.careful}
+      detail={warnings.map((warning) => (
+        <span key={warning} className={styles.warning}>
+          <VisibleText text={warningWords(warning, t.approvals.warn)} />
+        </span>
+      ))}
+    />
   );
 }
 

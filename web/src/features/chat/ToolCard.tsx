@@ -5,7 +5,7 @@ import { Icon, type IconName } from '@/ui/Icon';
 import { Spinner } from '@/ui/Spinner';
 import { Attachments } from './Attachments';
 import { BrowserCode } from './BrowserCode';
-import { type ShownState, isCached, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
+import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
@@ -74,6 +74,7 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
   const { t, tag } = useSpeech();
   const took = state === 'done' ? tookMs(call) : null;
   const instead = state === 'done' ? standIn(call) : null;
+  const labels = labelsOf(call);
   return (
     <>
       {took === null ? t.tools.states[state] : `${t.tools.states[state]} · ${formatDuration(took, tag)}`}
@@ -85,6 +86,16 @@ function StateWords({ call, state }: { call: CallPlace['call']; state: ShownStat
       {instead && (
         <span className={`${styles.tag} ${styles.instead}`} title={t.tools.stage.instead(instead.by, instead.because)}>
           {t.tools.instead(instead.by)}
+        </span>
+      )}
+      {labels?.isPrivate && (
+        <span className={styles.tag} title={t.tools.labels.privateHint(labels.source)}>
+          {t.tools.labels.private}
+        </span>
+      )}
+      {labels?.isUntrusted && (
+        <span className={`${styles.tag} ${styles.instead}`} title={t.tools.labels.untrustedHint(labels.source)}>
+          {t.tools.labels.untrusted}
         </span>
       )}
     </>

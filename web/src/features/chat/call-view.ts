@@ -37,6 +37,17 @@ export function standIn({ trail }: Call): { by: string; because: string } | null
   return found === undefined ? null : { by: found.by, because: found.because };
 }
 
+/** What is written on the words of the tool, and where they are from. */
+export function labelsOf({
+  output,
+  failure,
+}: Call): { source: string; isPrivate: boolean; isUntrusted: boolean } | null {
+  const labels = output?.labels ?? failure?.labels;
+  if (!labels) return null;
+  const source = labels.place ? `${labels.source} (${labels.place})` : labels.source;
+  return { source, isPrivate: labels.private ?? false, isUntrusted: labels.untrusted ?? false };
+}
+
 /** Whether the page itself has to run it. */
 export function isForBrowser(call: Call): boolean {
   return call.tool === BROWSER_JS_EVAL;

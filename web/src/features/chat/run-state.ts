@@ -277,7 +277,7 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       return change(state, fact.call, () => ({ ...ended(fact), state: 'refused', failure: fact.failure }));
     case 'tool.unknown': {
       const message = [fact.because, fact.checked].filter(Boolean).join('\n');
-      const failure: Failure = { kind: 'failed', message };
+      const failure: Failure = { kind: 'failed', message, ...(fact.labels ? { labels: fact.labels } : {}) };
       return change(state, fact.call, () => ({ ...ended({ ...fact, trail: [] }), state: 'unknown', failure }));
     }
     case 'approval.asked': {

@@ -169,6 +169,12 @@ export const en = {
     },
     cached: 'cached',
     cachedHint: 'The result of an identical call was used',
+    labels: {
+      private: 'private',
+      privateHint: (source: string) => `May hold what is not for everybody; from ${source}`,
+      untrusted: 'untrusted',
+      untrustedHint: (source: string) => `Strangers may have written it; from ${source}`,
+    },
     instead: (by: string) => (by === 'last_good' ? 'earlier answer' : `from ${by}`),
     arguments: 'Arguments',
     progress: 'Progress',
@@ -267,7 +273,20 @@ export const en = {
       'a rule wants a person to decide': 'A rule wants a person to decide',
       'it changes something': 'It changes something',
       'it changes something and cannot be taken back': 'It changes something and cannot be taken back',
+      'it could carry private data out of the run, and text from outside may have asked for it':
+        'It could carry private data out, and text from outside may have asked for it',
     } as Record<string, string>,
+    careful: 'Private data could leave',
+    /** As the server says it. */
+    warn: {
+      private: (from: string) => `There is private data in this run, from ${from}.`,
+      untrusted: (from: string) =>
+        `There is also text that strangers may have written, from ${from}: it may have told the model to make this call.`,
+      host: (host: string) =>
+        `This call sends its arguments to ${host}, which is not one of the operator's trusted hosts.`,
+      client: "This call gives its arguments to a program on the user's side, which Helve does not see.",
+      nowhere: "This call sends its arguments to a place that is not the operator's own.",
+    },
     request: 'What goes over the wire',
     sends: 'Exactly this will be sent',
     sent: 'Exactly this was sent',

@@ -128,6 +128,7 @@ impl<'a> World<'a> {
             checked: None,
             then,
             trail: Trail::default(),
+            labels: None,
         };
         let failure = Failure::new(FailureKind::Denied, "no");
         match errand {

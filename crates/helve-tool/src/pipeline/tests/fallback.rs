@@ -108,7 +108,7 @@ async fn what_stands_in_is_never_kept_as_the_tools_own_answer() {
     lab.tool(spec("peek", Effect::Read), Guards::default(), says("seen"));
     lab.run("look", r#"{"q": "x"}"#).await;
     let second = lab.run("look", r#"{"q": "x"}"#).await;
-    assert_eq!(second, Outcome::Finished(ToolOutput::text("found")));
+    assert_eq!(second, finished("look", "found"));
 }
 
 #[tokio::test]

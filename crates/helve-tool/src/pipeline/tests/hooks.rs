@@ -176,7 +176,7 @@ async fn an_output_is_changed_on_every_delivery_and_the_cache_keeps_the_tools_ow
     for _ in 0..2 {
         let outcome = lab.run("look", r#"{"q": "x"}"#).await;
         // What the text said, the value beside it said too.
-        assert_eq!(outcome, Outcome::Finished(ToolOutput::text("the code is ****")));
+        assert_eq!(outcome, finished("look", "the code is ****"));
     }
     let log = lab.log().await;
     assert!(log.contains("[resolved fits allow hit hook(guard changed)]"), "{log}");

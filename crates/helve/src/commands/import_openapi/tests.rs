@@ -18,6 +18,8 @@ fn tool(name: &str, operation: &str, change: ImportChange) -> ImportedTool {
         change,
         fields: vec![],
         notes: vec![],
+        warnings: vec![],
+        quarantined: false,
         problem: None,
         definition,
     }

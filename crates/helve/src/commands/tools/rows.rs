@@ -27,7 +27,9 @@ pub(super) async fn add(
 ) -> anyhow::Result<ExitCode> {
     for definition in &definitions {
         let name = &definition.name;
-        if how == How::New && catalogue.is_taken(name) {
+        if !catalogue.is_taken(name) {
+            catalogue.check_name_is_free(name)?;
+        } else if how == How::New {
             bail!("there is a tool named `{name}` already; change it with --replace, or choose another name");
         }
         let warnings = catalogue.check(definition).with_context(|| format!("the tool `{name}`"))?;
@@ -58,6 +60,16 @@ pub(super) async fn switch(catalogue: &Catalogue, name: &str, enabled: bool) -> 
 pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     catalogue.remove(name, None, BY).await.map_err(with_hint)?;
     println!("{name}  deleted");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn agree(catalogue: &Catalogue, name: &str, hash: Option<&str>) -> anyhow::Result<ExitCode> {
+    told(&catalogue.agree(name, hash, BY).await.map_err(with_hint)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn reject(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
+    told(&catalogue.reject(name, BY).await.map_err(with_hint)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,36 @@
+//! What a model has read of tools when it asks for a call: that, and nothing later, can have moved it to ask.
+
+use helve_types::{Message, RunInput, Taint};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Read {
+    /// In what was there before the run.
+    before: Taint,
+    /// In the run itself, up to the last complete step. The results of that step's own calls are not among it: their
+    /// calls were written before anybody had them.
+    here: Taint,
+}
+
+impl Read {
+    pub(super) fn at_start(input: &RunInput) -> Self {
+        let before = match input {
+            RunInput::Client { .. } => Taint::of_client_history(),
+            RunInput::Conversation | RunInput::Call => Taint::default(),
+        };
+        Self { before, here: Taint::default() }
+    }
+
+    pub(super) fn before(&mut self, history: &[Message]) {
+        self.before = self.before.clone().and(Taint::of_messages(history));
+    }
+
+    /// A step is complete, and this is the run's message with all that came before it.
+    pub(super) fn wrote_after(&mut self, message: &Message) {
+        self.here = Taint::of_messages([message]);
+    }
+
+    pub(super) fn taint(&self) -> Taint {
+        self.before.clone().and(self.here.clone())
+    }
+}

@@ -1,0 +1,133 @@
+//! The two-flag rule: what a person is asked whatever else allows it.
+//!
+//! Private data, text that strangers may have written, and a way out: any two of them are work, all three are how data
+//! is stolen. Once the first two are in a run, a call that can carry data out of it is put before a person.
+
+use helve_types::{Effect, Flow, Origin, Taint};
+
+/// A call that could carry private data out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaving {
+    /// For the person who is asked: what is in the run, from where, and where it would go.
+    pub warnings: Vec<String>,
+}
+
+impl Leaving {
+    /// Why a person is asked at all.
+    pub const BECAUSE: &str =
+        "it could carry private data out of the run, and text from outside may have asked for it";
+}
+
+/// How many sources a person is told of.
+const SOURCES_MAX: usize = 4;
+
+/// Whether a call of a tool that flows like this could carry private data out on somebody else's word.
+///
+/// A call that only reads, and where all private data is from, tells that place nothing that it has not said itself. One
+/// that writes there may still show it to others.
+pub fn leaving(taint: &Taint, flow: &Flow, effect: Effect) -> Option<Leaving> {
+    let goes_home = || flow.place.is_some() && taint.private.iter().all(|origin| origin.place == flow.place);
+    if !flow.outward || !taint.is_both() || (effect == Effect::Read && goes_home()) {
+        return None;
+    }
+    let place = match flow.place.as_deref() {
+        Some(helve_types::CLIENT) => {
+            "This call gives its arguments to a program on the user's side, which Helve does not see.".into()
+        }
+        Some(host) => {
+            format!(
+                "This call sends its arguments to {host}, which is not one of the operator's trusted hosts."
+            )
+        }
+        None => "This call sends its arguments to a place that is not the operator's own.".to_owned(),
+    };
+    Some(Leaving {
+        warnings: vec![
+            format!("There is private data in this run, from {}.", listed(&taint.private)),
+            format!(
+                "There is also text that strangers may have written, from {}: it may have told the model to make this call.",
+                listed(&taint.untrusted)
+            ),
+            place,
+        ],
+    })
+}
+
+fn listed(origins: &[Origin]) -> String {
+    let one = |origin: &Origin| match &origin.place {
+        Some(place) => format!("{} ({place})", origin.source),
+        None => origin.source.clone(),
+    };
+    let mut names: Vec<String> = origins.iter().take(SOURCES_MAX).map(one).collect();
+    if origins.len() > SOURCES_MAX {
+        names.push(format!("{} more", origins.len() - SOURCES_MAX));
+    }
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(source: &str, place: Option<&str>) -> Origin {
+        Origin { source: source.into(), place: place.map(Into::into) }
+    }
+
+    fn to(place: &str) -> Flow {
+        Flow { outward: true, place: Some(place.into()), ..Flow::default() }
+    }
+
+    #[test]
+    fn only_all_three_together_are_asked_about() {
+        let private = vec![origin("query_database", None)];
+        let untrusted = vec![origin("read_page", Some("blog.test"))];
+        let neither = Taint::default();
+        let one = Taint { private: private.clone(), untrusted: vec![] };
+        let other = Taint { private: vec![], untrusted: untrusted.clone() };
+        let both = Taint { private, untrusted };
+        for effect in [Effect::Read, Effect::Idempotent, Effect::NonIdempotent] {
+            for taint in [&neither, &one, &other] {
+                assert_eq!(leaving(taint, &to("evil.test"), effect), None);
+            }
+            assert_eq!(leaving(&both, &Flow::default(), effect), None);
+            let asked = leaving(&both, &to("evil.test"), effect).unwrap();
+            assert_eq!(
+                asked.warnings,
+                [
+                    "There is private data in this run, from query_database.",
+                    "There is also text that strangers may have written, from read_page (blog.test): it may have told the \
+                     model to make this call.",
+                    "This call sends its arguments to evil.test, which is not one of the operator's trusted hosts.",
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn reading_on_where_all_private_data_is_from_is_free_and_writing_there_is_not() {
+        let home = vec![origin("list_orders", Some("shop.test"))];
+        let taint = Taint { private: home.clone(), untrusted: home.clone() };
+        assert_eq!(leaving(&taint, &to("shop.test"), Effect::Read), None);
+        assert!(leaving(&taint, &to("shop.test"), Effect::NonIdempotent).is_some());
+        assert!(leaving(&taint, &to("other.test"), Effect::Read).is_some());
+        let two = Taint { private: [home.clone(), vec![origin("query_database", None)]].concat(), ..taint };
+        assert!(leaving(&two, &to("shop.test"), Effect::Read).is_some());
+        // A place that is not known is nobody's home.
+        let nowhere = Flow { outward: true, ..Flow::default() };
+        let inside = vec![origin("query_database", None)];
+        let taint = Taint { private: inside, untrusted: home };
+        assert!(leaving(&taint, &nowhere, Effect::Read).is_some());
+    }
+
+    #[test]
+    fn many_sources_are_counted_and_not_all_told() {
+        let private = (1..=6).map(|n| origin(&format!("tool_{n}"), None)).collect();
+        let taint = Taint { private, untrusted: vec![origin("eval", Some("client"))] };
+        let warnings = leaving(&taint, &Flow::of_client(), Effect::NonIdempotent).unwrap().warnings;
+        assert_eq!(
+            warnings[0],
+            "There is private data in this run, from tool_1, tool_2, tool_3, tool_4, 2 more."
+        );
+        assert!(warnings[2].contains("on the user's side"), "{warnings:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What tools from outside have become: a person agrees to it, or rejects it.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::shown;
+use crate::access::{Principal, Right};
+use crate::app::App;
+use crate::input::Json;
+use crate::problem::Problem;
+use crate::routes::{Operation, Routes};
+
+use super::view::ToolView;
+
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .add(
+            Operation::post(
+                "/api/tools/{tool}/agree",
+                Right::Admin,
+                "Agree to what a tool in quarantine has become",
+            )
+            .body::<AgreeBody>()
+            .gives::<ToolView>(),
+            agree,
+        )
+        .add(
+            Operation::post(
+                "/api/tools/{tool}/reject",
+                Right::Admin,
+                "Leave a tool in quarantine what it was, and use it as that",
+            )
+            .gives::<ToolView>(),
+            reject,
+        )
+}
+
+/// What is agreed to.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AgreeBody {
+    /// The `hash` of the offer that was looked at; if another one is there by now, nothing happens (409).
+    #[serde(default)]
+    hash: Option<String>,
+}
+
+async fn agree(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+    body: Json<AgreeBody>,
+) -> Result<Response, Problem> {
+    let hash = body.value.hash.as_deref();
+    Ok(shown(&app.runtime.catalogue().agree(&name, hash, &principal.user.0).await?))
+}
+
+async fn reject(
+    State(app): State<App>,
+    principal: Principal,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    Ok(shown(&app.runtime.catalogue().reject(&name, &principal.user.0).await?))
+}

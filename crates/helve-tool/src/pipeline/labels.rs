@@ -1,0 +1,64 @@
+//! What is written on the words of a tool before anybody has them: where they are from and how far to trust them.
+//!
+//! By what the tool is, as its definition and the operator have it; never by what it answers. Helve's own words, a
+//! refusal or a time that is up, have no label.
+
+use helve_types::{CLIENT, FailureKind, Flow, Labels, Stage, ToolOutput, Trail};
+
+use super::Pipeline;
+use crate::bound::Beside;
+use crate::pipeline::instead::Answered;
+use crate::{CallContext, Outcome, Registered};
+
+/// Of an answer, which quotes the tool that was called where another stood in for it.
+pub(super) fn of_answer(answered: &Answered, called: &Registered) -> Labels {
+    let by = answered.by.labels();
+    if answered.by.spec.name == called.spec.name { by } else { by.with(called.labels()) }
+}
+
+impl Pipeline {
+    /// The outcome with labels on what it quotes, for a call of this tool.
+    pub(super) fn label(
+        &self,
+        outcome: Outcome,
+        called: Option<&Registered>,
+        trail: &Trail,
+        cx: &CallContext,
+    ) -> (Outcome, Beside) {
+        let Some(called) = called else { return (outcome, Beside::default()) };
+        match outcome {
+            Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
+                failure.labels = Some(Box::new(self.of_words(called, trail, cx)));
+                (Outcome::Failed(failure), Beside::default())
+            }
+            Outcome::Unknown { .. } => {
+                let labels = Some(Box::new(self.of_words(called, trail, cx)));
+                (outcome, Beside { labels, ..Beside::default() })
+            }
+            other => (other, Beside::default()),
+        }
+    }
+
+    /// Of what may quote the tool, those that were tried in its place, and the one that looked into it.
+    fn of_words(&self, called: &Registered, trail: &Trail, cx: &CallContext) -> Labels {
+        let tried = trail.0.iter().filter_map(|stage| match stage {
+            Stage::Fallback { by, .. } => Some(by),
+            _ => None,
+        });
+        let others = tried.chain(&called.spec.check_tool).filter_map(|name| self.other(name, cx));
+        others.fold(called.labels(), |labels, other| labels.with(other.labels()))
+    }
+}
+
+/// What a client brings is labelled as that, whatever it says itself.
+pub(super) fn of_brought(outcome: Outcome) -> Outcome {
+    let labels = || Flow::of_client().labels(CLIENT);
+    match outcome {
+        Outcome::Finished(output) => Outcome::Finished(ToolOutput { labels: Some(labels()), ..output }),
+        Outcome::Failed(mut failure) if failure.kind == FailureKind::Failed => {
+            failure.labels = Some(Box::new(labels()));
+            Outcome::Failed(failure)
+        }
+        other => other,
+    }
+}
