@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use helve_lab::mock::{self, Script};
 
 #[derive(Debug, Parser)]
@@ -17,17 +17,7 @@ struct Cli {
 enum Command {
     /// A model server that answers as its requests say, in four protocols
     #[command(after_help = Script::help())]
-    Mock {
-        /// Where it listens
-        #[arg(long, default_value = "127.0.0.1:9990", conflicts_with = "port")]
-        listen: SocketAddr,
-        /// The same on this machine alone; 0 takes any port that is free
-        #[arg(long)]
-        port: Option<u16>,
-        /// What it does when a request brings no script
-        #[arg(long, value_parser = Script::parse)]
-        script: Option<Script>,
-    },
+    Mock(Box<MockArgs>),
     /// A server that writes down every effect
     Ledger {
         #[arg(long, default_value = "127.0.0.1:9991")]
@@ -37,9 +27,23 @@ enum Command {
     },
 }
 
+#[derive(Debug, Args)]
+struct MockArgs {
+    /// Where it listens
+    #[arg(long, default_value = "127.0.0.1:9990", conflicts_with = "port")]
+    listen: SocketAddr,
+    /// The same on this machine alone; 0 takes any port that is free
+    #[arg(long)]
+    port: Option<u16>,
+    /// What it does when a request brings no script
+    #[arg(long, value_parser = Script::parse)]
+    script: Option<Script>,
+}
+
 fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
-        Command::Mock { listen, port, script } => {
+        Command::Mock(mock) => {
+            let MockArgs { listen, port, script } = *mock;
             let listen = port.map_or(listen, |port| SocketAddr::from(([127, 0, 0, 1], port)));
             mock::serve_forever(listen, script.unwrap_or_default())
         }

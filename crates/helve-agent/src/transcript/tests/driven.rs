@@ -97,7 +97,7 @@ impl<'a> World<'a> {
         let calls = usize::from(self.chance.of(4));
         let call = |index: usize, flawed: bool| HeardCall {
             part: None,
-            provider_id: (index % 2 == 0).then(|| format!("call_{index}")),
+            provider_id: index.is_multiple_of(2).then(|| format!("call_{index}")),
             tool: "t".into(),
             arguments: if flawed { "{cut".into() } else { format!("{{\"n\":{}}}", self.facts) },
             flaw: flawed.then_some(crate::run::Flaw::Cut),
