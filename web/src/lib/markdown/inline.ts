@@ -15,6 +15,7 @@ export type Piece =
 
 /** Links and images do not nest deeper, and addresses and formulas are not longer, than anybody writes them. */
 const BRACKETS_MAX = 64;
+const PARENTHESES_MAX = 32;
 const SPAN_MAX = 4_000;
 
 export function parseInline(text: string, definitions: Definitions): Inline[] {
@@ -37,6 +38,8 @@ class InlineParser {
   #brackets: number[] = [];
   /** For each length of a run of backticks, from where on none closes it. */
   #noTicksFrom = new Map<number, number>();
+  /** Where what was looked for last comes next, and from where on that holds. */
+  #ahead = new Map<string, { from: number; at: number }>();
 
   constructor(
     readonly text: string,
@@ -110,7 +113,7 @@ class InlineParser {
 
   #math(open: string, close: string): boolean {
     if (!this.text.startsWith(open, this.#at)) return false;
-    const end = find(this.text, close, this.#at + open.length);
+    const end = this.#find(close, this.#at + open.length);
     if (end < 0) return false;
     const stop = end + close.length;
     return this.#push({ type: 'math', text: this.text.slice(this.#at, stop) }, stop);
@@ -191,19 +194,65 @@ class InlineParser {
   #target(openedAt: number): { address: string; next: number } | null {
     const after = this.#at + 1;
     if (this.text[after] === '(') {
-      const inline = inlineTarget(this.text, after + 1);
+      const inline = this.#inlineTarget(after + 1);
       if (inline !== null) return inline;
     }
     let name = this.text.slice(openedAt, this.#at);
     let next = after;
     if (this.text[after] === '[') {
-      const end = find(this.text, ']', after);
+      const end = this.#find(']', after);
       if (end < 0) return null;
       name = this.text.slice(after + 1, end) || name;
       next = end + 1;
     }
     const address = this.definitions.get(nameOf(name));
     return address === undefined ? null : { address, next };
+  }
+
+  /** Reads `address "title")` behind an opening parenthesis; parentheses in the address must balance. */
+  #inlineTarget(from: number): { address: string; next: number } | null {
+    const { text } = this;
+    let at = skipBlanks(text, from);
+    const start = at;
+    let address: string;
+    if (text[at] === '<') {
+      const end = this.#find('>', at);
+      if (end < 0 || text.slice(at, end).includes('\n')) return null;
+      address = text.slice(at + 1, end);
+      at = end + 1;
+    } else {
+      let depth = 0;
+      const limit = Math.min(text.length, start + SPAN_MAX);
+      for (; at < limit; at += 1) {
+        const char = text[at];
+        if (char === ' ' || char === '\n' || char === '\t') break;
+        if (char === '(') depth += 1;
+        if (depth > PARENTHESES_MAX) return null;
+        if (char === ')' && depth === 0) break;
+        if (char === ')') depth -= 1;
+        if (char === '\\') at += 1;
+      }
+      address = text.slice(start, at).replace(/\\([!-/:-@[-`{-~])/g, '$1');
+    }
+    at = skipBlanks(text, at);
+    const quote = text[at];
+    if (quote === '"' || quote === "'") {
+      const end = this.#find(quote, at + 1);
+      if (end < 0) return null;
+      at = skipBlanks(text, end + 1);
+    }
+    return text[at] === ')' ? { address, next: at + 1 } : null;
+  }
+
+  /** Looks ahead, but not further than anybody writes; many vain looks cost one. */
+  #find(what: string, from: number): number {
+    let { from: since, at } = this.#ahead.get(what) ?? { from: Number.POSITIVE_INFINITY, at: 0 };
+    if (from < since || from > at) {
+      const found = this.text.indexOf(what, from);
+      [since, at] = [from, found < 0 ? Number.POSITIVE_INFINITY : found];
+      this.#ahead.set(what, { from: since, at });
+    }
+    return at - from < SPAN_MAX ? at : -1;
   }
 
   #tag(): boolean {
@@ -255,12 +304,6 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** Looks ahead, but not so far that many vain looks would add up. */
-function find(text: string, what: string, from: number): number {
-  const at = text.slice(from, from + SPAN_MAX).indexOf(what);
-  return at < 0 ? -1 : from + at;
-}
-
 function runLength(text: string, at: number): number {
   const char = text[at];
   let end = at + 1;
@@ -296,39 +339,6 @@ function characterOf(code: number): string {
   return valid ? String.fromCodePoint(code) : '\ufffd';
 }
 
-/** Reads `address "title")` behind an opening parenthesis; parentheses in the address must balance. */
-function inlineTarget(text: string, from: number): { address: string; next: number } | null {
-  let at = skipBlanks(text, from);
-  const start = at;
-  let address: string;
-  if (text[at] === '<') {
-    const end = find(text, '>', at);
-    if (end < 0 || text.slice(at, end).includes('\n')) return null;
-    address = text.slice(at + 1, end);
-    at = end + 1;
-  } else {
-    let depth = 0;
-    const limit = Math.min(text.length, start + SPAN_MAX);
-    for (; at < limit; at += 1) {
-      const char = text[at];
-      if (char === ' ' || char === '\n' || char === '\t') break;
-      if (char === '(') depth += 1;
-      if (char === ')' && depth === 0) break;
-      if (char === ')') depth -= 1;
-      if (char === '\\') at += 1;
-    }
-    address = text.slice(start, at).replace(/\\([!-/:-@[-`{-~])/g, '$1');
-  }
-  at = skipBlanks(text, at);
-  const quote = text[at];
-  if (quote === '"' || quote === "'") {
-    const end = find(text, quote, at + 1);
-    if (end < 0) return null;
-    at = skipBlanks(text, end + 1);
-  }
-  return text[at] === ')' ? { address, next: at + 1 } : null;
-}
-
 function skipBlanks(text: string, from: number): number {
   let at = from;
   while (text[at] === ' ' || text[at] === '\n' || text[at] === '\t') at += 1;
@@ -337,15 +347,20 @@ function skipBlanks(text: string, from: number): number {
 
 /** Marks at the end of an address belong to the sentence; a closing parenthesis only if none was opened. */
 function withoutTrailingMarks(address: string): string {
+  let unopened = countOf(address, ')') - countOf(address, '(');
   let end = address.length;
   for (; end > 0; end -= 1) {
     const char = address[end - 1] ?? '';
     if (char === ')') {
-      const part = address.slice(0, end);
-      if (part.split('(').length >= part.split(')').length) break;
+      if (unopened <= 0) break;
+      unopened -= 1;
     } else if (!/[.,:;!?'"*_~|\]]/.test(char)) break;
   }
   return address.slice(0, end);
+}
+
+function countOf(text: string, char: string): number {
+  return text.split(char).length - 1;
 }
 
 /** How a definition's name is compared. */

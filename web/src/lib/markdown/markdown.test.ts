@@ -180,7 +180,8 @@ describe('a text made to be slow costs four times as much when it is four times 
     });
     return Math.min(...tries);
   };
-  test.each(Object.entries(bombs))('%s', (_, bomb) => {
+  // What is really the square of something is it every time; what the machine does beside is not.
+  test.each(Object.entries(bombs))('%s', { retry: 5, timeout: 60_000 }, (_, bomb) => {
     cost(bomb(N)); // warm
     // Sixteen times would be its square. What takes next to no time is not compared.
     expect(cost(bomb(4 * N))).toBeLessThan(12 * Math.max(cost(bomb(N)), 5));
