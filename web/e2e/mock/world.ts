@@ -175,6 +175,10 @@ function keptMessage(run: MockRun): Message {
     if (item.kind === 'spoken') {
       return { type: 'said', step: item.step, message: item.key, text: item.text, by: item.by };
     }
+    if (item.kind === 'shortened') {
+      const { before, after } = item.tokens;
+      return { type: 'compacted', step: 1, tokens_before: before, tokens_after: after };
+    }
     if (item.kind !== 'call') return { type: item.kind, step: 1, text: item.text };
     const { call, tool, input, step, output, failure, startedAt, endedAt } = item;
     const kept = item.state === 'done' ? 'completed' : item.state === 'unknown' ? 'unknown' : 'error';

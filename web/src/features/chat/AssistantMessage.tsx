@@ -11,7 +11,8 @@ import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
 import styles from './Message.module.css';
 import { Reasoning } from './Reasoning';
-import { type Item, isOver, itemsOf } from './run-state';
+import { type Item, type Shortened, isOver, itemsOf } from './run-state';
+import { ShortenedPast } from './ShortenedPast';
 import { spentOn, stepsOf } from './spent';
 import { SpokenMessage } from './SpokenMessage';
 import type { CallPlace, SpokenPlace } from './thread-messages';
@@ -32,6 +33,7 @@ export function AssistantMessage() {
             case 'tool-call':
               return <ToolCard place={part.artifact as CallPlace} />;
             case 'data':
+              if (part.name === 'shortened') return <ShortenedPast shortened={part.data as Shortened} />;
               return <SpokenMessage place={part.data as SpokenPlace} />;
             case 'indicator':
               return <Working />;

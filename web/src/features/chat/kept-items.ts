@@ -1,7 +1,7 @@
 // What is kept of an answer, in the form in which a run followed here is shown.
 
 import type { Message, ToolPart } from '@/api/generated/events';
-import type { Call, CallState, Item } from './run-state';
+import { type Call, type CallState, type Item, shortened } from './run-state';
 
 export function keptItems(message: Message): Item[] {
   return message.parts.flatMap((part, index): Item[] => {
@@ -14,6 +14,8 @@ export function keptItems(message: Message): Item[] {
         return [keptCall(part)];
       case 'said':
         return [{ kind: 'spoken', key: part.message, text: part.text, by: part.by, step: part.step ?? null }];
+      case 'compacted':
+        return [shortened(key, part)];
       default:
         return [];
     }

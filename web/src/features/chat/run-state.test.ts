@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FakeFeed, Reader } from './fake-feed';
+import { spentOn } from './spent';
 import { type Call, type RunState, applyFrame, isLeftAlone, itemsOf, newRun } from './run-state';
 
 const RUN = 'r1';
@@ -38,6 +39,25 @@ const question = {
   binding: 'h',
   expires_at: 9_000,
 } as const;
+
+describe('a past that was made shorter', () => {
+  const summary = { text: 'Mei has a cat.', messages: 4, through_step: 0, model: 'writer', usage };
+  const compacted = { type: 'history.compacted', step: 1, tokens_before: 9_000, tokens_after: 3_000 } as const;
+
+  test('is told where it happened, with the summary and what that took', () => {
+    const feed = new FakeFeed();
+    start(feed);
+    feed.record({ ...compacted, pruned: [CALL] }, { ...compacted, summary });
+    feed.record({ type: 'text.finished', step: 1, part: '1.1.0', text: 'Hello' }, stepFinished);
+    const state = fold(feed);
+    const tokens = { before: 9_000, after: 3_000 };
+    expect(itemsOf(state).slice(0, 2)).toEqual([
+      { kind: 'shortened', key: 'shortened.0', summary: null, outputs: 1, tokens },
+      { kind: 'shortened', key: 'shortened.1', summary: 'Mei has a cat.', outputs: 0, tokens },
+    ]);
+    expect(spentOn(state.steps)).toEqual({ tokens: 4, costNanos: null, models: ['demo'] });
+  });
+});
 
 describe('what is said to a run', () => {
   const said = (message: string) => ({ type: 'message.queued', message, text: `say ${message}`, by: 'mei' }) as const;

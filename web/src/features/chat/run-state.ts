@@ -7,6 +7,7 @@ import type { Frame } from '@/api/frames';
 import type {
   Answer,
   CallId,
+  Compaction,
   Ending,
   EventBody,
   Failure,
@@ -20,7 +21,7 @@ import type {
   ToolOutput,
   Trail,
 } from '@/api/generated/events';
-import type { PaidStep } from './spent';
+import { type PaidStep, summaryOf } from './spent';
 
 export interface RunState {
   run: RunId;
@@ -56,7 +57,7 @@ export type End =
   | { how: 'failed'; code: string; message: string }
   | { how: 'cancelled'; by: string };
 
-export type Item = Said | Spoken | Call;
+export type Item = Said | Spoken | Shortened | Call;
 
 /** What a person said while the run was at work. */
 export interface Spoken {
@@ -66,6 +67,17 @@ export interface Spoken {
   by: string;
   /** The step that hears it; none while the model has not heard it. */
   step: number | null;
+}
+
+/** From here on the model is shown less of the past; people still see all of it. */
+export interface Shortened {
+  kind: 'shortened';
+  key: string;
+  /** What stands for the oldest part, if anything does. */
+  summary: string | null;
+  /** How many outputs are left out, and the sizes of the question before and after. */
+  outputs: number;
+  tokens: { before: number; after: number };
 }
 
 export interface Said {
@@ -303,6 +315,10 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     }
     case 'message.taken':
       return hear(state, fact.message, fact.step);
+    case 'history.compacted': {
+      const key = `shortened.${state.items.length}`;
+      return { ...state, items: [...state.items, shortened(key, fact)], steps: [...state.steps, ...summaryOf(fact)] };
+    }
     case 'step.finished': {
       const { step, usage, cost_nanos: cost, model } = fact;
       const paid = { step, model: model ?? state.asked?.model ?? '', usage, cost_nanos: cost ?? null };
@@ -331,6 +347,11 @@ function applyFact(state: RunState, fact: EventBody): RunState {
 function finish(state: RunState, part: PartId | null, item: Item): RunState {
   const open = state.open.filter((one) => one.part !== part);
   return { ...state, phase: 'running', items: [...state.items, item], open };
+}
+
+export function shortened(key: string, { summary, pruned, tokens_before, tokens_after }: Compaction): Shortened {
+  const tokens = { before: tokens_before, after: tokens_after };
+  return { kind: 'shortened', key, summary: summary?.text ?? null, outputs: pruned?.length ?? 0, tokens };
 }
 
 function settle(questions: Approval[], { approval, answer, by }: Answered): Approval[] {

@@ -1,6 +1,6 @@
 // What answers take: tokens, and money where prices are known.
 
-import type { StepRecord, Usage } from '@/api/generated/events';
+import type { Compaction, StepRecord, Usage } from '@/api/generated/events';
 import type { Entry } from './chat-state';
 
 /** One message of a model, as far as it is paid for. */
@@ -29,10 +29,18 @@ export function stepsOf(entry: Entry): PaidStep[] {
     case 'asked':
       return [];
     case 'kept':
-      return entry.message.steps ?? [];
+      return [
+        ...(entry.message.steps ?? []),
+        ...entry.message.parts.flatMap((part) => (part.type === 'compacted' ? summaryOf(part) : [])),
+      ];
     case 'run':
       return entry.run.steps;
   }
+}
+
+/** A summary is paid for like a step, but whoever wrote it did not answer. */
+export function summaryOf({ step, summary }: Compaction): PaidStep[] {
+  return summary ? [{ step, model: '', usage: summary.usage, cost_nanos: summary.cost_nanos ?? null }] : [];
 }
 
 export function tokensOf({ input_tokens: input, output_tokens: output }: Usage): number {

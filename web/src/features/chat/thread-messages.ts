@@ -58,6 +58,7 @@ function toPart(item: Item, place: Omit<CallPlace, 'call'>): Part {
     const data: SpokenPlace = { spoken: item, isOver: place.isOver };
     return { type: 'data-spoken', data };
   }
+  if (item.kind === 'shortened') return { type: 'data-shortened', data: item };
   if (item.kind !== 'call') return { type: item.kind, text: item.text };
   const artifact: CallPlace = { call: item, ...place };
   // The arguments are shown from the call itself; read here they would be read again for every character.

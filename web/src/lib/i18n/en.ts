@@ -138,6 +138,14 @@ export const en = {
     thoughts: 'Thoughts',
   },
 
+  shortened: {
+    summary: 'The conversation became long: from here on the model reads a summary of its oldest part.',
+    outputs: (count: number) =>
+      `The conversation became long: from here on the model is not shown ${count === 1 ? 'one old output' : `${count} old outputs`}.`,
+    tokens: (before: string, after: string) => `${before} → ${after} tokens`,
+    hint: 'Nothing was deleted: you see everything, and the model can read old outputs again.',
+  },
+
   tools: {
     /** Of the tools that come with Helve; others have the names that the server gives. */
     names: {

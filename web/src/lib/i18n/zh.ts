@@ -138,6 +138,13 @@ export const zh: Strings = {
     thoughts: '思考过程',
   },
 
+  shortened: {
+    summary: '对话已经很长：从这里起，最早的部分以摘要的形式提供给模型。',
+    outputs: (count) => `对话已经很长：从这里起，模型不再看到 ${count} 个较早的输出。`,
+    tokens: (before, after) => `${before} → ${after} 个 token`,
+    hint: '没有删除任何内容：您仍能看到全部对话，模型也可以重新读取较早的输出。',
+  },
+
   tools: {
     names: {
       calculator: '计算器',
