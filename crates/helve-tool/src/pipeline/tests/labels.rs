@@ -1,9 +1,9 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint};
+use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint, Timestamp};
 
 use super::*;
-use crate::{Grant, Trust, settled_by};
+use crate::{Brought, Grant, Trust, settled_by};
 
 fn flow(private: bool, untrusted: bool, outward: Option<&str>) -> Flow {
     Flow { private, untrusted, outward: outward.is_some(), place: outward.map(Into::into) }
@@ -92,13 +92,23 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
     let lab = Lab::new().await;
     let call = lab.call("eval", "{}");
     let cx = lab.context(&call);
-    let settle = async |outcome| lab.pipeline().settle(&call.id, outcome, &cx).await.unwrap();
-    let brought = settle(Outcome::Finished(ToolOutput::text("42"))).await;
-    assert_eq!(labels_of(brought), Flow::of_client().labels("client"));
+    let bring = async |result| {
+        let brought = Brought {
+            result,
+            client: "a page".into(),
+            claimed_at: Timestamp(1),
+            mark: "m".into(),
+            trail: Trail::default(),
+        };
+        lab.pipeline().bring(&call, brought, &cx).await.unwrap()
+    };
+    // It says that it is trusted, as it would.
+    let lies = ToolOutput { labels: Some(Labels::of_person()), ..ToolOutput::text("42") };
+    assert_eq!(labels_of(bring(Ok(lies)).await), Flow::of_client().labels("client"));
     let failed = Failure::new(FailureKind::Failed, "the page threw");
-    assert!(labels_of(settle(Outcome::Failed(failed)).await).untrusted);
+    assert!(labels_of(bring(Err(failed)).await).untrusted);
     let said = settled_by(&Answer::Respond { text: "42".into() }).unwrap();
-    assert_eq!(labels_of(settle(said).await), Labels::of_person());
+    assert_eq!(labels_of(said), Labels::of_person());
 }
 
 #[tokio::test]
