@@ -16,15 +16,15 @@ mod tests;
 
 use helve_tool::{Grant, Outcome};
 use helve_types::{
-    Answer, CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams,
-    PartId, RunId, RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Trail,
-    Usage,
+    CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams, PartId,
+    RunId, RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Trail, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
-use self::circles::{Circles, Course};
+pub(crate) use self::circles::Circles;
+use self::circles::Course;
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
 use self::purse::Purse;
@@ -301,9 +301,8 @@ impl Run {
                 self.read.wrote_after(&self.message);
             }
             Fact::TextFinished { text, .. } => self.circles.said(text),
-            // A person has spoken: what comes now is not what came before, also where it looks the same.
             Fact::MessageTaken { .. } => {
-                self.circles = Circles::default();
+                self.circles.interrupted();
                 self.stopped_circling = false;
             }
             fact if fact.is_last() => self.over = true,
@@ -311,20 +310,7 @@ impl Run {
                 if let Some(id) = fact.call()
                     && let Some(held) = self.calls.iter_mut().find(|held| held.call.id == *id)
                 {
-                    let no = matches!(
-                        fact,
-                        Fact::ApprovalAnswered { answer: Answer::Reject { .. } | Answer::Expire, .. }
-                    );
-                    let circling = || matches!(self.circles.course(&held.call), Course::Ask(_));
-                    self.stopped_circling |= no && circling();
-                    if let Fact::ApprovalAnswered {
-                        answer: Answer::Approve { always: Some(always), .. }, ..
-                    } = fact
-                        && circling()
-                    {
-                        self.circles.excuse(&held.call, always);
-                    }
-                    self.circles.settled(held.step, &held.call, fact);
+                    self.stopped_circling |= held.learn_of_circles(fact, &mut self.circles);
                     held.learn(at, fact);
                     if let (Fact::ToolClaimed { .. }, Phase::Claimed { handed, client, by, .. }) =
                         (fact, &held.phase)
@@ -408,7 +394,7 @@ impl Run {
         if held.phase != Phase::Planned || self.setup.input == RunInput::Call {
             return Course::On;
         }
-        self.circles.course(&held.call)
+        self.circles.course(held.step, &held.call)
     }
 
     /// What is put on record about a complete message: all of it or nothing.

@@ -9,6 +9,7 @@ mod client;
 mod shown;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use helve_model::{Turn, TurnCall};
 use helve_types::{CallId, Fingerprint, Message, Part, Role, RunInput, ToolPart, ToolState};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use self::client::client_turns;
 use self::shown::Shown;
 pub(crate) use self::shown::{LEFT_OUT_BYTES_MIN, LEFT_OUT_TOKENS, summed_up};
-use crate::run::Run;
+use crate::run::{Circles, Run};
 
 /// The model that is shown the past.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +103,7 @@ fn message_turns<'a>(
         turns.push(Placed { turn: Turn::User(Cow::Owned(message.text())), place });
         return;
     }
-    let first_turn = turns.len();
+    let told = Told { shown, hints: Circles::hints(message) };
     let mut rest = &message.parts[..];
     while let Some(first) = rest.first() {
         if let Part::Said { step: Some(heard), text, .. } = first {
@@ -129,44 +130,8 @@ fn message_turns<'a>(
         } else {
             Own::No
         };
-        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, shown, turns);
+        step_turns(parts, own, Place { message: at, step, output: Output::Stays }, &told, turns);
     }
-    point_out_repeats(&mut turns[first_turn..]);
-}
-
-/// Told to a model with a result that it has seen before, for the same call: the next time it is not made.
-const SAME_AGAIN: &str = "\n[note: this is the same call with the same result as before. Making it again changes \
-                          nothing; do something else, or answer with what you have]";
-
-/// Says of a result that is the last one again, for the same call, that it is.
-fn point_out_repeats(turns: &mut [Placed<'_>]) {
-    for at in repeats(turns) {
-        if let Turn::Result { text, .. } = &mut turns[at].turn {
-            text.to_mut().push_str(SAME_AGAIN);
-        }
-    }
-}
-
-fn repeats(turns: &[Placed<'_>]) -> Vec<usize> {
-    let mut calls: &[TurnCall<'_>] = &[];
-    let mut last = None;
-    let mut found = vec![];
-    for (at, placed) in turns.iter().enumerate() {
-        match &placed.turn {
-            Turn::Assistant { calls: asked, .. } => calls = asked,
-            Turn::Result { id, text, .. } => {
-                let call = calls.iter().find(|call| call.id == *id);
-                let done = call.map(|call| (&call.tool, &call.arguments, text));
-                if done.is_some() && done == last {
-                    found.push(at);
-                }
-                last = done;
-            }
-            // A person has spoken: what comes now may well be the same again.
-            Turn::User(_) => last = None,
-        }
-    }
-    found
 }
 
 /// What a person said too late for its run: the next one's model hears it.
@@ -193,6 +158,13 @@ fn step_of(part: &Part) -> Option<u32> {
     }
 }
 
+/// How a message's results are told.
+struct Told<'s> {
+    shown: &'s Shown<'s>,
+    /// What is pointed out with them, by their calls.
+    hints: HashMap<&'s CallId, String>,
+}
+
 /// Whether the model that is asked now wrote a message itself.
 enum Own<'a> {
     Yes { echo: Option<&'a Value> },
@@ -204,7 +176,7 @@ fn step_turns<'a>(
     parts: &'a [Part],
     own: Own<'a>,
     place: Place<'a>,
-    shown: &Shown<'_>,
+    told: &Told<'_>,
     turns: &mut Vec<Placed<'a>>,
 ) {
     let mut text = Cow::Borrowed("");
@@ -227,7 +199,7 @@ fn step_turns<'a>(
         Own::No => (Cow::Borrowed(""), None),
     };
     turns.push(Placed { turn: Turn::Assistant { text, reasoning, echo, calls }, place });
-    turns.extend(tools.into_iter().map(|tool| result(tool, place, shown)));
+    turns.extend(tools.into_iter().map(|tool| result(tool, place, told)));
 }
 
 fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
@@ -248,10 +220,10 @@ fn call(tool: &ToolPart) -> TurnCall<'_> {
     }
 }
 
-fn result<'a>(tool: &'a ToolPart, place: Place<'a>, shown: &Shown<'_>) -> Placed<'a> {
+fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'a> {
     let mut output = Output::Stays;
-    let (text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
-        (Some(said), _) => match shown.in_place_of(tool, said) {
+    let (mut text, is_error): (Cow<'_, str>, bool) = match (&tool.output, &tool.failure) {
+        (Some(said), _) => match told.shown.in_place_of(tool, said) {
             Some(line) => (Cow::Owned(line), false),
             None => {
                 if tool.state == ToolState::Completed && said.text.len() >= LEFT_OUT_BYTES_MIN {
@@ -266,6 +238,12 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, shown: &Shown<'_>) -> Placed
             (Cow::Borrowed("Error: there is no result; the run ended before this call did."), true)
         }
     };
+    if let Some(because) = told.hints.get(&tool.call) {
+        text.to_mut().push_str(&format!(
+            "\n[note: {because}. Doing it again changes nothing, and it is not done the next time: do something else, or \
+             answer with what you have]"
+        ));
+    }
     let (id, name) = (Cow::Borrowed(name_of(tool)), Cow::Borrowed(written_name(tool)));
     Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
 }

@@ -262,6 +262,7 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         arguments: "{}".into(),
         request: None,
         warnings: vec![],
+        repeats: false,
         effect: Effect::NonIdempotent,
         because: "it cannot be taken back".into(),
         binding: "hash".into(),

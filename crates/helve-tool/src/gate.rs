@@ -113,17 +113,20 @@ pub(crate) fn admit(
     }
 }
 
-/// The question about a call that is asked about whatever the rules say, unless they forbid it.
+/// The question about a call that repeats itself, which is asked whatever the rules say, unless they forbid it.
 pub(crate) fn ask(
     judgement: Judgement,
     candidate: &Candidate,
     because: String,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
-    match judgement.verdict {
-        Verdict::Deny => Err(denied(candidate, &judgement.because)),
-        Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, judgement.must_ask, cx)),
-    }
+    let because = match judgement.verdict {
+        Verdict::Deny => return Err(denied(candidate, &judgement.because)),
+        // A yes is a yes to both.
+        Verdict::Ask => format!("{because}; besides, {}", judgement.because),
+        Verdict::Allow => because,
+    };
+    Ok(Question { repeats: true, ..question(candidate, because, judgement.must_ask, cx) })
 }
 
 fn denied(candidate: &Candidate, because: &str) -> Failure {
@@ -166,6 +169,7 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
         arguments: candidate.arguments.canonical.clone(),
         request: request(candidate, cx),
         warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
+        repeats: false,
         effect: candidate.tool.spec.effect,
         because,
         binding: candidate.binding(warned),

@@ -316,6 +316,9 @@ pub struct Question {
     /// What a person should know before they agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The run goes round in circles with this call: a no ends that, and an always is for the run alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeats: bool,
     /// Why a person is asked at all.
     pub because: String,
     /// A hash over tool, version, effect and arguments; checked again before the call starts.

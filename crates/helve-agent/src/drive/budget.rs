@@ -93,6 +93,7 @@ impl Driver {
             arguments: "{}".into(),
             request: None,
             warnings: vec![],
+            repeats: false,
             effect: Effect::Read,
             because,
             binding,

@@ -93,6 +93,7 @@ impl Driver {
             arguments: call.arguments.clone(),
             request: None,
             warnings: vec![],
+            repeats: false,
             effect,
             because,
             binding: String::new(),

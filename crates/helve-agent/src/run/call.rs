@@ -8,6 +8,7 @@ use helve_types::{
 use serde::{Deserialize, Serialize};
 
 use super::Errand;
+use super::circles::{Came, Circles};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
@@ -144,6 +145,31 @@ impl Call {
             }
             (_, phase) => phase,
         };
+    }
+
+    /// Tells the guard against circles what came of the call and what a person said about it. Whether that ends the run's
+    /// calls: a no to going on in circles does.
+    pub(super) fn learn_of_circles(&self, fact: &Fact, circles: &mut Circles) -> bool {
+        let called = (&*self.call.name, &*self.call.arguments);
+        let came = match fact {
+            Fact::ToolFinished { output, .. } => Came::output(&output.text),
+            Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => Came::failure(failure),
+            Fact::ToolUnknown { .. } => Came::Unknown,
+            Fact::ApprovalAnswered { answer, .. } => {
+                let repeats = self.question().is_some_and(|question| question.repeats);
+                match answer {
+                    Answer::Approve { always: Some(always), .. } if repeats => {
+                        circles.excuse(&self.call, always)
+                    }
+                    Answer::Outcome { .. } => circles.cleared_up(called.0, called.1),
+                    _ => {}
+                }
+                return repeats && matches!(answer, Answer::Reject { .. } | Answer::Expire);
+            }
+            _ => return false,
+        };
+        circles.settled(self.step, called, came);
+        false
     }
 
     /// What there is to do about the call, if anything.

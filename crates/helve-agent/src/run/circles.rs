@@ -1,49 +1,100 @@
-//! Notices when a run goes round in circles: the same call with the same result, a cycle of calls, a tool that fails
-//! and fails, the same words over and over.
+//! Notices when a run goes round in circles: the same calls with the same results, a tool that fails and fails, the same
+//! words over and over, an effect that may have happened and is ordered again.
 //!
-//! What changes is progress: a call that is repeated until its result is another one is left alone. What does not is
-//! first pointed out to the model (see `transcript`), then not done, then put before a person, whose no ends the circle.
+//! It goes by whole messages of the model: the calls of one were written before any of them had a result, so none is
+//! judged by its siblings. A message whose calls brought a result that was not known before is progress; only what is
+//! repeated while nothing new comes is a circle. It is first pointed out (`hints`, which `transcript` shows), then not
+//! done, then put before a person, whose no ends it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use helve_tool::fits_all;
-use helve_types::{Always, Fact, FailureKind, Fingerprint, ToolCall, canonical_json};
+use helve_types::{
+    Always, CallId, Failure, FailureKind, Fingerprint, Message, Part, ToolCall, ToolPart, ToolState,
+    canonical_json,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The round that is not done any more, and the one that a person is asked about.
 const BLOCKED: usize = 3;
 const ASKED: usize = 4;
-/// A tool may fail so often in a row, each time with other arguments.
+/// A tool may fail in so many messages in a row, each time with other arguments.
 const FAILURES: usize = 5;
 /// The same words may come with so many calls in a row.
 const WORDS: usize = 4;
 /// Shorter words than these are a habit.
 const WORDS_MIN: usize = 40;
-/// Cycles of more calls than this are left to the limit of steps.
-const PERIOD_MAX: usize = 4;
 
 /// What a run has done so far, as far as circles go.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Circles {
-    seen: Vec<Seen>,
+pub(crate) struct Circles {
+    rounds: Vec<Round>,
     /// The last words, and how often they came in a row without a new result.
     words: Option<(Fingerprint, usize)>,
     /// Calls that a person wants made however often, by tool and conditions.
-    #[serde(default)]
     excused: Vec<(String, BTreeMap<String, Value>)>,
 }
 
-/// A call that is settled, or was kept from running for being the same again.
+/// The calls of one message that are settled. Equal ones with equal results are one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
+struct Round {
     step: u32,
+    calls: Vec<Done>,
+    /// One of them had a result that no call like it had had before.
+    is_new: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Done {
     tool: String,
     /// The tool with its arguments.
     mark: Fingerprint,
-    /// What came of it; none where it was not done for going in circles.
-    came: Option<Fingerprint>,
-    failed: bool,
+    came: Came,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Came {
+    Result(Fingerprint),
+    /// The tool, or the way it was called, was at fault.
+    Failure(Fingerprint),
+    /// It was not made, for reasons that say nothing about the tool.
+    Refusal(Fingerprint),
+    /// It was not made for going round in circles.
+    Held,
+    /// It may have taken effect.
+    Unknown,
+}
+
+impl Came {
+    pub(crate) fn output(text: &str) -> Self {
+        Self::Result(Fingerprint::of(text))
+    }
+
+    pub(crate) fn failure(failure: &Failure) -> Self {
+        let said = Fingerprint::of(&failure.message);
+        match failure.kind {
+            FailureKind::Repeating => Self::Held,
+            FailureKind::Denied | FailureKind::Unanswered | FailureKind::Limited | FailureKind::Cancelled => {
+                Self::Refusal(said)
+            }
+            FailureKind::UnknownTool
+            | FailureKind::BadArguments
+            | FailureKind::Unavailable
+            | FailureKind::TimedOut
+            | FailureKind::Failed => Self::Failure(said),
+        }
+    }
+
+    fn of(part: &ToolPart) -> Option<Self> {
+        match (&part.output, &part.failure) {
+            (None, _) if part.state == ToolState::Unknown => Some(Self::Unknown),
+            (Some(output), _) => Some(Self::output(&output.text)),
+            (None, Some(failure)) => Some(Self::failure(failure)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// What is done about a call.
@@ -54,32 +105,36 @@ pub(super) enum Course {
     Ask(String),
 }
 
+/// How far a circle has come with a call, and in what it consists.
+struct Lap {
+    number: usize,
+    because: String,
+}
+
 impl Circles {
-    /// Takes in what came of a call. Equal calls of one message are one.
-    pub(super) fn settled(&mut self, step: u32, call: &ToolCall, fact: &Fact) {
-        let (came, failed) = match fact {
-            Fact::ToolFinished { output, .. } => (Some(Fingerprint::of(&output.text)), false),
-            Fact::ToolRefused { failure, .. } if failure.kind == FailureKind::Repeating => (None, false),
-            Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
-                (Some(Fingerprint::of(&failure.message)), true)
-            }
-            _ => return,
-        };
-        let mark = mark(call);
-        let known = |held: &Seen| held.step == step && held.mark == mark && held.came == came;
-        if self.seen.iter().rev().take_while(|held| held.step == step).any(known) {
-            return;
-        }
-        let is_new = came.is_some() && self.seen.iter().all(|held| held.came != came);
-        if let (true, Some((_, times))) = (is_new && !failed, &mut self.words) {
+    /// Takes in what came of a call of a message.
+    pub(crate) fn settled(&mut self, step: u32, (tool, arguments): (&str, &str), came: Came) {
+        let done = Done { tool: tool.to_owned(), mark: mark(tool, arguments), came };
+        if let (Came::Result(_), Some((_, times))) = (&done.came, &mut self.words)
+            && self.rounds.iter().flat_map(|round| &round.calls).all(|known| known.came != done.came)
+        {
             // The words are the same, but something came of them.
             *times = 1;
         }
-        self.seen.push(Seen { step, tool: call.name.clone(), mark, came, failed });
+        let is_new = matches!(done.came, Came::Result(_))
+            && !self.rounds.iter().any(|round| round.calls.contains(&done));
+        if self.rounds.last().is_none_or(|round| round.step != step) {
+            self.rounds.push(Round { step, calls: vec![], is_new: false });
+        }
+        let Some(round) = self.rounds.last_mut() else { return };
+        round.is_new |= is_new;
+        if !round.calls.contains(&done) {
+            round.calls.push(done);
+        }
     }
 
-    /// Takes in the words of a step.
-    pub(super) fn said(&mut self, text: &str) {
+    /// Takes in the words of a message.
+    pub(crate) fn said(&mut self, text: &str) {
         if text.chars().count() < WORDS_MIN {
             return;
         }
@@ -88,6 +143,21 @@ impl Circles {
             Some((before, times)) if before == said => Some((said, times + 1)),
             _ => Some((said, 1)),
         };
+    }
+
+    /// A person has spoken: what comes now is not what came before, also where it looks the same.
+    pub(crate) fn interrupted(&mut self) {
+        self.rounds.clear();
+        self.words = None;
+    }
+
+    /// A person has said what became of a call that may have taken effect, so that it is no secret any more.
+    pub(super) fn cleared_up(&mut self, tool: &str, arguments: &str) {
+        let mark = mark(tool, arguments);
+        let calls = self.rounds.iter_mut().flat_map(|round| &mut round.calls);
+        for done in calls.filter(|done| done.mark == mark && done.came == Came::Unknown) {
+            done.came = Came::Refusal(Fingerprint::of(""));
+        }
     }
 
     /// A person who was asked about a call that repeats itself said always: for the rest of the run, calls like it are
@@ -101,36 +171,14 @@ impl Circles {
         self.excused.iter().any(|(tool, like)| *tool == call.name && fits_all(like, &arguments()))
     }
 
-    /// What to do about a call that is asked for.
-    pub(super) fn course(&self, call: &ToolCall) -> Course {
+    /// What to do about a call of a message.
+    pub(super) fn course(&self, step: u32, call: &ToolCall) -> Course {
         if self.is_excused(call) {
             return Course::On;
         }
-        let mark = mark(call);
-        let same = self.rounds(&mark, 1);
-        let cycle = (2..=PERIOD_MAX).map(|period| self.rounds(&mark, period)).max().unwrap_or(0);
-        let failures = self.failures(&call.name);
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
-        let tool = &call.name;
-        let rounds = [
-            (
-                same,
-                format!("`{tool}` was called with the same arguments again and again, with the same result"),
-            ),
-            (cycle, "the same calls were made in turn again and again, with the same results".to_owned()),
-            (
-                (failures + BLOCKED).saturating_sub(FAILURES),
-                format!("`{tool}` has failed {failures} times in a row"),
-            ),
-            (
-                (words + BLOCKED).saturating_sub(WORDS),
-                "the same was said again and again, and called for again and again".to_owned(),
-            ),
-        ];
-        let Some((round, because)) = rounds.into_iter().max_by_key(|(round, _)| *round) else {
-            return Course::On;
-        };
-        match round {
+        let Lap { number, because } = self.lap(step, &call.name, &mark(&call.name, &call.arguments), words);
+        match number {
             ASKED.. => Course::Ask(because),
             BLOCKED => Course::Block(format!(
                 "this call was not made: {because}. Doing it again changes nothing: do something else, or answer with what you have"
@@ -139,40 +187,127 @@ impl Circles {
         }
     }
 
-    /// Which round of a cycle of so many calls the next call would begin or go on with.
-    fn rounds(&self, next: &Fingerprint, period: usize) -> usize {
-        let seen = &self.seen;
-        let same = |a: &Seen, b: &Seen| {
-            a.mark == b.mark && (a.came == b.came || b.came.is_none() || a.came.is_none())
-        };
-        let Some(before) = seen.len().checked_sub(period) else { return 1 };
-        if seen[before].mark != *next {
-            return 1;
+    /// What a model is told with the results of a message, by their calls: what would not be done if it came next.
+    pub(crate) fn hints(message: &Message) -> HashMap<&CallId, String> {
+        let mut hints = HashMap::new();
+        // Most messages have nothing that could repeat itself.
+        if message.tools().nth(1).is_none() {
+            return hints;
         }
-        // How far back everything is as it was a period before.
-        let again = (period..seen.len()).rev().take_while(|&at| same(&seen[at], &seen[at - period])).count();
-        let is_cycle = period == 1 || seen[before..].iter().any(|held| held.mark != *next);
-        if is_cycle { (again + period) / period + 1 } else { 1 }
+        let mut circles = Self::default();
+        let mut open: Vec<&ToolPart> = vec![];
+        for part in &message.parts {
+            match part {
+                Part::Text { text, step } | Part::Reasoning { text, step } => {
+                    circles.tell(&mut open, *step, &mut hints);
+                    if matches!(part, Part::Text { .. }) {
+                        circles.said(text);
+                    }
+                }
+                Part::Tool(tool) => {
+                    circles.tell(&mut open, tool.step, &mut hints);
+                    let Some(came) = Came::of(tool) else { continue };
+                    circles.settled(tool.step, (&tool.tool, &tool.input), came);
+                    open.push(tool);
+                }
+                Part::Said { step: Some(_), .. } => {
+                    circles.tell(&mut open, u32::MAX, &mut hints);
+                    circles.interrupted();
+                }
+                Part::Said { step: None, .. } | Part::Compacted(_) | Part::Notice { .. } => {}
+            }
+        }
+        circles.tell(&mut open, u32::MAX, &mut hints);
+        hints
     }
 
-    fn failures(&self, tool: &str) -> usize {
-        self.seen
-            .iter()
+    /// Hints about the calls of a message that is followed by this step.
+    fn tell<'a>(&self, open: &mut Vec<&'a ToolPart>, step: u32, hints: &mut HashMap<&'a CallId, String>) {
+        if open.first().is_none_or(|first| first.step >= step) {
+            return;
+        }
+        let words = self.words.as_ref().map_or(0, |(_, times)| *times + 1);
+        for part in open.drain(..) {
+            let lap = self.lap(u32::MAX, &part.tool, &mark(&part.tool, &part.input), words);
+            let is_held = part.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Repeating);
+            if lap.number == BLOCKED && !is_held {
+                hints.insert(&part.call, lap.because);
+            }
+        }
+    }
+
+    /// The furthest that any circle has come if a message has this call.
+    fn lap(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Lap {
+        let before = &self.rounds[..self.rounds.partition_point(|round| round.step < step)];
+        let failures = failures(before, tool);
+        let laps = [
+            repeated(before, tool, mark),
+            Lap {
+                number: (failures + BLOCKED).saturating_sub(FAILURES),
+                because: format!("`{tool}` has failed {failures} times in a row"),
+            },
+            Lap {
+                number: (words + BLOCKED).saturating_sub(WORDS),
+                because: "the same was said again and again, and called for again and again".to_owned(),
+            },
+        ];
+        // The first of equals says it best.
+        laps.into_iter()
             .rev()
-            .take_while(|held| held.tool == tool && (held.failed || held.came.is_none()))
-            .count()
+            .max_by_key(|lap| lap.number)
+            .unwrap_or(Lap { number: 0, because: String::new() })
     }
 }
 
-fn mark(call: &ToolCall) -> Fingerprint {
-    let arguments = serde_json::from_str::<Value>(&call.arguments).map(|value| canonical_json(&value));
-    let arguments = arguments.unwrap_or_else(|_| call.arguments.trim().to_owned());
-    Fingerprint::of(&format!("{} {arguments}", call.name))
+/// How often a call was made with the same result, of late without anything new.
+fn repeated(before: &[Round], tool: &str, mark: &Fingerprint) -> Lap {
+    let mut newest_first = before.iter().rev().flat_map(|round| &round.calls);
+    let last = newest_first.find(|done| done.mark == *mark && done.came != Came::Held).map(|done| &done.came);
+    let is_same = |done: &Done| done.mark == *mark && (done.came == Came::Held || Some(&done.came) == last);
+    let has_it = |round: &&Round| round.calls.iter().any(is_same);
+
+    let stale = before.iter().rev().take_while(|round| !round.is_new).count();
+    let (older, stale) = before.split_at(before.len() - stale);
+    let (once, lately) =
+        (usize::from(older.iter().any(|round| has_it(&round))), stale.iter().filter(has_it).count());
+    if last == Some(&Came::Unknown) && lately > 0 {
+        let because = format!(
+            "`{tool}` was called with the same arguments before, nobody knows whether that took effect, and nothing was \
+             done to find out"
+        );
+        return Lap { number: ASKED, because };
+    }
+    let alone = stale.iter().flat_map(|round| &round.calls).all(|done| done.mark == *mark);
+    let because = if alone {
+        format!("`{tool}` was called with the same arguments again and again, with the same result")
+    } else {
+        "the same calls were made in turn again and again, with the same results".to_owned()
+    };
+    Lap { number: 1 + once + lately, because }
+}
+
+/// In how many messages in a row the tool was called and only failed. A message in which it was never made says nothing.
+fn failures(before: &[Round], tool: &str) -> usize {
+    let mut count = 0;
+    for round in before.iter().rev() {
+        let mut came = round.calls.iter().filter(|done| done.tool == tool).map(|done| &done.came).peekable();
+        if came.peek().is_none() || came.clone().any(|came| matches!(came, Came::Result(_))) {
+            break;
+        }
+        count += usize::from(came.any(|came| !matches!(came, Came::Refusal(_))));
+    }
+    count
+}
+
+fn mark(tool: &str, arguments: &str) -> Fingerprint {
+    let canonical = serde_json::from_str::<Value>(arguments).map(|value| canonical_json(&value));
+    let arguments = canonical.unwrap_or_else(|_| arguments.trim().to_owned());
+    Fingerprint::of(&format!("{tool} {arguments}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use helve_types::{CallId, Failure, RunId, ToolOutput, Trail};
+    use helve_types::{MessageId, RunId, Timestamp, ToolOutput};
     use uuid::Uuid;
 
     use super::*;
@@ -182,32 +317,32 @@ mod tests {
         ToolCall { id, provider_id: None, name: tool.into(), arguments: arguments.into() }
     }
 
-    /// Plays calls as `tool arguments result`, one a line; a result of `!` is a failure. Says what was done about each:
-    /// `.` made, `b` blocked, `a` asked about and made with a person's consent.
-    fn play(calls: &str) -> String {
+    /// Plays messages, one a line, with calls as `tool arguments result`, parted by `|`; a result of `!` is a failure, of `?`
+    /// an unknown outcome, of `-` a refusal of ours. Says what was done about each: `.` made, `b` blocked, `a` asked about
+    /// and made with a person's consent.
+    fn play(messages: &str) -> String {
         let mut circles = Circles::default();
         let mut done = String::new();
-        for (step, line) in (1..).zip(calls.lines().map(str::trim).filter(|line| !line.is_empty())) {
-            let [tool, arguments, result] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
-            let call = call(tool, arguments);
-            let (id, trail) = (call.id.clone(), Trail::default());
-            let refused = |kind| Failure::new(kind, "no");
-            let course = circles.course(&call);
-            done.push(match course {
-                Course::On => '.',
-                Course::Block(_) => 'b',
-                Course::Ask(_) => 'a',
-            });
-            let fact = match course {
-                Course::Block(_) => {
-                    Fact::ToolRefused { call: id, failure: refused(FailureKind::Repeating), trail }
-                }
-                _ if result == "!" => {
-                    Fact::ToolFailed { call: id, failure: refused(FailureKind::Failed), trail }
-                }
-                _ => Fact::ToolFinished { call: id, output: ToolOutput::text(result), trail },
-            };
-            circles.settled(step, &call, &fact);
+        for (step, line) in (1..).zip(messages.lines().map(str::trim).filter(|line| !line.is_empty())) {
+            for line in line.split('|').map(str::trim) {
+                let [tool, arguments, result] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
+                let course = circles.course(step, &call(tool, arguments));
+                let refused = |kind| Came::failure(&Failure::new(kind, "no"));
+                let (mark, came) = match (course, result) {
+                    (Course::Block(_), _) => ('b', refused(FailureKind::Repeating)),
+                    (course, result) => {
+                        let came = match result {
+                            "!" => refused(FailureKind::Failed),
+                            "-" => refused(FailureKind::Limited),
+                            "?" => Came::Unknown,
+                            text => Came::output(text),
+                        };
+                        (if course == Course::On { '.' } else { 'a' }, came)
+                    }
+                };
+                done.push(mark);
+                circles.settled(step, (tool, arguments), came);
+            }
         }
         done
     }
@@ -229,18 +364,18 @@ mod tests {
         for step in 1..=4 {
             come(&mut circles, step, &looks(1), "x");
         }
-        assert!(matches!(circles.course(&looks(1)), Course::Ask(_)));
+        assert!(matches!(circles.course(5, &looks(1)), Course::Ask(_)));
         let arguments = [("n".to_owned(), Value::from(1))].into();
         circles.excuse(&looks(1), &Always { within: helve_types::Within::Run, arguments, days: None });
         for step in 5..=9 {
-            assert_eq!(circles.course(&looks(1)), Course::On);
+            assert_eq!(circles.course(step, &looks(1)), Course::On);
             come(&mut circles, step, &looks(1), "x");
         }
         // Another call is another matter.
         for step in 10..=13 {
             come(&mut circles, step, &looks(2), "y");
         }
-        assert!(matches!(circles.course(&looks(2)), Course::Ask(_)));
+        assert!(matches!(circles.course(14, &looks(2)), Course::Ask(_)));
     }
 
     #[test]
@@ -274,9 +409,7 @@ mod tests {
     }
 
     fn come(circles: &mut Circles, step: u32, call: &ToolCall, result: &str) {
-        let output = ToolOutput::text(result);
-        let fact = Fact::ToolFinished { call: call.id.clone(), output, trail: Trail::default() };
-        circles.settled(step, call, &fact);
+        circles.settled(step, (&call.name, &call.arguments), Came::output(result));
     }
 
     #[test]
@@ -287,7 +420,7 @@ mod tests {
             let mut go_on = |step| {
                 circles.said(words);
                 let call = call("page", &format!("{{\"n\":{step}}}"));
-                let on = circles.course(&call) == Course::On;
+                let on = circles.course(step, &call) == Course::On;
                 come(&mut circles, step, &call, &result(step));
                 on
             };
@@ -302,8 +435,100 @@ mod tests {
         let mut circles = Circles::default();
         let look = call("look", "{}");
         (0..5).for_each(|_| come(&mut circles, 1, &look, "x"));
-        assert_eq!(circles.course(&look), Course::On);
+        assert_eq!(circles.course(2, &look), Course::On);
         (0..5).for_each(|_| come(&mut circles, 2, &look, "x"));
-        assert!(matches!(circles.course(&look), Course::Block(_)));
+        assert!(matches!(circles.course(3, &look), Course::Block(_)));
+    }
+
+    #[test]
+    fn calls_of_one_message_are_not_judged_by_each_other() {
+        let many: Vec<String> = (0..12).map(|n| format!("fetch {{\"n\":{n}}} !")).collect();
+        assert_eq!(play(&many.join("|")), ".".repeat(12));
+        // In the next messages they are one failure each.
+        assert_eq!(play(&format!("{0}\n{0}\n{0}", many[..2].join("|"))), "....bb");
+        let others: Vec<String> =
+            (0..7).map(|n| format!("fetch {{\"n\":{n}}} ! | fetch {{\"m\":{n}}} !")).collect();
+        assert_eq!(play(&others.join("\n")), "..........bbaa");
+    }
+
+    #[test]
+    fn what_was_refused_for_other_reasons_is_no_failure_of_the_tool() {
+        let many: String = (0..9).map(|n| format!("send {{\"n\":{n}}} -\n")).collect();
+        assert_eq!(play(&many), ".".repeat(9));
+        // But the same call refused again and again is the same call.
+        assert_eq!(play(&"send {} -\n".repeat(4)), "..ba");
+    }
+
+    #[test]
+    fn messages_with_the_same_calls_are_a_circle_however_many_they_are_and_in_whatever_order_they_end() {
+        let five = "a {} 1|b {} 2|c {} 3|d {} 4|e {} 5\n";
+        let turned = "e {} 5|c {} 3|a {} 1|d {} 4|b {} 2\n";
+        assert_eq!(play(&format!("{five}{turned}{five}{turned}")), "..........bbbbbaaaaa");
+        let six: String = ('a'..='f').map(|tool| format!("{tool} {{}} x\n")).collect();
+        assert_eq!(play(&six.repeat(3)), format!("{}bbbbbb", ".".repeat(12)));
+        // The same call beside one that gets on is no circle.
+        let beside: String = (0..9).map(|n| format!("look {{}} x|page {{\"n\":{n}}} text {n}\n")).collect();
+        assert_eq!(play(&beside), ".".repeat(18));
+    }
+
+    #[test]
+    fn an_effect_that_may_have_happened_is_not_ordered_again_before_somebody_looked() {
+        assert_eq!(play("pay {} ?\npay {} ?\npay {} ?"), ".aa");
+        assert_eq!(play("pay {\"n\":1} ?\npay {\"n\":2} ?"), "..");
+        assert_eq!(play("pay {} ?\nbalance {} 80\npay {} paid"), "...");
+        let (mut circles, pay) = (Circles::default(), call("pay", "{}"));
+        circles.settled(1, ("pay", "{}"), Came::Unknown);
+        assert!(matches!(circles.course(2, &pay), Course::Ask(_)));
+        circles.cleared_up("pay", "{}");
+        assert_eq!(circles.course(2, &pay), Course::On);
+    }
+
+    #[test]
+    fn a_person_who_speaks_ends_a_circle_but_not_what_they_said_before() {
+        let (mut circles, look) = (Circles::default(), call("look", "{}"));
+        (1..=3).for_each(|step| come(&mut circles, step, &look, "x"));
+        circles.excuse(
+            &look,
+            &Always { within: helve_types::Within::Run, arguments: BTreeMap::new(), days: None },
+        );
+        circles.interrupted();
+        (4..=9).for_each(|step| come(&mut circles, step, &look, "x"));
+        assert_eq!(circles.course(10, &look), Course::On);
+    }
+
+    /// Which calls of these messages, as `step.tool`, a model is given a hint about. Failures are `!`.
+    fn hinted(calls: &[(u32, &str, &str)]) -> Vec<String> {
+        let run = RunId(Uuid::from_u128(1));
+        let mut message = Message::reply(MessageId(Uuid::from_u128(2)), Timestamp(1), run, "m");
+        for (index, (step, tool, result)) in (0..).zip(calls) {
+            let failed = (*result == "!").then(|| Failure::new(FailureKind::Failed, "no"));
+            message.parts.push(Part::Tool(Box::new(ToolPart {
+                step: *step,
+                call: CallId::new(run, *step, index),
+                provider_id: None,
+                tool: (*tool).into(),
+                input: if failed.is_some() { format!("{{\"n\":{index}}}") } else { "{}".into() },
+                state: ToolState::Completed,
+                output: failed.is_none().then(|| ToolOutput::text(*result)),
+                failure: failed,
+                requested_at: Timestamp(1),
+                started_at: None,
+                ended_at: None,
+            })));
+        }
+        let hints = Circles::hints(&message);
+        let told = message.tools().filter(|part| hints.contains_key(&part.call));
+        told.map(|part| format!("{}.{}", part.step, part.tool)).collect()
+    }
+
+    #[test]
+    fn what_would_not_be_done_the_next_time_is_pointed_out_with_the_result_before() {
+        assert_eq!(hinted(&[(1, "a", "x"), (2, "a", "x")]), ["2.a"]);
+        assert_eq!(hinted(&[(1, "a", "x"), (2, "a", "y")]), [""; 0]);
+        assert_eq!(hinted(&[(1, "a", "x"), (2, "b", "y"), (3, "a", "x"), (4, "b", "y")]), ["3.a", "4.b"]);
+        let fails: Vec<_> = (1..=5).map(|step| (step, "f", "!")).collect();
+        assert_eq!(hinted(&fails), ["5.f"]);
+        // Calls of one message do not know of each other.
+        assert_eq!(hinted(&[(1, "a", "x"), (1, "a", "x")]), [""; 0]);
     }
 }

@@ -96,6 +96,7 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
         arguments: "{}".into(),
         request: None,
         warnings: vec![],
+        repeats: false,
         effect: Effect::NonIdempotent,
         because: "risky".into(),
         binding: "b".into(),
@@ -469,6 +470,26 @@ fn a_person_who_speaks_ends_a_circle() {
     let twice = || round(1).chain([done(id(1, 0))]).chain(round(2)).chain([done(id(2, 0))]);
     check(twice().chain(round(3)), expect!["refuse 3:0 Repeating"]);
     check(twice().chain([says(7), hears(7, 3)]).chain(round(3)), expect!["execute 3:0 after 0"]);
+}
+
+#[test]
+fn a_no_to_a_circle_ends_it_whatever_happens_meanwhile_and_a_no_to_another_question_does_not() {
+    let asked_about = |repeats| {
+        let Fact::ApprovalAsked(question) = asked(id(1, 0), ApprovalKind::Permission) else { unreachable!() };
+        Fact::ApprovalAsked(Question { repeats, ..question })
+    };
+    let no = || answered(id(1, 0), Answer::Reject { reason: String::new() });
+    let refused = |index| Fact::ToolRefused {
+        call: id(1, index),
+        failure: Failure::new(FailureKind::Denied, "no"),
+        trail: Trail::default(),
+    };
+    let told = |repeats| {
+        let facts = [asked_about(repeats), done(id(1, 1)), no(), refused(0)];
+        said(1, 2).into_iter().chain(facts)
+    };
+    check(told(true), expect!["ask step 2 attempt 1 Withheld"]);
+    check(told(false), expect!["ask step 2 attempt 1 Offered"]);
 }
 
 fn asked_of_budget() -> Fact {

@@ -40,6 +40,10 @@ fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), S
             "only a question whether a call may run can be answered for always; answer it once".into()
         );
     }
+    // Whoever looks at a circle sees one run, and not what else the tool may be called for.
+    if question.repeats && always.within != Within::Run {
+        return Err("this call repeats itself in this run; say `run`, or answer it once".into());
+    }
     if question.version.is_empty() {
         return Err("the question does not say which version of the tool it is about; answer it once".into());
     }

@@ -1,10 +1,12 @@
 //! Runs that go round in circles, and runs that only look like it.
 
+use std::collections::BTreeMap;
+
 use expect_test::expect;
-use helve_agent::{AgentSettings, RuntimeSettings};
+use helve_agent::{AgentSettings, CommandError, RuntimeSettings};
 use helve_model::ScriptedModel;
 use helve_store::Scope;
-use helve_types::Answer;
+use helve_types::{Always, Answer, Within};
 
 use crate::lab::{Lab, mei, reply, settle};
 
@@ -48,8 +50,12 @@ async fn the_same_call_over_and_over_is_pointed_out_blocked_asked_about_and_ende
         21 run.finished Repeating
     "#]]).await;
     let asked = lab.model.asked();
-    assert!(!asked[1].contains("the same call with the same result"), "{}", asked[1]);
-    assert!(asked[2].contains("the same call with the same result"), "{}", asked[2]);
+    assert!(!asked[1].contains("[note:"), "{}", asked[1]);
+    assert!(
+        asked[2].contains("[note: `look` was called with the same arguments again and again"),
+        "{}",
+        asked[2]
+    );
     assert!(!asked[4].contains("tools: look"), "{}", asked[4]);
 }
 
@@ -112,6 +118,30 @@ async fn a_model_that_loops_is_stopped_however_it_loops() {
     ] {
         assert_eq!(play(round).await, ("Repeating".to_owned(), runs), "{how}");
     }
+}
+
+#[tokio::test]
+async fn a_person_who_says_always_to_a_circle_says_it_for_this_run() {
+    let lab =
+        Lab::new([reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply(LOOK), reply("say There.")]);
+    let mut started = lab.start("find x").await;
+    settle(&mut started.follower).await;
+    let question = lab.questions().await.remove(0);
+    assert!(question.repeats);
+    let always = |within| Answer::Approve {
+        arguments: None,
+        always: Some(Always { within, arguments: BTreeMap::new(), days: None }),
+    };
+    let wide =
+        lab.runtime.answer(Scope::User(mei()), question.approval, always(Within::Agent), "mei".into()).await;
+    assert!(matches!(&wide, Err(CommandError::BadAlways(what)) if what.contains("say `run`")), "{wide:?}");
+    answer(&lab, always(Within::Run)).await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert_eq!(
+        lab.runs.load(std::sync::atomic::Ordering::Relaxed),
+        4,
+        "twice before, and twice with consent"
+    );
 }
 
 #[tokio::test]

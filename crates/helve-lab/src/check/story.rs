@@ -219,6 +219,7 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         arguments: ARGUMENTS.into(),
         request: None,
         warnings: vec![],
+        repeats: false,
         effect,
         because: "it changes something".into(),
         binding: "b".into(),

@@ -569,6 +569,10 @@ export interface Question {
   expires_at: Timestamp;
   kind: ApprovalKind;
   /**
+   * The run goes round in circles with this call: a no ends that, and an always is for the run alone.
+   */
+  repeats?: boolean;
+  /**
    * What would go over the wire, with the names of secrets in place of them; none where that is not more than the
    * arguments.
    */

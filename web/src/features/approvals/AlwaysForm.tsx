@@ -5,7 +5,7 @@ import { serverNow } from '@/lib/server-clock';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import styles from './ApprovalCard.module.css';
-import { alwaysOf, type Choice, DAYS, endOf, REACHES, sameArguments } from './always';
+import { alwaysOf, type Choice, DAYS, endOf, reachesOf, sameArguments } from './always';
 
 interface Props {
   question: Question;
@@ -28,7 +28,7 @@ export function AlwaysForm({ question, isReady, onAnswer, onBack }: Props) {
     <form className={styles.form} onSubmit={send}>
       <fieldset className={styles.choices}>
         <legend className={styles.label}>{words.reachLabel}</legend>
-        {REACHES.map((within) => (
+        {reachesOf(question).map((within) => (
           <label key={within} className={styles.choice}>
             <input
               type="radio"

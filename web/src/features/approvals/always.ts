@@ -1,9 +1,14 @@
 // A yes for more than one call: what is said, as the server wants it.
 
-import type { Always, Within } from '@/api/generated/events';
+import type { Always, Question, Within } from '@/api/generated/events';
 
 /** How far a yes can reach, nearest first. */
-export const REACHES: readonly Within[] = ['run', 'conversation', 'agent'];
+const REACHES: readonly Within[] = ['run', 'conversation', 'agent'];
+
+/** Whoever looks at a run that goes round in circles sees that run, and decides for that run. */
+export function reachesOf({ repeats }: Pick<Question, 'repeats'>): readonly Within[] {
+  return repeats ? ['run'] : REACHES;
+}
 
 /** For how long, in days. */
 export const DAYS: readonly number[] = [1, 7, 30];

@@ -174,6 +174,7 @@ impl<'a> World<'a> {
                     request: None,
                     effect: Effect::NonIdempotent,
                     warnings: vec![],
+                    repeats: false,
                     because: "lost".into(),
                     binding: String::new(),
                     expires_at: Timestamp(0),
