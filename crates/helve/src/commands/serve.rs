@@ -56,7 +56,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     println!("listening on http://{}", serving.address);
     told_to_stop().await?;
-    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.active_runs());
+    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
     tokio::select! {
         () = serving.drain(DRAIN) => {}
         // Asked twice, it ends at once: what is on disk is enough.
