@@ -106,7 +106,7 @@ impl Driver {
         Self {
             shared: shared.clone(),
             feed: shared.feed(run.id()),
-            run: run.after(&history),
+            run: run.after(&history).making(shared.settings.calls_per_message_max),
             user,
             conversation,
             history,

@@ -44,7 +44,7 @@ use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
 use crate::metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 use crate::models::Models;
-use crate::run::SAID_BYTES_MAX;
+use crate::run::{CALLS_PER_STEP_MAX, SAID_BYTES_MAX};
 
 /// How a runtime works.
 #[derive(Clone)]
@@ -64,7 +64,10 @@ pub struct RuntimeSettings {
     pub runs: TurnSettings,
     /// Whether there is room for more.
     pub disk: Arc<Disk>,
+    /// Calls of one run that are under way at a time; the others wait.
     pub parallel_calls_max: usize,
+    /// More calls of one message than this are refused.
+    pub calls_per_message_max: u32,
     /// How long a step may take to get its answer, with all that is tried for it.
     pub step_time_max: Duration,
     /// What runs may use up.
@@ -88,6 +91,7 @@ impl Default for RuntimeSettings {
             runs: TurnSettings { all: 200, each: 20, queue_max: 1_000, wait: Duration::from_secs(10) },
             disk: Arc::default(),
             parallel_calls_max: 4,
+            calls_per_message_max: CALLS_PER_STEP_MAX,
             step_time_max: Duration::from_secs(600),
             budgets: Budgets::default(),
             on_asked: None,
@@ -302,7 +306,8 @@ impl Shared {
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((seat, commands)) = self.seats.send(run, command) {
             let shared = self.clone();
-            let resumed = async move { _ = shared.resume(seat, commands, None, recover::Because::Command).await };
+            let resumed =
+                async move { _ = shared.resume(seat, commands, None, recover::Because::Command).await };
             // The lines of its log name the request that set it going again.
             self.tasks.spawn(resumed.in_current_span());
         }

@@ -153,13 +153,18 @@ impl Runtime {
         let journal = shared.journal(run, epoch, 1);
         let pipeline = agent.pipeline.clone();
         let pass = Some(pass);
-        let parts = Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass };
+        let parts =
+            Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass };
         shared.spawn(seat, Driver::new(shared, parts));
         Ok(Started { run, conversation, replayed: false, follower })
     }
 
     /// Which model is meant and what is said, if the request makes sense.
-    fn definite(&self, agent: &AgentSettings, request: &StartRequest) -> Result<(Chosen, String), StartError> {
+    fn definite(
+        &self,
+        agent: &AgentSettings,
+        request: &StartRequest,
+    ) -> Result<(Chosen, String), StartError> {
         let chosen = self.chosen(agent, request.model.as_deref(), request.variant.as_deref())?;
         self.check_mode(request.mode.as_ref())?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;

@@ -25,6 +25,9 @@ const PROFILES: std::time::Duration = std::time::Duration::from_secs(30);
 /// How often tools that another process has made or changed are noticed.
 const TOOLS: std::time::Duration = std::time::Duration::from_secs(1);
 
+/// How often the room on the disk is measured.
+const DISK: std::time::Duration = std::time::Duration::from_secs(2);
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -114,6 +117,7 @@ impl Serving {
         let server = tokio::spawn(helve_server::serve(
             std::iter::once(listener).chain(other).collect(),
             router,
+            config.limits.server,
             stop.clone(),
         ));
 
@@ -178,6 +182,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
     let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
     let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
+    let disk_watch = assembly.watch.clone();
     tokio::spawn(async move {
         let tokens = async {
             loop {
@@ -203,6 +208,13 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 }
             }
         };
+        let disk = async {
+            loop {
+                tokio::time::sleep(DISK).await;
+                let watch = disk_watch.clone();
+                _ = tokio::task::spawn_blocking(move || watch.look()).await;
+            }
+        };
         let notices = async {
             if let Some(notices) = &notices {
                 notices.keep_sending(&store, runtime.world()).await;
@@ -213,6 +225,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             () = runtime.keep_watch() => {}
             () = notices => {}
             () = tools => {}
+            () = disk => {}
             () = tokens => {}
             () = nearby.keep_looking(&models) => {}
             () = profiles => {}
