@@ -242,7 +242,7 @@ async fn an_answer_without_end_is_not_kept_for_ever() {
     let (long, large) =
         ("a line of it is longer than any line should be", "it is larger than any answer should be");
     for (stream, piece, because) in
-        [(true, &much as &dyn Fn() -> Step, long), (true, &lines, large), (false, &much, large)]
+        [(true, &much as &dyn Fn() -> Act, long), (true, &lines, large), (false, &much, large)]
     {
         let endless = std::iter::once(say(HEAD)).chain((0..10).map(|_| piece())).collect();
         let (_, error) = asked(served(endless).await, stream).await;
