@@ -162,19 +162,19 @@ impl<'a> Past<'a> {
     /// Leaves outputs out, oldest first, until there is room, and says how long what is left of each turn is.
     fn prune(&self, goal: &Goal, left: &mut [u64]) -> Plan {
         let mut plan = Plan { tokens_pruned: self.whole(), ..Plan::default() };
-        for at in 0..self.settled(goal.keep_recent) {
+        let settled = self.settled(goal.keep_recent);
+        for (Placed { place, .. }, left) in self.turns.iter().zip(left.iter_mut()).take(settled) {
             if plan.tokens_pruned <= goal.low {
                 break;
             }
-            let Placed { place, .. } = &self.turns[at];
             match place.output {
                 Output::Stays => continue,
-                _ if left[at] <= LEFT_OUT_TOKENS => continue,
+                _ if *left <= LEFT_OUT_TOKENS => continue,
                 Output::Of(call) => plan.pruned.push(call.clone()),
                 Output::OfClient => plan.client_messages = place.message as u32 + 1,
             }
-            plan.tokens_pruned -= left[at] - LEFT_OUT_TOKENS;
-            left[at] = LEFT_OUT_TOKENS;
+            plan.tokens_pruned -= *left - LEFT_OUT_TOKENS;
+            *left = LEFT_OUT_TOKENS;
         }
         self.prune_rest_of_messages(&mut plan, left);
         plan

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use helve_store::{Disk, Room};
 
 const NAME: &str = "helve.ballast";
+const PIECE: [u8; 4_096] = [0x68; 4_096];
 
 /// Keeps what is known of the disk of a directory up to date.
 #[derive(Debug)]
@@ -99,7 +100,6 @@ fn fill(mut file: File, bytes: u64) -> io::Result<()> {
             return Ok(());
         }
     }
-    const PIECE: [u8; 1 << 16] = [0x68; 1 << 16];
     let mut left = bytes;
     while left > 0 {
         let piece = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE.len());
