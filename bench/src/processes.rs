@@ -109,6 +109,7 @@ pub(crate) fn helve(port: &str, model: &str, data: &str, protocol: &str) -> anyh
         &file,
         format!(
             "default_model = \"mock\"\n[server]\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n\
+             [limits]\nruns_max = 2000\nruns_per_user_max = 2000\nstreams_per_user_max = 2000\n\
              [[models]]\nname = \"mock\"\nprotocol = \"{protocol}\"\nmodel = \"mock\"\n\
              base_url = \"http://{model}{}\"\ntools = \"native\"\n\
              [[agents]]\nname = \"default\"\ntools = [\"calculator\"]\n",

@@ -15,8 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("egress", &[]),
     ("tool-builtin", &["tool", "egress"]),
     ("tool-http", &["tool", "egress"]),
-    ("agent", &["model", "dialect", "tool", "store"]),
-    ("server", &["agent", "tool", "store"]),
+    ("agent", &["model", "dialect", "tool", "store", "guard"]),
+    ("server", &["agent", "tool", "store", "guard"]),
 ];
 
 #[cfg(test)]

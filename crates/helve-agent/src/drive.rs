@@ -11,11 +11,13 @@ mod model;
 mod room;
 mod speech;
 mod spending;
+mod turn;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
+use helve_guard::Pass;
 use helve_store::{Entry, RunJournal, StoreError};
 use helve_tool::{Fault, Pipeline};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
@@ -71,6 +73,8 @@ pub(crate) struct Driver {
     pub(crate) kit: Arc<Kit>,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
+    /// Its turn to work, if it has one.
+    pub(crate) pass: Option<Pass>,
     /// Stops the model and the tools.
     pub(crate) cancel: CancellationToken,
     /// Who stopped the run.
@@ -93,15 +97,16 @@ pub(crate) struct Parts {
     pub(crate) kit: Arc<Kit>,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
+    pub(crate) pass: Option<Pass>,
 }
 
 impl Driver {
     pub(crate) fn new(shared: &Arc<Shared>, parts: Parts) -> Self {
-        let Parts { run, user, conversation, history, journal, kit, pipeline, commands } = parts;
+        let Parts { run, user, conversation, history, journal, kit, pipeline, commands, pass } = parts;
         Self {
             shared: shared.clone(),
             feed: shared.feed(run.id()),
-            run: run.after(&history),
+            run: run.after(&history).making(shared.settings.calls_per_message_max),
             user,
             conversation,
             history,
@@ -109,6 +114,7 @@ impl Driver {
             kit,
             pipeline,
             commands,
+            pass,
             cancel: CancellationToken::new(),
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
@@ -128,6 +134,10 @@ impl Driver {
             if let Some(by) = self.cancelled_by.clone() {
                 self.finish_in_flight().await?;
                 return self.end(self.run.cancelled(&by), RunState::Cancelled).await;
+            }
+            if self.lacks_turn() {
+                self.await_turn().await?;
+                continue;
             }
             match self.run.next_step() {
                 Step::AskModel { .. } if self.afford(Before::Asking).await? == Allowed::LookAgain => {}

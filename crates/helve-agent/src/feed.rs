@@ -14,6 +14,10 @@ use helve_types::{Fact, Live, PartId, PartKind, RunId};
 
 /// Older durable events are read from the log.
 const TAIL_MAX: usize = 256;
+/// So are those that would make the tail larger than this, except for the latest.
+const TAIL_BYTES_MAX: usize = 256 << 10;
+/// A reader gets text in pieces of this size, so that one who does not read holds no more of it.
+const PIECE_BYTES_MAX: usize = 16 << 10;
 
 /// The running commentary of one run.
 #[derive(Default)]
@@ -25,6 +29,7 @@ pub(crate) struct Feed {
 struct State {
     /// The latest durable events, without gaps.
     tail: VecDeque<Arc<Recorded>>,
+    tail_bytes: usize,
     /// The step that is being asked for: step and attempt.
     step: Option<(u32, u32)>,
     open: Vec<OpenPart>,
@@ -126,11 +131,9 @@ impl Feed {
                 // A gap can only mean that the reader must look at the log anyway.
                 if state.tail.back().is_some_and(|last| last.event.seq + 1 != recorded.event.seq) {
                     state.tail.clear();
+                    state.tail_bytes = 0;
                 }
-                state.tail.push_back(recorded.clone());
-                if state.tail.len() > TAIL_MAX {
-                    state.tail.pop_front();
-                }
+                state.push(recorded.clone());
                 state.ended |= recorded.event.fact.is_last();
             }
         });
@@ -143,6 +146,14 @@ impl Feed {
 }
 
 impl State {
+    fn push(&mut self, recorded: Arc<Recorded>) {
+        self.tail_bytes += recorded.json.len();
+        self.tail.push_back(recorded);
+        while self.tail.len() > 1 && (self.tail.len() > TAIL_MAX || self.tail_bytes > TAIL_BYTES_MAX) {
+            self.tail_bytes -= self.tail.pop_front().map_or(0, |oldest| oldest.json.len());
+        }
+    }
+
     fn close(&mut self, fact: &Fact) {
         match fact {
             Fact::TextFinished { part, .. } | Fact::ReasoningFinished { part, .. } => {
@@ -256,22 +267,32 @@ impl State {
         }
         for part in &self.open {
             let Some((_, seen)) = cursor.parts.iter_mut().find(|(number, _)| *number == part.number) else {
-                cursor.parts.push((part.number, part.text.len()));
+                let text = piece(&part.text, 0).to_owned();
+                cursor.parts.push((part.number, text.len()));
                 return Some(Live::PartStarted {
                     part: part.id.clone(),
                     kind: part.kind,
                     tool: part.tool.clone(),
-                    text: part.text.clone(),
+                    text,
                 });
             };
             if *seen < part.text.len() {
-                let text = part.text[*seen..].to_owned();
-                *seen = part.text.len();
+                let text = piece(&part.text, *seen).to_owned();
+                *seen += text.len();
                 return Some(Live::PartDelta { part: part.id.clone(), text });
             }
         }
         None
     }
+}
+
+/// The next piece of a text, cut between characters.
+fn piece(text: &str, from: usize) -> &str {
+    let mut end = text.len().min(from + PIECE_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[from..end]
 }
 
 /// The feeds that somebody writes to or reads from.
@@ -408,6 +429,31 @@ mod tests {
         assert_eq!(read(&feed, &mut Cursor::default()), ["behind"]);
         let mut close = Cursor::after(20);
         assert_eq!(read(&feed, &mut close).len(), TAIL_MAX + 10 - 20);
+    }
+
+    #[test]
+    fn large_events_leave_the_tail_sooner_and_the_latest_stays() {
+        let feed = Feed::default();
+        let large = "x".repeat(TAIL_BYTES_MAX / 3);
+        for seq in 1..=9 {
+            feed.publish(&[event(seq, finished(0, &large))]);
+        }
+        assert_eq!(read(&feed, &mut Cursor::after(6)), ["behind"]);
+        assert_eq!(read(&feed, &mut Cursor::after(7)), ["8 text.finished", "9 text.finished"]);
+        feed.publish(&[event(10, finished(0, &"x".repeat(TAIL_BYTES_MAX * 2)))]);
+        assert_eq!(read(&feed, &mut Cursor::after(9)), ["10 text.finished"]);
+    }
+
+    #[test]
+    fn a_late_reader_gets_a_long_text_in_pieces_that_are_the_whole() {
+        let feed = Feed::default();
+        let long = "数".repeat(PIECE_BYTES_MAX);
+        let text = feed.open(part(0), PartKind::Text, None);
+        feed.push(text, &long);
+        let pieces = read(&feed, &mut Cursor::default());
+        assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES_MAX + 8), "{}", pieces.len());
+        let whole: String = pieces.iter().map(|piece| &piece["1.1.0 + ".len()..]).collect();
+        assert!(whole == long, "{} of {}", whole.len(), long.len());
     }
 
     #[test]

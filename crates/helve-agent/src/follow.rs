@@ -14,8 +14,11 @@ use helve_types::RunId;
 
 use crate::feed::{Cursor, Feed, Frame, Look};
 
-/// How many events are read from the log at a time.
-const PAGE: usize = 200;
+/// How many events are read from the log at a time, at first and at most.
+const PAGE: usize = 16;
+const PAGE_MAX: usize = 200;
+/// How much of the log a reader should hold who does not read on.
+const PAGE_BYTES: usize = 64 << 10;
 
 type Loading = Pin<Box<dyn Future<Output = Result<Vec<Recorded>, StoreError>> + Send>>;
 
@@ -28,6 +31,8 @@ pub struct Follower {
     /// Events from the log that were not yet given out.
     backlog: VecDeque<Recorded>,
     loading: Option<Loading>,
+    /// How many events are read at a time.
+    page: usize,
     /// The log ended where the feed had not begun: wait for the feed before looking again.
     caught_up: bool,
     over: bool,
@@ -38,7 +43,8 @@ impl Follower {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
         let cursor = Cursor::after(after);
-        Self { store, feed, run, cursor, backlog: VecDeque::new(), loading: None, caught_up, over: false }
+        let backlog = VecDeque::new();
+        Self { store, feed, run, cursor, backlog, loading: None, page: PAGE, caught_up, over: false }
     }
 
     /// For a run that has just begun in this process: the feed holds all of it.
@@ -47,8 +53,8 @@ impl Follower {
     }
 
     fn load(&mut self) {
-        let (store, run, after) = (self.store.clone(), self.run, self.cursor.seq);
-        self.loading = Some(Box::pin(async move { store.events(run, after, PAGE).await }));
+        let (store, run, after, page) = (self.store.clone(), self.run, self.cursor.seq, self.page);
+        self.loading = Some(Box::pin(async move { store.events(run, after, page).await }));
     }
 
     fn poll_loaded(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
@@ -56,10 +62,17 @@ impl Follower {
         let page = ready!(loading.as_mut().poll(cx));
         self.loading = None;
         let page = page?;
-        self.caught_up = page.len() < PAGE;
+        self.caught_up = page.len() < self.page;
+        self.page = next_page(&page);
         self.backlog = page.into();
         Poll::Ready(Ok(()))
     }
+}
+
+/// How many events to read next, going by how large these were.
+fn next_page(read: &[Recorded]) -> usize {
+    let bytes: usize = read.iter().map(|recorded| recorded.json.len()).sum();
+    (PAGE_BYTES * read.len() / bytes.max(1)).clamp(1, PAGE_MAX)
 }
 
 impl Stream for Follower {
@@ -90,5 +103,25 @@ impl Stream for Follower {
                 Look::Over => this.over = true,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use helve_types::{Fact, PartId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn fewer_events_are_read_at_a_time_the_larger_they_are() {
+        let events = |count: usize, bytes: usize| -> Vec<Recorded> {
+            let text = "x".repeat(bytes);
+            let fact = Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text };
+            (1..).take(count).map(|seq| Recorded::new(seq, Timestamp(0), fact.clone())).collect()
+        };
+        assert_eq!(next_page(&events(16, 1)), PAGE_MAX);
+        assert!((5..=8).contains(&next_page(&events(16, 8 << 10))));
+        assert_eq!(next_page(&events(1, 1 << 20)), 1);
+        assert_eq!(next_page(&[]), 1);
     }
 }

@@ -32,7 +32,7 @@ use self::read::Read;
 pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
 
 /// More calls than this in one message are not made.
-const CALLS_PER_STEP_MAX: u32 = 16;
+pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -54,6 +54,8 @@ pub struct Run {
     circles: Circles,
     /// A person ended a circle: nothing more is called.
     stopped_circling: bool,
+    /// More calls of one message than this are refused.
+    calls_per_step_max: u32,
     purse: Purse,
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
@@ -202,6 +204,7 @@ impl Run {
             usage: Usage::default(),
             circles: Circles::default(),
             stopped_circling: false,
+            calls_per_step_max: CALLS_PER_STEP_MAX,
             purse: Purse::new(at),
             claims: Claims::default(),
             waiting: None,
@@ -231,6 +234,13 @@ impl Run {
     #[must_use]
     pub fn after(mut self, history: &[Message]) -> Self {
         self.read.before(history);
+        self
+    }
+
+    /// The same run with another bound on the calls of one message.
+    #[must_use]
+    pub fn making(mut self, calls_per_step_max: u32) -> Self {
+        self.calls_per_step_max = calls_per_step_max;
         self
     }
 
@@ -376,8 +386,8 @@ impl Run {
 
     fn errand(&self, held: &Call) -> Option<Errand> {
         let index = held.call.id.as_str().rsplit(':').next()?.trim_end_matches('+').parse::<u32>().ok()?;
-        if held.phase == Phase::Planned && index >= CALLS_PER_STEP_MAX {
-            return Some(held.too_many(CALLS_PER_STEP_MAX));
+        if held.phase == Phase::Planned && index >= self.calls_per_step_max {
+            return Some(held.too_many(self.calls_per_step_max));
         }
         match self.course(held) {
             Course::On => held.errand(),

@@ -1,5 +1,6 @@
 //! The runs of this process: starts them, passes on what people say, takes them up again after a stop.
 
+mod admit;
 mod answer;
 mod budget;
 mod call;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_dialect::Profile;
-use helve_store::{Recorded, RunJournal, Scope, Store, StoreError};
+use helve_guard::{TurnSettings, TurnStatus, Turnstile};
+use helve_store::{Disk, Recorded, RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Registry, Rule};
 use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, Seal, World};
 use tokio::sync::{OnceCell, oneshot};
@@ -30,6 +32,7 @@ pub use self::client::{ClientClaim, Delivered};
 use self::leases::Leases;
 pub use self::order::Order;
 pub use self::probe::ProbeError;
+use self::recover::Recovery;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
 use crate::agents::{Agent, AgentSettings};
@@ -41,7 +44,7 @@ use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
 use crate::metrics::{BudgetCounters, BudgetMetrics, RunCounters, RunMetrics};
 use crate::models::Models;
-use crate::run::SAID_BYTES_MAX;
+use crate::run::{CALLS_PER_STEP_MAX, SAID_BYTES_MAX};
 
 /// How a runtime works.
 #[derive(Clone)]
@@ -57,9 +60,14 @@ pub struct RuntimeSettings {
     pub default_profile: String,
     /// What is done about conversations that become too long for their model.
     pub compaction: CompactionSettings,
-    /// More runs than this at a time are refused.
-    pub runs_max: usize,
+    /// How many runs are at work at a time, in all and of each user, and how many more may wait to begin.
+    pub runs: TurnSettings,
+    /// Whether there is room for more.
+    pub disk: Arc<Disk>,
+    /// Calls of one run that are under way at a time; the others wait.
     pub parallel_calls_max: usize,
+    /// More calls of one message than this are refused.
+    pub calls_per_message_max: u32,
     /// How long a step may take to get its answer, with all that is tried for it.
     pub step_time_max: Duration,
     /// What runs may use up.
@@ -80,8 +88,10 @@ impl Default for RuntimeSettings {
             profiles: vec![],
             default_profile: "json_strict".into(),
             compaction: CompactionSettings::default(),
-            runs_max: 1_000,
+            runs: TurnSettings { all: 200, each: 20, queue_max: 1_000, wait: Duration::from_secs(10) },
+            disk: Arc::default(),
             parallel_calls_max: 4,
+            calls_per_message_max: CALLS_PER_STEP_MAX,
             step_time_max: Duration::from_secs(600),
             budgets: Budgets::default(),
             on_asked: None,
@@ -106,12 +116,15 @@ pub(crate) struct Shared {
     pub(crate) budget_counters: BudgetCounters,
     feeds: Feeds,
     seats: Arc<Seats>,
+    /// Whose turn it is to be at work.
+    pub(crate) turns: Turnstile,
+    recovery: Recovery,
     pub(crate) leases: Leases,
     /// Made when it is first needed.
     seal: OnceCell<Seal>,
     tasks: TaskTracker,
     /// No new runs are taken.
-    closing: CancellationToken,
+    pub(crate) closing: CancellationToken,
     /// Everything stops where it is; the log says where to go on.
     pub(crate) halt: CancellationToken,
     /// Who we are, in the claims on runs.
@@ -142,6 +155,8 @@ impl Runtime {
             models,
             agents,
             catalogue,
+            turns: Turnstile::new(settings.runs),
+            recovery: Recovery::default(),
             settings,
             run_counters: RunCounters::default(),
             budget_counters: BudgetCounters::default(),
@@ -185,9 +200,24 @@ impl Runtime {
         &self.shared.settings.default_profile
     }
 
-    /// How many runs are being driven.
+    /// How many runs are at work; those that wait for somebody are not.
     pub fn active_runs(&self) -> usize {
+        self.admission().inside
+    }
+
+    /// How many runs have a driver: those that are at work, and those that wait for their turn.
+    pub fn driven_runs(&self) -> usize {
         self.shared.seats.count()
+    }
+
+    /// How many runs are at work, and how many wait for their turn.
+    pub fn admission(&self) -> TurnStatus {
+        self.shared.turns.status()
+    }
+
+    /// What is known of the room on the disk.
+    pub fn disk(&self) -> &Disk {
+        &self.shared.settings.disk
     }
 
     /// What became of the runs of this process.
@@ -263,7 +293,7 @@ impl Runtime {
         self.shared.closing.cancel();
         self.shared.tasks.close();
         if tokio::time::timeout(deadline, self.shared.tasks.wait()).await.is_err() {
-            tracing::info!(runs = self.active_runs(), "runs are left where they are, to be taken up again");
+            tracing::info!(runs = self.driven_runs(), "runs are left where they are, to be taken up again");
             self.shared.feeds.drain();
             self.shared.halt.cancel();
             self.shared.tasks.wait().await;
@@ -276,7 +306,8 @@ impl Shared {
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
         if let Some((seat, commands)) = self.seats.send(run, command) {
             let shared = self.clone();
-            let resumed = async move { _ = shared.resume(seat, commands, recover::Because::Command).await };
+            let resumed =
+                async move { _ = shared.resume(seat, commands, None, recover::Because::Command).await };
             // The lines of its log name the request that set it going again.
             self.tasks.spawn(resumed.in_current_span());
         }

@@ -6,6 +6,7 @@
 //! nothing.
 
 mod anthropic_messages;
+mod bounds;
 mod complaint;
 mod defaults;
 mod gemini;
@@ -20,6 +21,7 @@ mod schema;
 mod transport;
 mod vendors;
 
+pub use bounds::AnswerBounds;
 pub use defaults::{small_params, vendor_params};
 pub use model::{HttpModel, HttpModelSettings, SettingsError};
 pub use patience::Patience;

@@ -5,6 +5,7 @@ use helve_types::{ModelParams, ToolChoice};
 use reqwest::{Client, Url};
 use secrecy::SecretString;
 
+use crate::bounds::AnswerBounds;
 use crate::patience::Patience;
 use crate::protocol::Target;
 use crate::transport::{Listing, Question, ask, listed};
@@ -149,17 +150,30 @@ pub struct HttpModel {
     urls: Urls,
     client: Client,
     patience: Patience,
+    bounds: AnswerBounds,
 }
 
 impl HttpModel {
     pub fn new(settings: HttpModelSettings, client: Client) -> Result<Self, SettingsError> {
         let (vendor, urls) = settings.place()?;
-        Ok(Self { settings, vendor, urls, client, patience: Patience::default() })
+        Ok(Self {
+            settings,
+            vendor,
+            urls,
+            client,
+            patience: Patience::default(),
+            bounds: AnswerBounds::default(),
+        })
     }
 
     /// Waits for answers as long as this; how long for a connection is the client's business.
     pub fn with_patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
+    }
+
+    /// Reads no more of an answer than this.
+    pub fn within(self, bounds: AnswerBounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// The address that questions are sent to.
@@ -250,6 +264,7 @@ impl Model for HttpModel {
             stream: request.stream,
             protocol,
             patience: self.patience,
+            bounds: self.bounds,
         })
     }
 }

@@ -28,16 +28,14 @@ pub(crate) use self::listing::listed;
 use self::patient::{Patient, ReadError};
 use self::read::Read;
 use self::redact::{redact, redacted};
+use crate::bounds::{AnswerBounds, TOO_LARGE};
 use crate::complaint;
 use crate::patience::Patience;
 use crate::protocol::{Decoder, Framing, KeyHeader, Protocol};
 
 /// How long the end of a stream is waited for when its answer is complete.
 const GRACE: Duration = Duration::from_millis(250);
-/// Whatever is longer is not an answer.
-const ANSWER_BYTES_MAX: usize = 8 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
-const TOO_LARGE: &str = "it is larger than any answer should be";
 
 /// The client for all models of a process.
 pub fn client() -> Result<Client, reqwest::Error> {
@@ -63,11 +61,12 @@ pub(crate) struct Question<'a> {
     pub(crate) stream: bool,
     pub(crate) protocol: &'static Protocol,
     pub(crate) patience: Patience,
+    pub(crate) bounds: AnswerBounds,
 }
 
 /// Sends the question when the stream is first polled.
 pub(crate) fn ask(question: Question<'_>) -> ModelStream {
-    let Question { client, url, key, body, stream, protocol, patience } = question;
+    let Question { client, url, key, body, stream, protocol, patience, bounds } = question;
     let accept = if stream { protocol.framing.media_type() } else { "application/json" };
     let request =
         client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept).body(body);
@@ -81,13 +80,13 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
         let deadline = Instant::now() + patience.total;
         let reading = async move {
             let response = send(request, url, key, patience.silence).await?;
-            Reading::new(response, protocol, patience, deadline).await
+            Reading::new(response, protocol, patience, bounds, deadline).await
         };
         return without_key(Answer { state: State::Asking(Box::pin(reading)) }, hidden);
     }
     let whole = async move {
         let late = late(&url);
-        let answer = async { whole(send(request, url, key, patience.total).await?, protocol).await };
+        let answer = async { whole(send(request, url, key, patience.total).await?, protocol, bounds).await };
         match timeout(patience.total, answer).await.unwrap_or(Err(late)) {
             Ok(read) => read.events.into_iter().map(Ok).chain(read.failed.map(Err)).collect(),
             Err(error) => vec![Err(error)],
@@ -221,8 +220,8 @@ fn broke_off(because: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Broken, format!("the model's answer broke off: {because}"))
 }
 
-async fn whole(response: Response, protocol: &Protocol) -> Result<Read, ModelError> {
-    let body = bounded_body(response, ANSWER_BYTES_MAX).await?;
+async fn whole(response: Response, protocol: &Protocol, bounds: AnswerBounds) -> Result<Read, ModelError> {
+    let body = bounded_body(response, bounds.bytes_max).await?;
     Ok(Read::whole(&body, protocol))
 }
 
@@ -252,6 +251,7 @@ impl Reading {
         response: Response,
         protocol: &Protocol,
         patience: Patience,
+        bounds: AnswerBounds,
         deadline: Instant,
     ) -> Result<Self, ModelError> {
         let decoder = (protocol.decoder)();
@@ -260,17 +260,17 @@ impl Reading {
             // Its head came, so the rest cannot be far.
             let until = deadline.min(Instant::now() + patience.silence);
             let late = |_| broke_off(&patient::silent(&patience));
-            let body = timeout_at(until, bounded_body(response, ANSWER_BYTES_MAX)).await.map_err(late)??;
+            let body = timeout_at(until, bounded_body(response, bounds.bytes_max)).await.map_err(late)??;
             // And some only say so.
             let in_pieces = !body.trim_start().starts_with('{');
             let read = if in_pieces { Read::default() } else { Read::whole(&body, protocol) };
             let frames = Frames::new(protocol.framing, stream::iter([Ok(body.into())]));
             return Ok(Self { frames, decoder, read, grace: None, ended: !in_pieces });
         }
-        let mut bytes_left = ANSWER_BYTES_MAX;
+        let mut meter = bounds.meter();
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| ReadError(root_cause(&error)))?;
-            bytes_left = bytes_left.checked_sub(chunk.len()).ok_or_else(|| ReadError(TOO_LARGE.into()))?;
+            meter.take(&chunk).map_err(|what| ReadError(what.into()))?;
             Ok(chunk)
         });
         let frames = Frames::new(protocol.framing, Patient::new(bytes, patience, deadline));

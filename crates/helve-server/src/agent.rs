@@ -19,7 +19,7 @@ use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
-use crate::sse::{DONE, Render, about_run, data_of, ending_words};
+use crate::sse::{DONE, Listener, Render, about_run, data_of, ending_words};
 use crate::start::{self, Names, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -129,9 +129,11 @@ pub(crate) async fn agent(
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
     };
+    // Before the run is on record, so that nothing runs for somebody who cannot hear of it.
+    let listener = if stream { Some(Listener::new(&app, principal)?) } else { None };
     let started = start::start(&app, request).await?;
-    if stream {
-        return Ok(start::stream(&app, principal, started, PieceRender::default()));
+    if let Some(listener) = listener {
+        return Ok(start::stream(listener, started, PieceRender::default()));
     }
     let whole = Whole {
         content: String::new(),

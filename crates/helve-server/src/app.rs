@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use helve_agent::Runtime;
+use helve_guard::Turnstile;
 use helve_types::{Timestamp, ToolSpec};
 use serde_json::Value;
 
 use crate::access::{Access, AccessSettings};
 use crate::health::StoreCheck;
 use crate::import::Importer;
+use crate::limits::ServerLimits;
 use crate::links::ApprovalLinks;
 use crate::request_id::AnswerCounters;
 
@@ -24,6 +26,9 @@ pub struct Inner {
     pub(crate) store_check: StoreCheck,
     pub(crate) started_at: Timestamp,
     pub(crate) answers: AnswerCounters,
+    pub(crate) limits: ServerLimits,
+    /// The streams that are open.
+    pub(crate) streams: Turnstile,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
     declare: OnceLock<Box<Declare>>,
@@ -42,11 +47,18 @@ pub type ModelProblems = dyn Fn(&str) -> Option<String> + Send + Sync;
 pub type Declare = dyn Fn(&str, &[&ToolSpec]) -> Option<Value> + Send + Sync;
 
 impl App {
-    pub fn new(runtime: Runtime, access: AccessSettings, problems: Box<ModelProblems>) -> Self {
+    pub fn new(
+        runtime: Runtime,
+        access: AccessSettings,
+        limits: ServerLimits,
+        problems: Box<ModelProblems>,
+    ) -> Self {
         let access = Access::new(access);
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
             answers: AnswerCounters::default(),
+            streams: Turnstile::new(limits.streams()),
+            limits,
             runtime,
             access,
             store_check: StoreCheck::default(),

@@ -19,6 +19,7 @@ use crate::declared::{ClientMessage, Declared, browser_tools, client_history, cl
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
+use crate::sse::Listener;
 use crate::start::{self, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -119,9 +120,11 @@ pub(crate) async fn chat(
         key,
         ..StartRequest::new(user, input)
     };
+    // Before the run is on record, so that nothing runs for somebody who cannot hear of it.
+    let listener = Listener::new(&app, principal)?;
     let started = start::start(&app, request).await?;
     let render = ChatRender::new(started.run, started.conversation);
-    Ok(start::stream(&app, principal, started, render))
+    Ok(start::stream(listener, started, render))
 }
 
 fn parse_mode(text: &str, default_profile: &str) -> Result<Mode, Problem> {

@@ -66,6 +66,8 @@ pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Re
         Some("store unavailable")
     } else if !app.is_ready() {
         Some("starting, or going down")
+    } else if app.runtime.disk().is_low() {
+        Some("storage full")
     } else {
         None
     };

@@ -1,23 +1,22 @@
 //! Reading what a request says: bodies, addresses and numbers, with errors that say what is wrong.
 
 use std::str::FromStr;
-use std::time::Duration;
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use helve_store::Page;
+use helve_tool::JsonBounds;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::app::App;
 use crate::problem::Problem;
 
-pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// A form has a decision and a reason.
 const FORM_BYTES_MAX: usize = 32 << 10;
-const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(crate) struct Json<T> {
@@ -26,30 +25,37 @@ pub(crate) struct Json<T> {
     pub(crate) bytes: bytes::Bytes,
 }
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let (value, bytes) = read(request, BODY_BYTES_MAX).await?;
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (value, bytes) = read(request, app, app.limits.body_bytes_max, app.limits.json).await?;
         Ok(Self { value, bytes })
     }
 }
 
 /// The largest document that is imported, with what stands around it. A document inside of a text is escaped.
 const LARGE_BODY_BYTES_MAX: usize = 24 << 20;
+/// Whoever reads the document has bounds of its own.
+const LARGE_JSON: JsonBounds = JsonBounds { depth_max: 120, values_max: 2_000_000 };
 
 /// A JSON body that may hold a whole document.
 pub(crate) struct LargeJson<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeJson<T> {
+impl<T: DeserializeOwned> FromRequest<App> for LargeJson<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        Ok(Self(read(request, LARGE_BODY_BYTES_MAX).await?.0))
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        Ok(Self(read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON).await?.0))
     }
 }
 
-async fn read<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result<(T, bytes::Bytes), Problem> {
+async fn read<T: DeserializeOwned>(
+    request: Request,
+    app: &App,
+    bytes_max: usize,
+    json: JsonBounds,
+) -> Result<(T, bytes::Bytes), Problem> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if !kind.is_some_and(is_json) {
         return Err(Problem::new(
@@ -59,7 +65,7 @@ async fn read<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result
         ));
     }
     let body = Limited::new(request.into_body(), bytes_max).collect();
-    let bytes = match tokio::time::timeout(BODY_TIME_MAX, body).await {
+    let bytes = match tokio::time::timeout(app.limits.body_time, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
             let detail = format!("the body is larger than {bytes_max} bytes");
@@ -68,23 +74,29 @@ async fn read<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result
         Ok(Err(_)) => return Err(Problem::bad_request("body_broken", "the body could not be read")),
         Err(_) => {
             let detail = "the body did not arrive in time";
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail));
+            let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
+            // What is still to come is not waited for.
+            return Err(problem.header(header::CONNECTION, HeaderValue::from_static("close")));
         }
     };
+    // Before anything is made of it.
+    json.check(&bytes)
+        .map_err(|what| Problem::bad_request("body_too_complex", format!("the body {what}")))?;
     let value = serde_json::from_slice(&bytes)
         .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
     Ok((value, bytes))
 }
 
 /// The form of a page, as browsers send it; or the status that says what is wrong with it.
-pub(crate) async fn read_form<T: DeserializeOwned>(request: Request) -> Result<T, StatusCode> {
+pub(crate) async fn read_form<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, StatusCode> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
     let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
-    let body = tokio::time::timeout(BODY_TIME_MAX, body).await.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
+    let body = tokio::time::timeout(app.limits.body_time, body).await;
+    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
     let bytes = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.to_bytes();
     // A form is written as what stands behind a `?` is.
     let written = format!("/?{}", String::from_utf8_lossy(&bytes)).parse().ok();

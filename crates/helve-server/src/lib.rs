@@ -24,6 +24,7 @@ mod hex;
 mod import;
 mod input;
 mod kept;
+mod limits;
 mod links;
 mod listen;
 mod metrics;
@@ -55,6 +56,7 @@ pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,
     ImportedTool, Importer, SkippedOperation,
 };
+pub use limits::ServerLimits;
 pub use links::ApprovalLinks;
 pub use listen::serve;
 pub use models::{ModelList, ModelView, PriceView, model_list};

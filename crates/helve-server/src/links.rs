@@ -201,7 +201,7 @@ async fn act(
     if !is_from_our_page(&headers) {
         return told(&frame, StatusCode::FORBIDDEN, frame.words.not_from_here);
     }
-    let said: Said = match read_form(request).await {
+    let said: Said = match read_form(&app, request).await {
         Ok(said) => said,
         Err(status) => return told(&frame, status, frame.words.not_understood),
     };

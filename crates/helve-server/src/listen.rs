@@ -17,13 +17,8 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use self::patience::Patience;
+use crate::limits::ServerLimits;
 
-/// Whoever has not sent the head of a request by then is not going to.
-const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-const HEAD_BYTES_MAX: usize = 16 << 10;
-/// Whoever has not taken a single byte for so long is not listening any more.
-const STALL_MAX: Duration = Duration::from_secs(30);
-const CONNECTIONS_MAX: usize = 10_000;
 /// Open streams are closed so long after the server was told to stop.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -35,11 +30,16 @@ pub(crate) struct Peer {
 }
 
 /// Serves on all listeners until `stop` is called for, then lets open requests end.
-pub async fn serve(listeners: Vec<TcpListener>, router: Router, stop: CancellationToken) {
+pub async fn serve(
+    listeners: Vec<TcpListener>,
+    router: Router,
+    limits: ServerLimits,
+    stop: CancellationToken,
+) {
     let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Arc::new(Semaphore::new(limits.connections_max));
     let accepting =
-        listeners.into_iter().map(|listener| accept(listener, &router, &stop, &connections, &places));
+        listeners.into_iter().map(|listener| accept(listener, &router, limits, &stop, &connections, &places));
     futures_util::future::join_all(accepting).await;
     connections.close();
     connections.wait().await;
@@ -48,6 +48,7 @@ pub async fn serve(listeners: Vec<TcpListener>, router: Router, stop: Cancellati
 async fn accept(
     listener: TcpListener,
     router: &Router,
+    limits: ServerLimits,
     stop: &CancellationToken,
     connections: &TaskTracker,
     places: &Arc<Semaphore>,
@@ -66,7 +67,7 @@ async fn accept(
                 let (router, stop) = (router.clone(), stop.clone());
                 connections.spawn(async move {
                     let _place = place;
-                    serve_connection(stream, remote, router, stop).await;
+                    serve_connection(stream, remote, router, limits, stop).await;
                 });
             }
             Err(error) => {
@@ -78,7 +79,13 @@ async fn accept(
     }
 }
 
-async fn serve_connection(stream: TcpStream, remote: SocketAddr, router: Router, stop: CancellationToken) {
+async fn serve_connection(
+    stream: TcpStream,
+    remote: SocketAddr,
+    router: Router,
+    limits: ServerLimits,
+    stop: CancellationToken,
+) {
     let Ok(local) = stream.local_addr() else { return };
     // Tokens are small and wanted at once.
     _ = stream.set_nodelay(true);
@@ -90,9 +97,9 @@ async fn serve_connection(stream: TcpStream, remote: SocketAddr, router: Router,
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME_MAX)
-        .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(Patience::new(stream, STALL_MAX)), service);
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head_bytes_max)
+        .serve_connection(TokioIo::new(Patience::new(stream, limits.stall)), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         result = connection.as_mut() => {

@@ -8,6 +8,7 @@ mod exposition;
 
 use axum::extract::State;
 use axum::http::{HeaderName, header};
+use helve_guard::TurnStatus;
 use helve_tool::Registered;
 
 use self::exposition::{Exposition, Kind};
@@ -23,6 +24,8 @@ pub(crate) async fn metrics(State(app): State<App>) -> ([(HeaderName, &'static s
     let mut page = Exposition::default();
     process(&app, &mut page);
     runs(&app, &mut page);
+    streams(&app, &mut page);
+    disk(&app, &mut page);
     tools(&app, &mut page);
     guards(&app, &mut page);
     models(&app, &mut page);
@@ -70,8 +73,12 @@ fn resident_bytes() -> Option<u64> {
 
 fn runs(app: &App, page: &mut Exposition) {
     let counts = app.runtime.run_metrics();
-    page.family("helve_runs_active", Kind::Gauge, "Runs that are being driven now.");
-    page.sample(&[], app.runtime.active_runs() as f64);
+    let admission = app.runtime.admission();
+    page.family("helve_runs_active", Kind::Gauge, "Runs that are at work now.");
+    page.sample(&[], admission.inside as f64);
+    page.family("helve_runs_queued", Kind::Gauge, "Runs that wait for their turn.");
+    page.sample(&[], admission.waiting as f64);
+    turned_away(page, "helve_runs_refused_total", "Runs that were not begun, by whose bound.", admission);
     page.family("helve_runs_started_total", Kind::Counter, "Runs that were started.");
     page.sample(&[], counts.started as f64);
     page.family("helve_runs_resumed_total", Kind::Counter, "Runs that were taken up again.");
@@ -88,6 +95,36 @@ fn runs(app: &App, page: &mut Exposition) {
     {
         page.sample(&[("did", did)], count as f64);
     }
+}
+
+fn streams(app: &App, page: &mut Exposition) {
+    let streams = app.streams.status();
+    page.family("helve_streams_open", Kind::Gauge, "Streams of events that are open.");
+    page.sample(&[], streams.inside as f64);
+    turned_away(
+        page,
+        "helve_streams_refused_total",
+        "Streams that were not opened, by whose bound.",
+        streams,
+    );
+}
+
+fn turned_away(page: &mut Exposition, family: &'static str, help: &str, status: TurnStatus) {
+    page.family(family, Kind::Counter, help);
+    for (bound, count) in ["user", "all"].into_iter().zip(status.turned_away) {
+        page.sample(&[("bound", bound)], count as f64);
+    }
+}
+
+/// Of a disk that nobody has measured there is nothing to tell.
+fn disk(app: &App, page: &mut Exposition) {
+    let Some(disk) = app.runtime.disk().status() else { return };
+    page.family("helve_disk_free_bytes", Kind::Gauge, "Room on the disk of the data directory.");
+    page.sample(&[], disk.room.free as f64);
+    page.family("helve_disk_free_min_bytes", Kind::Gauge, "With less room than this nothing is begun.");
+    page.sample(&[], disk.free_min as f64);
+    page.family("helve_disk_low", Kind::Gauge, "1 while nothing is begun for want of room.");
+    page.sample(&[], f64::from(u8::from(disk.low)));
 }
 
 fn tools(app: &App, page: &mut Exposition) {

@@ -39,7 +39,7 @@ impl Problem {
         self
     }
 
-    fn try_again(self, seconds: u32) -> Self {
+    pub(crate) fn try_again(self, seconds: u32) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
@@ -128,8 +128,14 @@ impl From<StartError> for Problem {
             StartError::UnknownTool { .. } => Self::bad_request("unknown_tool", detail),
             StartError::Empty => Self::bad_request("empty_message", detail),
             StartError::Tool(_) => Self::bad_request("bad_tool", detail),
-            StartError::Full => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).try_again(2)
+            StartError::ShareTaken { after_s } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", detail).try_again(after_s)
+            }
+            StartError::Full { after_s } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_runs", detail).try_again(after_s)
+            }
+            StartError::StorageFull => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).try_again(30)
             }
             StartError::BudgetSpent { renews_at, after_s, .. } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)

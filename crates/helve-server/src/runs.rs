@@ -17,7 +17,7 @@ use crate::declared::{Declared, client_tools, tool_choice};
 use crate::input::{Asked, Id, Json, page};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
-use crate::sse::{self, Render, data, data_of};
+use crate::sse::{Listener, Render, data, data_of};
 use crate::start::{self, Names, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -239,7 +239,8 @@ pub(crate) async fn run_events(
     if record.state.is_final() && after == record.last_seq {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    Ok(sse::stream(&app, principal, app.runtime.follow(run, after), EventRender))
+    let listener = Listener::new(&app, principal)?;
+    Ok(listener.stream(app.runtime.follow(run, after), EventRender))
 }
 
 fn resume_point(text: Option<&str>) -> Result<u64, Problem> {

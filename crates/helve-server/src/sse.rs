@@ -9,11 +9,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
 use helve_agent::{Follower, Frame};
+use helve_guard::{Pass, TurnedAway};
 use helve_store::StoreError;
 use helve_types::{Ending, Question};
 use serde_json::{Value, json};
@@ -21,13 +22,14 @@ use tokio::time::{Instant, Sleep};
 
 use crate::access::Principal;
 use crate::app::App;
+use crate::problem::Problem;
 
 /// A comment is sent so often that proxies do not take the silence for death.
 const COMMENT: Duration = Duration::from_secs(15);
 /// Whoever has lost the right to ask loses the right to listen this much later, however much there is to hear.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// What is written at once.
-const WRITE_BYTES_MAX: usize = 16 << 10;
+/// Whoever has too many streams may have closed one by then.
+const TRY_AGAIN_S: u32 = 5;
 
 /// How frames look on one endpoint.
 pub(crate) trait Render: Send + Unpin + 'static {
@@ -45,15 +47,50 @@ pub(crate) trait Render: Send + Unpin + 'static {
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-pub(crate) fn stream(app: &App, principal: Principal, follower: Follower, render: impl Render) -> Response {
-    let app = app.clone();
-    let body = SseBody::new(follower, render, move || app.access.still_admits(&principal));
-    let mut response = Body::new(body).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+/// Somebody who may listen, with a place among the open streams.
+pub(crate) struct Listener {
+    app: App,
+    principal: Principal,
+    place: Pass,
+}
+
+impl Listener {
+    /// Takes a place, or says why there is none.
+    pub(crate) fn new(app: &App, principal: Principal) -> Result<Self, Problem> {
+        let place = app.streams.try_enter(&principal.user.0).map_err(|why| {
+            let (status, detail) = match why {
+                TurnedAway::ByShare => {
+                    let each = app.limits.streams_per_user_max;
+                    let detail =
+                        format!("you have {each} streams open, as many as one user may have; close one");
+                    (StatusCode::TOO_MANY_REQUESTS, detail)
+                }
+                TurnedAway::ByAll => {
+                    let detail = "the server has as many streams open as it can; try again later";
+                    (StatusCode::SERVICE_UNAVAILABLE, detail.to_owned())
+                }
+            };
+            Problem::new(status, "too_many_streams", detail).try_again(TRY_AGAIN_S)
+        })?;
+        Ok(Self { app: app.clone(), principal, place })
+    }
+
+    /// The answer that is a run as it goes on.
+    pub(crate) fn stream(self, follower: Follower, render: impl Render) -> Response {
+        let Self { app, principal, place } = self;
+        let (bytes_max, events_max) = (app.limits.stream_bytes_max, app.limits.stream_events_max);
+        let admits = move || {
+            let _place = &place;
+            app.access.still_admits(&principal)
+        };
+        let mut response =
+            Body::new(SseBody::new(follower, render, admits, bytes_max, events_max)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
 }
 
 struct SseBody<F, R, A> {
@@ -61,6 +98,9 @@ struct SseBody<F, R, A> {
     render: R,
     /// Whether the reader may still listen.
     admits: A,
+    /// What is written at once. Nothing is taken from the frames before it is gone.
+    bytes_max: usize,
+    events_max: usize,
     comment: Pin<Box<Sleep>>,
     look_again: Pin<Box<Sleep>>,
     state: State,
@@ -79,10 +119,11 @@ where
     R: Render,
     A: Fn() -> bool + Unpin,
 {
-    fn new(frames: F, render: R, admits: A) -> Self {
+    fn new(frames: F, render: R, admits: A, bytes_max: usize, events_max: usize) -> Self {
         let comment = Box::pin(tokio::time::sleep(COMMENT));
         let look_again = Box::pin(tokio::time::sleep(LOOK_AGAIN));
-        Self { frames, render, admits, comment, look_again, state: State::Beginning }
+        let state = State::Beginning;
+        Self { frames, render, admits, bytes_max, events_max, comment, look_again, state }
     }
 
     /// Renders whatever is there, up to a bound.
@@ -91,9 +132,20 @@ where
             self.state = State::Flowing;
             self.render.begin(out);
         }
-        while out.len() < WRITE_BYTES_MAX {
+        let mut events = 0;
+        while out.len() < self.bytes_max {
             match Pin::new(&mut self.frames).poll_next(cx) {
-                Poll::Ready(Some(Ok(frame))) => self.render.frame(&frame, out),
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.render.frame(&frame, out);
+                    events += 1;
+                    if events % self.events_max == 0 {
+                        self.render.flush(out);
+                        // Where nothing of all that is shown there is nothing to wait for either.
+                        if !out.is_empty() {
+                            return;
+                        }
+                    }
+                }
                 Poll::Ready(Some(Err(error))) => {
                     self.render.flush(out);
                     self.render.failed(error, out);
@@ -239,14 +291,15 @@ mod tests {
     #[tokio::test]
     async fn nothing_follows_the_failure_of_a_stream() {
         let frames = [word("Once "), word("upon"), Err(StoreError::Unavailable("gone".into())), word("late")];
-        let body = SseBody::new(stream::iter(frames), Words::default(), || true);
+        let body = SseBody::new(stream::iter(frames), Words::default(), || true, 1 << 16, 256);
         assert_eq!(written(body).await, "Once upon failed data: [DONE]\n\n");
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_is_filled_with_comments_until_the_right_to_listen_ends() {
         let began = Instant::now();
-        let body = SseBody::new(stream::pending(), Words::default(), || began.elapsed() < COMMENT * 3);
+        let admits = || began.elapsed() < COMMENT * 3;
+        let body = SseBody::new(stream::pending(), Words::default(), admits, 1 << 16, 256);
         assert_eq!(written(body).await, ":\n\n:\n\n:\n\n");
         assert!(began.elapsed() <= COMMENT * 3 + LOOK_AGAIN, "{:?}", began.elapsed());
     }

@@ -7,11 +7,10 @@ use helve_store::IdempotencyKey;
 use helve_types::{ConversationId, RunId, World};
 use sha2::{Digest, Sha256};
 
-use crate::access::Principal;
 use crate::app::App;
 use crate::hex::hex;
 use crate::problem::Problem;
-use crate::sse::{self, Render};
+use crate::sse::{Listener, Render};
 
 const KEY_HEADER: &str = "idempotency-key";
 const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -29,13 +28,13 @@ pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = "the server is starting or going down; try again in a moment";
-    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail))
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).try_again(2))
 }
 
 /// Shows the run from its beginning.
-pub(crate) fn stream(app: &App, principal: Principal, started: Started, render: impl Render) -> Response {
+pub(crate) fn stream(listener: Listener, started: Started, render: impl Render) -> Response {
     let names = Names::of(&started);
-    names.on(sse::stream(app, principal, started.follower, render))
+    names.on(listener.stream(started.follower, render))
 }
 
 /// What every answer that starts a run says about it in its head.

@@ -43,9 +43,20 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
         .iter()
         .map(|tool| (tool.spec().name.clone(), tool.status().to_json()))
         .collect();
+    let (admission, streams) = (app.runtime.admission(), app.streams.status());
     axum::Json(json!({
         "tools": tools,
-        "active_runs": app.runtime.active_runs(),
+        "active_runs": admission.inside,
+        "queued_runs": admission.waiting,
+        "refused_runs": admission.turned_away.iter().sum::<u64>(),
+        "open_streams": streams.inside,
+        "refused_streams": streams.turned_away.iter().sum::<u64>(),
+        "disk": app.runtime.disk().status().map(|disk| json!({
+            "free_bytes": disk.room.free,
+            "total_bytes": disk.room.total,
+            "free_min_bytes": disk.free_min,
+            "low": disk.low,
+        })),
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_ms": app.runtime.world().now().since_ms(app.started_at),
     }))
@@ -71,11 +82,30 @@ pub(crate) async fn metrics(
 pub(crate) struct SystemView {
     /// Every tool by its name.
     tools: BTreeMap<String, StatusView>,
-    /// How many runs are being driven.
+    /// How many runs are at work.
     active_runs: usize,
+    /// How many wait for their turn.
+    queued_runs: usize,
+    /// How many were not begun because there were too many, since the server started.
+    refused_runs: u64,
+    open_streams: usize,
+    refused_streams: u64,
+    /// None where nobody measures it.
+    disk: Option<DiskView>,
     /// Of the server.
     version: String,
     uptime_ms: u64,
+}
+
+/// The disk that everything is kept on.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only described: `status` writes it")]
+struct DiskView {
+    free_bytes: u64,
+    total_bytes: u64,
+    /// With less room than this nothing new is begun.
+    free_min_bytes: u64,
+    low: bool,
 }
 
 #[derive(JsonSchema)]

@@ -1,8 +1,13 @@
 //! The data directory: private, on a local disk, and held by one server at a time.
 
+mod watch;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::watch::DiskWatch;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
@@ -28,6 +33,8 @@ impl DataDirError {
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
+    /// Who is told when a write fails.
+    watch: Option<Arc<DiskWatch>>,
     _lock: Option<File>,
 }
 
@@ -52,7 +59,7 @@ impl DataDir {
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+        Ok(Self { path: path.to_owned(), watch: None, _lock: Some(lock) })
     }
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
@@ -63,7 +70,17 @@ impl DataDir {
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        Ok(Self { path: path.to_owned(), _lock: None })
+        Ok(Self { path: path.to_owned(), watch: None, _lock: None })
+    }
+
+    /// With somebody who makes room when a write finds none.
+    #[must_use]
+    pub fn watched_by(self, watch: Arc<DiskWatch>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    pub(crate) fn watch(&self) -> Option<Arc<DiskWatch>> {
+        self.watch.clone()
     }
 
     pub fn path(&self) -> &Path {

@@ -9,5 +9,5 @@ mod data_dir;
 mod migrate;
 mod sqlite;
 
-pub use data_dir::{DataDir, DataDirError};
+pub use data_dir::{DataDir, DataDirError, DiskWatch};
 pub use sqlite::{OpenError, SqliteStore};

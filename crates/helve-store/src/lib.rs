@@ -9,6 +9,7 @@ mod allowances;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod desk;
+mod disk;
 mod error;
 mod executions;
 mod files;
@@ -23,6 +24,7 @@ mod tools;
 
 pub use allowances::{Allowance, AllowanceFilter, AllowanceKey, Circumstances};
 pub use desk::Desk;
+pub use disk::{Disk, DiskStatus, FreeMin, Room};
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;

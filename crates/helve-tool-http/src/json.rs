@@ -1,20 +1,11 @@
 //! JSON from outside, within bounds.
 
-use helve_tool::measure_json;
+use helve_tool::JsonBounds;
 use serde_json::Value;
-
-const DEPTH_MAX: usize = 64;
-const NODES_MAX: usize = 100_000;
 
 /// The value, if it is neither too deep nor too wide; both are counted before anything is made.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
-    let (depth, nodes) = measure_json(text);
-    if depth > DEPTH_MAX {
-        return Err(format!("the JSON is nested deeper than {DEPTH_MAX} levels"));
-    }
-    if nodes > NODES_MAX {
-        return Err(format!("the JSON has more than {NODES_MAX} values"));
-    }
+    JsonBounds::default().check(text).map_err(|what| format!("the JSON {what}"))?;
     serde_json::from_slice(text).map_err(|error| format!("this is no valid JSON ({error})"))
 }
 

@@ -4,8 +4,8 @@ use helve_types::{Failure, FailureKind, canonical_json};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// Deeper structures are attacks or accidents.
-const DEPTH_MAX: usize = 64;
+use crate::json::JsonBounds;
+
 const BYTES_MAX: usize = 1 << 20;
 const SCHEMA_BYTES_MAX: usize = 64 << 10;
 const ERRORS_SHOWN: usize = 5;
@@ -26,7 +26,7 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
         return Err("`parameters` must be a JSON Schema with `\"type\": \"object\"`".into());
     }
     let text = schema.to_string();
-    if text.len() > SCHEMA_BYTES_MAX || depth(&text) > DEPTH_MAX {
+    if text.len() > SCHEMA_BYTES_MAX || JsonBounds::default().check(text.as_bytes()).is_err() {
         return Err("`parameters` is too large or too deeply nested".into());
     }
     jsonschema::options()
@@ -41,16 +41,19 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compile(schema).map(drop)
 }
 
-pub(crate) fn check(tool: &str, validator: &Validator, text: &str) -> Result<Arguments, Failure> {
+pub(crate) fn check(
+    tool: &str,
+    validator: &Validator,
+    json: JsonBounds,
+    text: &str,
+) -> Result<Arguments, Failure> {
     let bad = |message: String| Failure::new(FailureKind::BadArguments, message);
     // Models write nothing at all for a tool that needs nothing.
     let text = if text.trim().is_empty() { "{}" } else { text };
     if text.len() > BYTES_MAX {
         return Err(bad(format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less")));
     }
-    if depth(text) > DEPTH_MAX {
-        return Err(bad(format!("the arguments for `{tool}` are nested deeper than {DEPTH_MAX} levels")));
-    }
+    json.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| {
         bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
     })?;
@@ -89,7 +92,7 @@ fn without_nulls(value: &mut Value, validator: &Validator) -> bool {
     fits
 }
 
-/// Depth is bounded by `DEPTH_MAX`.
+/// Depth is bounded.
 fn leave_out_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -106,33 +109,6 @@ fn problem(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
     let field = path.trim_start_matches('/').replace('/', ".");
     if field.is_empty() { error.to_string() } else { format!("field `{field}`: {error}") }
-}
-
-fn depth(text: &str) -> usize {
-    measure_json(text.as_bytes()).0
-}
-
-/// How deeply brackets are nested outside of strings, and how many values there can be: known before anything is made
-/// of the text.
-pub fn measure_json(text: &[u8]) -> (usize, usize) {
-    let (mut depth, mut deepest, mut values) = (0usize, 0, 1);
-    let (mut quoted, mut escaped) = (false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => {
-                depth += 1;
-                deepest = deepest.max(depth);
-                values += 1;
-            }
-            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
-            b',' if !quoted => values += 1,
-            _ => {}
-        }
-    }
-    (deepest, values)
 }
 
 #[cfg(test)]
@@ -154,7 +130,7 @@ mod tests {
             "additionalProperties": false
         });
         let validator = compile(&schema).unwrap();
-        expected.assert_eq(&match check("search_web", &validator, text) {
+        expected.assert_eq(&match check("search_web", &validator, JsonBounds::default(), text) {
             Ok(arguments) => arguments.canonical,
             Err(failure) => failure.message,
         });
@@ -217,7 +193,9 @@ mod tests {
             }
         });
         let validator = compile(&schema).unwrap();
-        let checked = |text: &str| check("t", &validator, text).map(|arguments| arguments.canonical);
+        let checked = |text: &str| {
+            check("t", &validator, JsonBounds::default(), text).map(|arguments| arguments.canonical)
+        };
         assert_eq!(checked(r#"{"parent": null, "a/b": null}"#).unwrap(), r#"{"parent":null}"#);
         assert_eq!(checked(r#"{"list": [{"x": null}, 1]}"#).unwrap(), r#"{"list":[{},1]}"#);
         // An item has its place and is never left out.
@@ -237,8 +215,9 @@ mod tests {
     #[test]
     fn a_bomb_of_brackets_is_refused_before_it_is_parsed() {
         let bomb = format!("{{\"query\": {}", "[".repeat(100_000));
-        check_text(&bomb, expect!["the arguments for `search_web` are nested deeper than 64 levels"]);
-        assert_eq!(depth(r#"{"a": "[[[[", "b": ["\"["]}"#), 2);
+        check_text(&bomb, expect!["the JSON for `search_web` is nested deeper than 64 levels; send less"]);
+        let wide = format!("{{\"query\": [{}0]}}", "0,".repeat(100_000));
+        check_text(&wide, expect!["the JSON for `search_web` has more than 100000 values; send less"]);
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
         return Ok(Candidate { changed: grant.changed, ..candidate });
     };
     let Candidate { tool, .. } = candidate;
-    let arguments = check(&tool.spec.name, &tool.validator, text)?;
+    let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, text)?;
     Ok(Candidate { tool, arguments, changed: true })
 }
 

@@ -11,8 +11,8 @@ use helve_guard::{
 };
 use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
 
-use crate::CallContext;
 use crate::outcome::Stop;
+use crate::{CallContext, JsonBounds};
 
 /// How one tool is guarded.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub struct Guards {
     pub drops: Vec<String>,
     /// How much of an output the model gets.
     pub output_bytes_max: usize,
+    /// How deep and wide arguments may be.
+    pub json: JsonBounds,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -93,6 +95,7 @@ impl Default for Guards {
             fallback: None,
             drops: vec![],
             output_bytes_max: 48 << 10,
+            json: JsonBounds::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ mod gate;
 mod guards;
 mod histogram;
 mod hooks;
+mod json;
 mod log;
 mod metrics;
 mod outcome;
@@ -41,7 +42,7 @@ pub use catalogue::{
     Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, Listed, Made, Maker, Offered,
     Over, RESERVED_NAMES, differences, read_definition,
 };
-pub use check::{check_schema, measure_json};
+pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
@@ -49,6 +50,7 @@ pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
     Hooks, OnFailure, Said,
 };
+pub use json::JsonBounds;
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, settled_by};
 pub use piece::{Piece, piece};

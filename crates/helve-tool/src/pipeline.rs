@@ -265,7 +265,7 @@ fn resolve<'a>(
 }
 
 fn check_arguments(tool: &Arc<Registered>, written: &str, trail: &mut Trail) -> Result<Candidate, Failure> {
-    let checked = check(&tool.spec.name, &tool.validator, written);
+    let checked = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, written);
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     trail.push(Stage::Check { problem });
     Ok(Candidate { tool: tool.clone(), arguments: checked?, changed: false })

@@ -11,10 +11,10 @@ use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model::{DemoModel, Model};
-use helve_model_http::HttpModel;
+use helve_model_http::{HttpModel, Patience};
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems};
-use helve_store::Store;
-use helve_store_sql::{DataDir, SqliteStore};
+use helve_store::{Disk, Store};
+use helve_store_sql::{DataDir, DiskWatch, SqliteStore};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, Seal, ToolSpec, World};
@@ -72,6 +72,8 @@ pub struct Assembly {
     pub warnings: Vec<String>,
     /// Who is told of questions, where somebody is.
     pub notices: Option<Arc<Notices>>,
+    /// Whoever holds the data directory looks at its disk from time to time.
+    pub watch: Arc<DiskWatch>,
     pub(crate) nearby: Nearby,
 }
 
@@ -89,8 +91,14 @@ pub async fn assemble(
 ) -> anyhow::Result<Assembly> {
     let extras = extras.into();
     install_tls();
+    let disk = Arc::new(Disk::new(config.limits.disk_free_min));
+    let watch = Arc::new(DiskWatch::new(&config.data, config.limits.disk_ballast_bytes, disk.clone()));
     let dir = match hold {
-        Hold::Alone => DataDir::hold(&config.data)?,
+        Hold::Alone => {
+            let held = DataDir::hold(&config.data)?;
+            watch.look();
+            held.watched_by(watch.clone())
+        }
         Hold::Shared => DataDir::share(&config.data)?,
     };
     let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
@@ -124,11 +132,15 @@ pub async fn assemble(
         default_profile: config.prompts.default_profile.clone(),
         compaction: config.compaction.clone(),
         budgets: config.budgets.clone(),
+        runs: config.limits.runs,
+        calls_per_message_max: config.limits.calls_per_message_max,
+        parallel_calls_max: config.limits.parallel_calls_max,
+        disk,
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);
     let nearby = Nearby::default();
-    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, notices, nearby })
+    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, notices, watch, nearby })
 }
 
 /// Who is told of questions, with links that this installation knows again.
@@ -172,6 +184,7 @@ fn tools(
     for (tool, guards) in builtin(&settings).into_iter().chain(extra) {
         let name = tool.spec().name.clone();
         let table = config.tools.iter().find(|(named, _)| *named == name).map(|(_, table)| table);
+        let guards = Guards { json: config.limits.server.json, ..guards };
         let guards = table.map_or(guards.clone(), |table| table.over(guards));
         registry.register(tool, guards, world)?;
     }
@@ -227,6 +240,7 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
     let client = helve_model_http::client().context("the HTTP client cannot be made")?;
     let mut models = Models::new();
     let mut over_http = vec![];
+    let patience = Patience { silence: config.limits.model_silence, ..Patience::default() };
     for model in &config.models {
         match &model.source {
             Source::Demo => {
@@ -236,7 +250,8 @@ fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
             }
             Source::Http(settings) => {
                 let made = HttpModel::new(model.layered(settings), client.clone());
-                let made = Arc::new(made.with_context(|| format!("the model `{}`", model.name))?);
+                let made = made.with_context(|| format!("the model `{}`", model.name))?;
+                let made = Arc::new(made.with_patience(patience).within(config.limits.answers));
                 over_http.push(made.clone());
                 let known = model.known(settings, &made, &config.prices);
                 models.add(made, known);
@@ -256,7 +271,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
         loopback: config.is_loopback(),
         session_key: session_key(&config.data, world)?,
     };
-    let app = App::new(assembly.runtime.clone(), access, problems(assembly));
+    let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
     app.declare_with(Box::new(declarations));
     app.count_withheld(assembly.withheld.clone());
     if let Some(notices) = &assembly.notices {

@@ -15,6 +15,7 @@ mod hooks;
 mod images;
 mod labels;
 mod layers;
+mod limits;
 mod models;
 mod places;
 mod prices;
@@ -38,6 +39,7 @@ use crate::webhook::WebhookSettings;
 pub use self::approvals::ApprovalSettings;
 pub use self::environment::Environment;
 pub use self::file::{File, GuardsTable, LogFormat};
+pub use self::limits::Limits;
 pub use self::models::{ModelSettings, Source};
 pub use self::places::Places;
 pub use self::prices::Prices;
@@ -64,6 +66,8 @@ pub struct Config {
     pub compaction: CompactionSettings,
     /// What runs may use up.
     pub budgets: Budgets,
+    /// How much of everything there may be at a time.
+    pub limits: Limits,
     pub agents: Vec<AgentSettings>,
     pub permissions: Vec<Rule>,
     pub tools: Vec<(String, GuardsTable)>,
@@ -156,6 +160,7 @@ impl Config {
             default_model,
             budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
             prices,
+            limits: limits::limits(&file.limits, &places)?,
             compaction,
             agents,
             permissions: file.permissions,

@@ -47,15 +47,11 @@ impl Runtime {
         progress: Progress,
     ) -> Result<Called, StartError> {
         let shared = self.shared.clone();
-        if shared.closing.is_cancelled() {
-            return Err(StartError::Closing);
-        }
-        if shared.tasks.len() >= shared.settings.runs_max {
-            return Err(StartError::Full);
-        }
         shared.must_have_budget(&user, options.order.agent()).await?;
+        let pass = shared.admit(&user).await?;
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         let called = async move {
+            let _turn = pass;
             let open = Open::new(&shared, user, &tool, &arguments, options.order).await?;
             let spans = (error_span!("run", run = %open.run), call_span(&open.call.id, &tool));
             let call = open.execute(&shared, options, progress);

@@ -3,15 +3,16 @@
 //! There is one way to go on with a run that has no driver, and it is the same after a crash as after a week of
 //! waiting: claim it, read its log, fold it, ask the machine what is next.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use helve_guard::Pass;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
 use helve_tool::Registered;
-use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp};
+use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::seat::Seat;
 use super::{Runtime, Shared};
@@ -22,6 +23,8 @@ use crate::run::{Run, Step};
 
 /// Runs that are taken up at the same time.
 const AT_ONCE: usize = 8;
+/// They are spread a little, so that a server that starts does not fall upon its models.
+const SPREAD: Duration = Duration::from_millis(100);
 /// A run that ends the server so often in one step is left alone.
 const RESUMES_MAX: u32 = 3;
 /// No command line is at one call for longer than this.
@@ -39,24 +42,49 @@ pub(super) enum Because {
     Wanted,
 }
 
+/// The runs that are to be taken up, each when its turn comes.
+pub(crate) struct Recovery {
+    coming: Mutex<HashSet<RunId>>,
+    places: Semaphore,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self { coming: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+    }
+}
+
+impl Recovery {
+    /// Whether nobody sees to this run yet; from now on somebody does.
+    fn begin(&self, run: RunId) -> bool {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).insert(run)
+    }
+
+    fn end(&self, run: RunId) {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+    }
+}
+
 impl Runtime {
-    /// Takes up every run that was running when its driver ended, and returns how many there were.
+    /// Sees to every run that was running when its driver ended, and returns how many there are. Each is taken up when
+    /// its turn comes.
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         let now = shared.world.now();
         let running = shared.store.running_runs().await?;
         let left_behind = running
-            .iter()
-            .filter(|record| !is_of_a_command(record, now))
-            .filter_map(|record| shared.seats.take(record.run));
-        let left_behind: Vec<_> = left_behind.collect();
-        let count = left_behind.len();
-        stream::iter(left_behind)
-            .for_each_concurrent(AT_ONCE, |(seat, commands)| {
-                let shared = shared.clone();
-                async move { _ = shared.resume(seat, commands, Because::Interrupted).await }
-            })
-            .await;
+            .into_iter()
+            .filter(|record| !is_of_a_command(record, now) && !shared.seats.is_taken(record.run))
+            .filter(|record| shared.recovery.begin(record.run));
+        let mut count = 0;
+        for record in left_behind {
+            count += 1;
+            let (shared, run, user) = (shared.clone(), record.run, record.user);
+            self.shared.tasks.spawn(async move {
+                shared.take_up(run, &user).await;
+                shared.recovery.end(run);
+            });
+        }
         Ok(count)
     }
 
@@ -74,7 +102,7 @@ impl Runtime {
             return Err(CommandError::Waits);
         }
         let Some((seat, commands)) = self.shared.seats.take(run) else { return Ok(()) };
-        if self.shared.resume(seat, commands, Because::Wanted).await {
+        if self.shared.resume(seat, commands, None, Because::Wanted).await {
             return Ok(());
         }
         let over = store.run(scope, run).await?.state.is_final();
@@ -110,18 +138,41 @@ impl Runtime {
 }
 
 impl Shared {
+    /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no seat, so that whoever
+    /// speaks to it meanwhile is heard, and takes it up.
+    async fn take_up(self: &Arc<Self>, run: RunId, user: &UserId) {
+        let turn = async {
+            let pass = self.turns.enter_surely(&user.0).await;
+            let place = self.recovery.places.acquire().await;
+            tokio::time::sleep(SPREAD.mul_f64(self.world.chance())).await;
+            (pass, place)
+        };
+        let (pass, _place) = tokio::select! {
+            turn = turn => turn,
+            () = self.closing.cancelled() => return,
+        };
+        let Some((seat, commands)) = self.seats.take(run) else { return };
+        // It may have gone on and come to a stop in between.
+        let because = match self.store.run(Scope::Everyone, run).await {
+            Ok(record) if record.state != RunState::Running => Because::Command,
+            _ => Because::Interrupted,
+        };
+        self.resume(seat, commands, Some(pass), because).await;
+    }
+
     /// Claims the run and puts a driver on it, if it can go on.
     pub(super) async fn resume(
         self: &Arc<Self>,
         seat: Seat,
         mut commands: UnboundedReceiver<Command>,
+        pass: Option<Pass>,
         because: Because,
     ) -> bool {
         let counts = because == Because::Interrupted;
         match self.store.claim(seat.run(), self.owner.clone(), counts).await {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
-                let driver = self.driver(claimed, commands, because).await;
+                let driver = self.driver(claimed, commands, pass, because).await;
                 let goes_on = driver.is_some();
                 if let Some(driver) = driver {
                     self.run_counters.resumed();
@@ -146,6 +197,7 @@ impl Shared {
         self: &Arc<Self>,
         claimed: Claimed,
         mut commands: UnboundedReceiver<Command>,
+        pass: Option<Pass>,
         because: Because,
     ) -> Option<Driver> {
         let Claimed { epoch, record, history, events } = claimed;
@@ -200,6 +252,7 @@ impl Shared {
             history,
             journal,
             commands,
+            pass,
         };
         Some(Driver::new(self, parts))
     }

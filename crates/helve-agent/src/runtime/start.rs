@@ -98,8 +98,16 @@ pub enum StartError {
     #[error(transparent)]
     Tool(#[from] RegistryError),
 
-    #[error("the server has as many runs as it can take; try again in a moment")]
-    Full,
+    #[error(
+        "you have as many runs at work and waiting as one user may have; wait until one has ended, or try again later"
+    )]
+    ShareTaken { after_s: u32 },
+
+    #[error("the server has as many runs as it can take, and more of them waiting; try again later")]
+    Full { after_s: u32 },
+
+    #[error("the disk of the server is almost full, so nothing new is begun; make room there")]
+    StorageFull,
 
     #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
     BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
@@ -115,21 +123,18 @@ impl Runtime {
     /// Starts a run; it is on record, and goes on whether or not anybody follows it.
     pub async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
-        if shared.closing.is_cancelled() {
-            return Err(StartError::Closing);
-        }
-        if shared.seats.count() >= shared.settings.runs_max {
-            return Err(StartError::Full);
-        }
         let agent = self.agent(request.agent.as_deref())?;
         let kit = self.kit(agent, &request)?;
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &kit)?;
-        let (new, reply) = self.new_run(agent, &kit, request)?;
+        let definite = self.definite(&agent.settings, &request)?;
+        // In front of the record: what is on record is never refused.
+        let pass = shared.admit(&request.user).await?;
+        let (new, reply) = self.new_run(agent, &kit, request, definite);
         let (run, user, setup, started) = (new.run, new.user.clone(), new.setup.clone(), new.started.clone());
         let conversation = new.place.conversation();
         // Before it is on record, so that nobody takes it for one that was left behind.
-        let (seat, commands) = shared.seats.take(run).ok_or(StartError::Full)?;
+        let (seat, commands) = shared.seats.take(run).ok_or(StartError::Closing)?;
 
         let fate = &shared.world.fate;
         fate.at("run.before_open");
@@ -147,25 +152,35 @@ impl Runtime {
         machine.apply(started.event.at, &started.event.fact);
         let journal = shared.journal(run, epoch, 1);
         let pipeline = agent.pipeline.clone();
-        let parts = Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands };
+        let pass = Some(pass);
+        let parts =
+            Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass };
         shared.spawn(seat, Driver::new(shared, parts));
         Ok(Started { run, conversation, replayed: false, follower })
     }
 
-    /// The request made definite: everything that will hold for the run, with the fact that it began, and the id of
-    /// the message that it will write.
+    /// Which model is meant and what is said, if the request makes sense.
+    fn definite(
+        &self,
+        agent: &AgentSettings,
+        request: &StartRequest,
+    ) -> Result<(Chosen, String), StartError> {
+        let chosen = self.chosen(agent, request.model.as_deref(), request.variant.as_deref())?;
+        self.check_mode(request.mode.as_ref())?;
+        let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        Ok((chosen, text))
+    }
+
+    /// Everything that will hold for the run, with the fact that it began, and the id of the message that it will write.
     fn new_run(
         &self,
         agent: &Agent,
         kit: &Kit,
         request: StartRequest,
-    ) -> Result<(NewRun, MessageId), StartError> {
+        (Chosen { model, variant }, text): (Chosen, String),
+    ) -> (NewRun, MessageId) {
         let world = &self.shared.world;
         let settings = &agent.settings;
-        let Chosen { model, variant } =
-            self.chosen(settings, request.model.as_deref(), request.variant.as_deref())?;
-        self.check_mode(request.mode.as_ref())?;
-        let text = spoken(&request.input).ok_or(StartError::Empty)?;
         let now = world.now();
         let (run, reply) = (world.run_id(), world.message_id());
         let (place, message, input) = match request.input {
@@ -212,7 +227,7 @@ impl Runtime {
             started: Arc::new(Recorded::new(1, now, began)),
             key: request.key,
         };
-        Ok((new, reply))
+        (new, reply)
     }
 
     async fn replayed(&self, run: RunId) -> Result<Started, StartError> {

@@ -70,7 +70,7 @@ async fn reaches(started: &mut Started, wanted: &str) {
 
 /// Until nobody drives the run any more.
 async fn quiet(lab: &Lab) {
-    while lab.runtime.active_runs() > 0 {
+    while lab.runtime.driven_runs() > 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -186,6 +186,14 @@ impl Lab {
         self.runtime.start(StartRequest::new(mei(), input)).await.unwrap()
     }
 
+    /// Waits until it is on record that the run was taken up so often.
+    pub(crate) async fn taken_up(&self, run: RunId, times: u32) {
+        let line = format!("run.resumed resume {times}\n");
+        while !self.log(run).await.contains(&line) {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// The log of a run as words.
     pub(crate) async fn log(&self, run: RunId) -> String {
         let events = self.store.events(run, 0, 999).await.unwrap();

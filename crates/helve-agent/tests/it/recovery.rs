@@ -151,8 +151,9 @@ async fn a_question_waits_through_a_restart() {
 async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
-    for _ in 0..4 {
+    for resumes in 1..=4 {
         lab.restarted().runtime.recover().await.unwrap();
+        lab.taken_up(run, resumes).await;
     }
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
     assert_eq!(record.state, RunState::NeedsAttention);
@@ -168,8 +169,9 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
     let lab =
         Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
-    for _ in 0..4 {
+    for resumes in 1..=4 {
         lab.restarted().runtime.recover().await.unwrap();
+        lab.taken_up(run, resumes).await;
     }
     let again = lab.restarted();
     again.runtime.resume_run(Scope::User(mei()), run).await.unwrap();

@@ -9,7 +9,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::redact::redacted;
-use super::{ANSWER_BYTES_MAX, bounded_body, fit, head, late, with_key};
+use super::{bounded_body, fit, head, late, with_key};
+use crate::bounds::AnswerBounds;
 use crate::protocol::Protocol;
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -45,7 +46,9 @@ pub(crate) async fn listed(
         if matches!(response.status().as_u16(), 404 | 405 | 501) {
             return Ok(None);
         }
-        let body = async { bounded_body(fit(response, url, key, PATIENCE).await?, ANSWER_BYTES_MAX).await };
+        let body = async {
+            bounded_body(fit(response, url, key, PATIENCE).await?, AnswerBounds::default().bytes_max).await
+        };
         let body = timeout(PATIENCE, body).await.map_err(|_| late(url))??;
         let names = names(&body, protocol)?;
         Ok(Some(Listing { names, complete: protocol.catalogue.complete }))

@@ -238,11 +238,16 @@ async fn a_length_that_is_not_the_bodys_is_no_answer() {
 #[tokio::test]
 async fn an_answer_without_end_is_not_kept_for_ever() {
     let much = || Say("x".repeat(1 << 20));
-    for stream in [true, false] {
-        let endless = std::iter::once(say(HEAD)).chain((0..10).map(|_| much())).collect();
+    let lines = || Say(format!("{}\n", ": waiting".repeat(1 << 16)).repeat(2));
+    let (long, large) =
+        ("a line of it is longer than any line should be", "it is larger than any answer should be");
+    for (stream, piece, because) in
+        [(true, &much as &dyn Fn() -> Act, long), (true, &lines, large), (false, &much, large)]
+    {
+        let endless = std::iter::once(say(HEAD)).chain((0..10).map(|_| piece())).collect();
         let (_, error) = asked(served(endless).await, stream).await;
         let error = error.unwrap();
-        assert_eq!(error.message, "the model's answer broke off: it is larger than any answer should be");
+        assert_eq!(error.message, format!("the model's answer broke off: {because}"));
     }
     let complaint = say("HTTP/1.1 500 Oops\r\nconnection: close\r\n\r\n");
     let endless = std::iter::once(complaint).chain((0..10).map(|_| much())).collect();

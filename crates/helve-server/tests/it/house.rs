@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, TurnSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
-use helve_server::{AccessSettings, App, new_token, router, serve};
-use helve_store::{MemoryStore, Store, TokenRights};
+use helve_server::{AccessSettings, App, ServerLimits, new_token, router, serve};
+use helve_store::{Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Maker, Registry, Request, Rule, Tool, ToolFuture,
@@ -112,6 +112,10 @@ pub(crate) struct Plan {
     /// In the place of those that every house has.
     pub(crate) agents: Option<Vec<AgentSettings>>,
     pub(crate) budgets: Budgets,
+    /// How many runs at a time.
+    pub(crate) runs: TurnSettings,
+    pub(crate) limits: ServerLimits,
+    pub(crate) disk: Arc<Disk>,
 }
 
 impl Default for Plan {
@@ -126,6 +130,9 @@ impl Default for Plan {
             rules: vec![],
             agents: None,
             budgets: Budgets::default(),
+            runs: RuntimeSettings::default().runs,
+            limits: ServerLimits::default(),
+            disk: Arc::default(),
         }
     }
 }
@@ -173,8 +180,8 @@ impl House {
         let agent = AgentSettings { max_steps: plan.max_steps, ..AgentSettings::default() };
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
-        let (rules, budgets) = (plan.rules, plan.budgets);
-        let settings = RuntimeSettings { agents, rules, budgets, ..RuntimeSettings::default() };
+        let (rules, budgets, runs, disk) = (plan.rules, plan.budgets, plan.runs, plan.disk);
+        let settings = RuntimeSettings { agents, rules, budgets, runs, disk, ..RuntimeSettings::default() };
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
         let runtime = Runtime::over(catalogue.clone(), models, settings);
         let access = AccessSettings {
@@ -183,12 +190,12 @@ impl House {
             loopback: true,
             session_key: [7; 32],
         };
-        let app = App::new(runtime, access, Box::new(move |_| plan.problem.map(str::to_owned)));
+        let app = App::new(runtime, access, plan.limits, Box::new(move |_| plan.problem.map(str::to_owned)));
         app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        tokio::spawn(serve(vec![listener], router(app.clone()), stop.clone()));
+        tokio::spawn(serve(vec![listener], router(app.clone()), plan.limits, stop.clone()));
         Self { url, client: client(), store, model, app, world, catalogue, stop }
     }
 

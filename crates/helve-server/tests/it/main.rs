@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod access;
+mod admission;
 mod allowances;
 mod bad_input;
 mod budgets;

@@ -51,7 +51,7 @@ impl SqliteStore {
     pub fn open(dir: DataDir, now: Timestamp) -> Result<Self, OpenError> {
         let path = dir.database();
         let connection = open::database(&path, now)?;
-        let (writer, thread) = Writer::spawn(connection).map_err(OpenError::Thread)?;
+        let (writer, thread) = Writer::spawn(connection, dir.watch()).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             thread: Mutex::new(Some(thread)),

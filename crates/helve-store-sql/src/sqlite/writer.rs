@@ -4,6 +4,7 @@
 //! few milliseconds for company; `Now` work takes along whatever is queued. Work is tried again alone when a
 //! batch fails, so that one bad statement cannot fail its neighbours.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::unavailable;
+use crate::DiskWatch;
 
 const GATHER: Duration = Duration::from_millis(10);
 const BATCH_MAX: usize = 64;
@@ -40,11 +42,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn spawn(connection: Connection) -> Result<(Self, JoinHandle<()>), std::io::Error> {
+    pub(super) fn spawn(
+        connection: Connection,
+        watch: Option<Arc<DiskWatch>>,
+    ) -> Result<(Self, JoinHandle<()>), std::io::Error> {
         let (queue, jobs) = channel();
         let thread = std::thread::Builder::new()
             .name("helve-writer".into())
-            .spawn(move || write_until_closed(&connection, &jobs))?;
+            .spawn(move || write_until_closed(&connection, watch.as_deref(), &jobs))?;
         Ok((Self { queue }, thread))
     }
 
@@ -100,12 +105,12 @@ where
     }
 }
 
-fn write_until_closed(connection: &Connection, jobs: &Receiver<Queued>) {
+fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>) {
     let mut written = false;
     loop {
         match jobs.recv_timeout(IDLE) {
             Ok(first) => {
-                if let Err(Dead(error)) = commit(connection, gather(first, jobs)) {
+                if let Err(Dead(error)) = commit(connection, watch, gather(first, jobs)) {
                     tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
                     return refuse_until_closed(&error, jobs);
                 }
@@ -148,7 +153,11 @@ fn refuse_until_closed(error: &StoreError, jobs: &Receiver<Queued>) {
     }
 }
 
-fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) -> Result<(), Dead> {
+fn commit(
+    connection: &Connection,
+    watch: Option<&DiskWatch>,
+    mut batch: Vec<Box<dyn Job>>,
+) -> Result<(), Dead> {
     match transact(connection, &mut batch) {
         Ok(outcomes) => {
             for (job, outcome) in batch.into_iter().zip(outcomes) {
@@ -159,7 +168,7 @@ fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) -> Result<(), D
             let mut alive = Ok(());
             for job in batch {
                 match &alive {
-                    Ok(()) => alive = commit(connection, vec![job]),
+                    Ok(()) => alive = commit(connection, watch, vec![job]),
                     Err(Dead(error)) => job.settle(Err(error.clone())),
                 }
             }
@@ -167,6 +176,10 @@ fn commit(connection: &Connection, mut batch: Vec<Box<dyn Job>>) -> Result<(), D
         }
         Err(Failed { error, dead }) => {
             tracing::error!(%error, "a write to the database failed");
+            // Before anybody is told: whoever tries again may find room.
+            if let Some(watch) = watch {
+                watch.write_failed();
+            }
             for job in batch {
                 job.settle(Err(error.clone()));
             }

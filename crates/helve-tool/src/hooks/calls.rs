@@ -78,7 +78,7 @@ impl Hooks {
             let call = described(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
             let mut answer = placed.ask(placed.hook.before_call(&call)).await;
             if let Answer::Change(arguments) = &answer {
-                match check(name, &tool.validator, &arguments.to_string()) {
+                match check(name, &tool.validator, tool.guarding.settings.json, &arguments.to_string()) {
                     Ok(same) if same.canonical == candidate.arguments.canonical => continue,
                     Ok(changed) => candidate = Candidate { arguments: changed, changed: true, ..candidate },
                     // The model did nothing wrong: it is the hook that failed.

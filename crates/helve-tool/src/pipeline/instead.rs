@@ -108,14 +108,15 @@ impl Pipeline {
             not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
-        let arguments = match check(name, &tool.validator, &asked.arguments.canonical) {
-            Ok(arguments) => arguments,
-            Err(misfit) => {
-                not_used("it does not take these arguments");
-                tracing::debug!(problem = misfit.message, "why it does not take them");
-                return None;
-            }
-        };
+        let arguments =
+            match check(name, &tool.validator, tool.guarding.settings.json, &asked.arguments.canonical) {
+                Ok(arguments) => arguments,
+                Err(misfit) => {
+                    not_used("it does not take these arguments");
+                    tracing::debug!(problem = misfit.message, "why it does not take them");
+                    return None;
+                }
+            };
         let candidate = Candidate { tool, arguments, changed: asked.changed };
         let Ok(candidate) = self.hooks.before_instead(candidate, called, cx, trail).await else {
             not_used("a hook refused it");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use helve_egress::Egress;
 use helve_store::Store;
-use helve_tool::{Catalogue, Registry};
+use helve_tool::{Catalogue, Guards, Registry};
 use helve_tool_http::HttpTools;
 use helve_types::World;
 
@@ -23,10 +23,14 @@ pub(super) fn catalogue(
     let tables: BTreeMap<_, _> = config.tools.iter().cloned().collect();
     let off = tables.iter().filter(|(_, table)| table.enabled == Some(false));
     let off: Vec<_> = off.map(|(name, _)| name.clone()).collect();
+    let json = config.limits.server.json;
     Catalogue::new(registry, store, world.clone(), Arc::new(move |definition| http.make(definition)))
-        .guarding(Arc::new(move |name, guards| match tables.get(name) {
-            Some(table) => table.over(guards),
-            None => guards,
+        .guarding(Arc::new(move |name, guards| {
+            let guards = Guards { json, ..guards };
+            match tables.get(name) {
+                Some(table) => table.over(guards),
+                None => guards,
+            }
         }))
         .holding_off(off)
 }

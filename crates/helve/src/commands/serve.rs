@@ -25,6 +25,9 @@ const PROFILES: std::time::Duration = std::time::Duration::from_secs(30);
 /// How often tools that another process has made or changed are noticed.
 const TOOLS: std::time::Duration = std::time::Duration::from_secs(1);
 
+/// How often the room on the disk is measured.
+const DISK: std::time::Duration = std::time::Duration::from_secs(2);
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -56,7 +59,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     println!("listening on http://{}", serving.address);
     told_to_stop().await?;
-    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.active_runs());
+    tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
     tokio::select! {
         () = serving.drain(DRAIN) => {}
         // Asked twice, it ends at once: what is on disk is enough.
@@ -114,6 +117,7 @@ impl Serving {
         let server = tokio::spawn(helve_server::serve(
             std::iter::once(listener).chain(other).collect(),
             router,
+            config.limits.server,
             stop.clone(),
         ));
 
@@ -178,6 +182,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
     let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
     let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
+    let disk_watch = assembly.watch.clone();
     tokio::spawn(async move {
         let tokens = async {
             loop {
@@ -203,6 +208,13 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 }
             }
         };
+        let disk = async {
+            loop {
+                tokio::time::sleep(DISK).await;
+                let watch = disk_watch.clone();
+                _ = tokio::task::spawn_blocking(move || watch.look()).await;
+            }
+        };
         let notices = async {
             if let Some(notices) = &notices {
                 notices.keep_sending(&store, runtime.world()).await;
@@ -213,6 +225,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             () = runtime.keep_watch() => {}
             () = notices => {}
             () = tools => {}
+            () = disk => {}
             () = tokens => {}
             () = nearby.keep_looking(&models) => {}
             () = profiles => {}

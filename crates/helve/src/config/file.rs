@@ -23,6 +23,7 @@ use super::environment::{Environment, Setting};
 use super::hooks::HookTable;
 use super::images::ImagesTable;
 use super::labels::LabelsTable;
+use super::limits::LimitsTable;
 use super::models::{ModelSettings, ModelTable};
 use super::places::Places;
 use super::prices::PricesTable;
@@ -36,6 +37,7 @@ pub struct File {
     pub(super) models: Vec<ModelTable>,
     pub(super) prices: PricesTable,
     pub(super) budgets: BudgetsTable,
+    pub(super) limits: LimitsTable,
     pub(super) compaction: CompactionTable,
     pub(super) agents: Vec<AgentTable>,
     pub(super) permissions: Vec<Rule>,

@@ -1,0 +1,38 @@
+//! Waiting for the turn to work.
+//!
+//! A run that begins has its turn already. One that was taken up hears whoever speaks to it at once, and asks for a turn
+//! when there is work to do; it gives the turn back when it waits for somebody, since a driver that leaves drops it.
+
+use super::{DriveError, Driver};
+use crate::run::Step;
+
+impl Driver {
+    /// Waits until it is this run's turn, or until there is nothing to wait for any more.
+    pub(super) async fn await_turn(&mut self) -> Result<(), DriveError> {
+        let (turns, user) = (self.shared.turns.clone(), self.user.0.clone());
+        let mut turn = std::pin::pin!(turns.enter_surely(&user));
+        let closing = self.shared.closing.clone();
+        while self.has_work() {
+            tokio::select! {
+                pass = turn.as_mut() => {
+                    self.pass = Some(pass);
+                    break;
+                }
+                Some(command) = self.commands.recv() => self.obey(command).await?,
+                // What has not begun is the next server's.
+                () = closing.cancelled() => return Err(DriveError::Halted),
+            }
+        }
+        Ok(())
+    }
+
+    fn has_work(&self) -> bool {
+        let works = matches!(self.run.next_step(), Step::AskModel { .. } | Step::CallTools(_));
+        works && self.cancelled_by.is_none()
+    }
+
+    /// Whether there is work that only a run whose turn it is may do.
+    pub(super) fn lacks_turn(&self) -> bool {
+        self.pass.is_none() && self.has_work()
+    }
+}

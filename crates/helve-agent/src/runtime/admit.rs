@@ -1,0 +1,37 @@
+//! Who may begin.
+//!
+//! A run that does not exist yet is let in or refused before anything of it is on record, so whatever was acknowledged
+//! goes on. Runs that are on record wait for their turn like all others (`drive/turn.rs`, `recover.rs`), but are never
+//! refused.
+
+use helve_guard::{Pass, TurnedAway};
+use helve_types::UserId;
+
+use super::{Shared, StartError};
+
+impl Shared {
+    /// Waits for the user's turn, as long as the settings allow.
+    pub(super) async fn admit(&self, user: &UserId) -> Result<Pass, StartError> {
+        if self.closing.is_cancelled() {
+            return Err(StartError::Closing);
+        }
+        if self.settings.disk.is_low() {
+            return Err(StartError::StorageFull);
+        }
+        let turn = tokio::select! {
+            turn = self.turns.enter(&user.0) => turn,
+            () = self.closing.cancelled() => return Err(StartError::Closing),
+        };
+        turn.map_err(|why| self.turned_away(why))
+    }
+
+    /// Who waited in vain for so long may as well come back after as long again.
+    fn turned_away(&self, why: TurnedAway) -> StartError {
+        let after_s = self.settings.runs.wait.as_secs().clamp(1, 60);
+        let after_s = u32::try_from(after_s).unwrap_or(60);
+        match why {
+            TurnedAway::ByShare => StartError::ShareTaken { after_s },
+            TurnedAway::ByAll => StartError::Full { after_s },
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! How much there may be at a time: who waits, who is refused, and who is not starved.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use helve_agent::TurnSettings;
+use helve_model::Reply;
+use helve_server::ServerLimits;
+use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Store};
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::house::{House, Plan, reply};
+
+fn hangs() -> Reply {
+    Reply::new().text("Once").hangs()
+}
+
+fn runs(all: usize, each: usize, queue_max: usize, wait: Duration) -> Plan {
+    Plan { runs: TurnSettings { all, each, queue_max, wait }, ..Plan::default() }
+}
+
+const LONG: Duration = Duration::from_secs(120);
+
+async fn start_for(house: &House, user: &str) -> Response {
+    house.post("/api/runs", json!({"message": "go", "user": user})).await
+}
+
+async fn id_of(response: Response) -> String {
+    assert_eq!(response.status(), StatusCode::CREATED);
+    response.json::<Value>().await.unwrap()["run"].as_str().unwrap().to_owned()
+}
+
+async fn status(house: &House, key: &str) -> Value {
+    house.get_json("/api/tool-system/status").await[key].clone()
+}
+
+/// Waits until a figure of the status is this.
+async fn reaches(house: &House, key: &str, figure: u64) {
+    while status(house, key).await != json!(figure) {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn cancel(house: &House, run: &str) {
+    let stopped = house.post(&format!("/api/runs/{run}/cancel"), json!({})).await;
+    assert_eq!(stopped.status(), StatusCode::ACCEPTED);
+}
+
+/// Status, code and whether it is said when to come again.
+async fn refusal(response: Response) -> (u16, String, u64) {
+    let after = response.headers().get("retry-after").map(|value| value.to_str().unwrap().parse().unwrap());
+    let status = response.status().as_u16();
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    let problem: Value = response.json().await.unwrap();
+    (status, problem["code"].as_str().unwrap().to_owned(), after.unwrap_or(0))
+}
+
+async fn on_record(house: &House) -> Vec<String> {
+    let all = house.store.runs(Scope::Everyone, RunFilter::default(), Page::first(99)).await.unwrap();
+    let mut all: Vec<_> = all.into_iter().map(|record| (record.run, record.user.0)).collect();
+    all.sort();
+    all.into_iter().map(|(_, user)| user).collect()
+}
+
+#[tokio::test]
+async fn a_flood_of_one_user_delays_another_by_one_turn() {
+    let replies = std::iter::once(hangs()).chain((0..7).map(|_| reply("say Done.")));
+    let house = Arc::new(House::planned(runs(1, 1, 99, LONG), replies).await);
+    let first = id_of(start_for(&house, "a").await).await;
+    let mut waiting = vec![];
+    for (queued, user) in (1..).zip(["a", "a", "a", "a", "a", "b", "a"]) {
+        let house = house.clone();
+        waiting.push(tokio::spawn({
+            let house = house.clone();
+            async move { id_of(start_for(&house, user).await).await }
+        }));
+        reaches(&house, "queued_runs", queued).await;
+    }
+    assert_eq!(status(&house, "active_runs").await, json!(1));
+    assert_eq!(on_record(&house).await, ["a"], "what waits to begin is not on record");
+    cancel(&house, &first).await;
+    for run in waiting {
+        assert_eq!(house.settled(&run.await.unwrap()).await, "completed");
+    }
+    assert_eq!(on_record(&house).await, ["a", "a", "b", "a", "a", "a", "a", "a"]);
+    assert_eq!(status(&house, "refused_runs").await, json!(0));
+}
+
+#[tokio::test]
+async fn whoever_is_refused_learns_by_whose_bound_and_nothing_of_it_is_on_record() {
+    let house = House::planned(runs(2, 1, 1, Duration::from_millis(20)), [hangs(), hangs()]).await;
+    id_of(start_for(&house, "a").await).await;
+    assert_eq!(refusal(start_for(&house, "a").await).await, (429, "too_many_runs".into(), 1));
+    id_of(start_for(&house, "b").await).await;
+    assert_eq!(refusal(start_for(&house, "c").await).await, (503, "too_many_runs".into(), 1));
+    let call = house.post("/api/tools/look/call", json!({"arguments": {"q": "x"}})).await;
+    assert_eq!(refusal(call).await, (503, "too_many_runs".into(), 1));
+    assert_eq!(on_record(&house).await, ["a", "b"]);
+    let page = house.get("/metrics").await.text().await.unwrap();
+    for line in [
+        "helve_runs_active 2",
+        "helve_runs_queued 0",
+        "helve_runs_refused_total{bound=\"user\"} 1",
+        "helve_runs_refused_total{bound=\"all\"} 2",
+    ] {
+        assert!(page.lines().any(|held| held == line), "{line} is not in\n{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_person_gives_its_turn_away_and_waits_for_another_when_answered() {
+    let replies = [reply(r#"call send {"q": "x"}"#), hangs(), reply("say Sent.")];
+    let house = House::planned(runs(1, 1, 1, LONG), replies).await;
+    let asks = id_of(start_for(&house, "local").await).await;
+    assert_eq!(house.settled(&asks).await, "waiting_approval");
+    let works = id_of(start_for(&house, "local").await).await;
+    let listed = house.get_json("/api/approvals").await;
+    let approval = listed["approvals"][0]["approval"].as_str().unwrap().to_owned();
+    // The answer is taken at once, whatever else is at work.
+    let answered = house.post(&format!("/api/approvals/{approval}"), json!({"decision": "approve"})).await;
+    assert_eq!(answered.status(), StatusCode::OK);
+    reaches(&house, "queued_runs", 1).await;
+    assert_eq!(house.get_json(&format!("/api/runs/{asks}")).await["state"], "running");
+    cancel(&house, &works).await;
+    assert_eq!(house.settled(&asks).await, "completed");
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_turn_can_be_stopped() {
+    let replies = [reply(r#"call send {"q": "x"}"#), hangs()];
+    let house = House::planned(runs(1, 1, 1, LONG), replies).await;
+    let asks = id_of(start_for(&house, "local").await).await;
+    house.settled(&asks).await;
+    id_of(start_for(&house, "local").await).await;
+    let listed = house.get_json("/api/approvals").await;
+    let approval = listed["approvals"][0]["approval"].as_str().unwrap().to_owned();
+    house.post(&format!("/api/approvals/{approval}"), json!({"decision": "approve"})).await;
+    reaches(&house, "queued_runs", 1).await;
+    cancel(&house, &asks).await;
+    assert_eq!(house.settled(&asks).await, "cancelled");
+    reaches(&house, "queued_runs", 0).await;
+}
+
+#[tokio::test]
+async fn streams_have_a_bound_for_each_user_and_one_for_all() {
+    for (all, each, status, bound) in [(5, 1, 429, "user"), (1, 5, 503, "all")] {
+        let limits = ServerLimits { streams_max: all, streams_per_user_max: each, ..ServerLimits::default() };
+        let house = House::planned(Plan { limits, ..Plan::default() }, [hangs(), reply("say Hi.")]).await;
+        let (run, _) = house.start("tell me").await;
+        let path = format!("/api/runs/{run}/events");
+        let mut open = house.get(&path).await.bytes_stream();
+        open.next().await.unwrap().unwrap();
+        assert_eq!(refusal(house.get(&path).await).await, (status, "too_many_streams".into(), 5));
+        let chat = house.post("/api/chat", json!({"message": "hello"})).await;
+        assert_eq!(refusal(chat).await, (status, "too_many_streams".into(), 5));
+        assert_eq!(on_record(&house).await.len(), 1, "nothing runs for somebody who cannot hear of it");
+        let page = house.get("/metrics").await.text().await.unwrap();
+        let refused = format!("helve_streams_refused_total{{bound=\"{bound}\"}} 2");
+        assert!(page.contains("helve_streams_open 1\n") && page.contains(&refused), "{page}");
+        drop(open);
+        reaches(&house, "open_streams", 0).await;
+        let chat = house.post_text("/api/chat", json!({"message": "hello"})).await;
+        assert!(chat.contains("Hi."), "{chat}");
+    }
+}
+
+#[tokio::test]
+async fn with_little_room_on_the_disk_nothing_is_begun_and_what_was_begun_goes_on() {
+    let disk = Arc::new(Disk::new(FreeMin::Bytes(100)));
+    let plan = Plan { disk: disk.clone(), ..Plan::default() };
+    let replies = [reply(r#"call send {"q": "x"}"#), reply("say Sent."), reply("say Hi.")];
+    let house = House::planned(plan, replies).await;
+    let (run, _) = house.start("send x").await;
+    assert_eq!(house.settled(&run).await, "waiting_approval");
+    assert_eq!(house.get("/readyz").await.status(), StatusCode::OK);
+
+    disk.measured(Room { free: 99, total: 1_000 });
+    assert_eq!(refusal(start_for(&house, "local").await).await, (503, "storage_full".into(), 30));
+    let call = house.post("/api/tools/look/call", json!({"arguments": {"q": "x"}})).await;
+    assert_eq!(refusal(call).await, (503, "storage_full".into(), 30));
+    let ready = house.get("/readyz").await;
+    assert_eq!(ready.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ready.json::<Value>().await.unwrap()["problem"], "storage full");
+    let told = json!({"free_bytes": 99, "total_bytes": 1_000, "free_min_bytes": 100, "low": true});
+    assert_eq!(status(&house, "disk").await, told);
+    let listed = house.get_json("/api/approvals").await;
+    let approval = listed["approvals"][0]["approval"].as_str().unwrap().to_owned();
+    house.post(&format!("/api/approvals/{approval}"), json!({"decision": "approve"})).await;
+    assert_eq!(house.settled(&run).await, "completed");
+
+    disk.measured(Room { free: 100, total: 1_000 });
+    id_of(start_for(&house, "local").await).await;
+    assert_eq!(house.get("/readyz").await.status(), StatusCode::OK);
+}
+
+/// Everything the server says until it closes the connection.
+async fn until_closed(mut stream: TcpStream) -> String {
+    let mut heard = vec![];
+    // A reset is an end too.
+    _ = stream.read_to_end(&mut heard).await;
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+#[tokio::test]
+async fn requests_that_are_sent_by_halves_are_not_waited_for() {
+    let time = Duration::from_millis(200);
+    let limits = ServerLimits { head_time: time, body_time: time, ..ServerLimits::default() };
+    let house = House::planned(Plan { limits, ..Plan::default() }, []).await;
+    let address = house.url.strip_prefix("http://").unwrap().to_owned();
+    let body = format!(
+        "POST /api/runs HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{{"
+    );
+    let mut open = vec![];
+    for half in ["GET /api/runs HTTP/1.1\r\nhost: x", &body, ""].repeat(60) {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        stream.write_all(half.as_bytes()).await.unwrap();
+        open.push((half.len() == body.len(), stream));
+    }
+    for (has_body, stream) in open {
+        let heard = until_closed(stream).await;
+        assert_eq!(heard.contains("408 Request Timeout"), has_body, "{heard}");
+        assert_eq!(heard.contains("body_too_slow"), has_body, "{heard}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_deep_or_too_wide_is_refused_before_it_is_read() {
+    let house = House::new([]).await;
+    let deep = format!("{{\"message\": {}{}}}", "[".repeat(64), "]".repeat(64));
+    let wide = format!("{{\"message\": [{}0]}}", "0,".repeat(100_000));
+    for (body, told) in
+        [(deep, "the body is nested deeper than 64 levels"), (wide, "the body has more than 100000 values")]
+    {
+        let request = house.request(reqwest::Method::POST, "/api/runs");
+        let refused = request.header("content-type", "application/json").body(body).send().await.unwrap();
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+        let problem: Value = refused.json().await.unwrap();
+        assert_eq!((&problem["code"], &problem["detail"]), (&json!("body_too_complex"), &json!(told)));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_does_not_read_is_given_up_and_its_run_is_not() {
+    let limits = ServerLimits { stall: Duration::from_millis(200), ..ServerLimits::default() };
+    // More than the system takes in for a reader.
+    let long = Reply::new().text(&"x".repeat(10 << 20)).done();
+    let house = House::planned(Plan { limits, ..Plan::default() }, [long]).await;
+    let (run, _) = house.start("go on").await;
+    assert_eq!(house.settled(&run).await, "completed");
+    let address = house.url.strip_prefix("http://").unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    let mut stalled = socket.connect(address.parse().unwrap()).await.unwrap();
+    let asked = format!("GET /api/runs/{run}/events HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    stalled.write_all(asked.as_bytes()).await.unwrap();
+    reaches(&house, "open_streams", 1).await;
+    reaches(&house, "open_streams", 0).await;
+    let whole = house.get(&format!("/api/runs/{run}/events")).await.bytes().await.unwrap();
+    assert!(whole.len() > 10 << 20, "whoever reads gets all of it");
+}

@@ -1,0 +1,194 @@
+//! An eye on the disk, and a file to be given up.
+//!
+//! A full disk must not keep a run from writing how it ended. So while there is room some of it is set aside, as a file
+//! that nobody needs; when a write fails for want of room, the file goes, and what is under way is written in its
+//! place. It is made again once there is room for it besides what must be free anyway.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use helve_store::{Disk, Room};
+
+const NAME: &str = "helve.ballast";
+const PIECE: [u8; 4_096] = [0x68; 4_096];
+
+/// Keeps what is known of the disk of a directory up to date.
+#[derive(Debug)]
+pub struct DiskWatch {
+    dir: PathBuf,
+    ballast_bytes: u64,
+    disk: Arc<Disk>,
+    measure: fn(&Path) -> io::Result<Room>,
+}
+
+impl DiskWatch {
+    pub fn new(dir: &Path, ballast_bytes: u64, disk: Arc<Disk>) -> Self {
+        Self { dir: dir.to_owned(), ballast_bytes, disk, measure }
+    }
+
+    /// Measures, and sets room aside where there is enough. Blocks for as long as the disk takes.
+    pub fn look(&self) {
+        let Some(room) = self.measured() else { return };
+        let free_min = self.disk.status().map_or(0, |status| status.free_min);
+        if self.has_ballast() || room.free < free_min.saturating_add(self.ballast_bytes) {
+            return;
+        }
+        if let Err(error) = self.set_aside() {
+            tracing::warn!(%error, "no room can be set aside for when the disk is full");
+            _ = fs::remove_file(self.path());
+        }
+        self.measured();
+    }
+
+    /// A write failed. If that was for want of room, there is some now.
+    pub fn write_failed(&self) {
+        let Some(room) = self.measured() else { return };
+        // Less than what was set aside is as good as nothing.
+        if room.free >= self.ballast_bytes {
+            return;
+        }
+        self.disk.ran_out();
+        if self.has_ballast() {
+            tracing::error!(
+                free_bytes = room.free,
+                "the disk is full; what was set aside is used to come to an end"
+            );
+            if let Err(error) = fs::remove_file(self.path()) {
+                tracing::error!(%error, "what was set aside cannot be given up");
+            }
+        }
+    }
+
+    pub fn has_ballast(&self) -> bool {
+        fs::metadata(self.path()).is_ok_and(|file| file.len() >= self.ballast_bytes)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.join(NAME)
+    }
+
+    fn measured(&self) -> Option<Room> {
+        match (self.measure)(&self.dir) {
+            Ok(room) => {
+                self.disk.measured(room);
+                Some(room)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the room on the disk cannot be measured");
+                None
+            }
+        }
+    }
+
+    fn set_aside(&self) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        fill(options.open(self.path())?, self.ballast_bytes)
+    }
+}
+
+/// Takes the room for good: a file with holes in it takes none.
+fn fill(mut file: File, bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        if fallocate(&file, FallocateFlags::empty(), 0, bytes).is_ok() {
+            return Ok(());
+        }
+    }
+    let mut left = bytes;
+    while left > 0 {
+        let piece = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE.len());
+        file.write_all(&PIECE[..piece])?;
+        left -= piece as u64;
+    }
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn measure(path: &Path) -> io::Result<Room> {
+    let found = rustix::fs::statvfs(path)?;
+    Ok(Room {
+        free: found.f_bavail.saturating_mul(found.f_frsize),
+        total: found.f_blocks.saturating_mul(found.f_frsize),
+    })
+}
+
+#[cfg(not(unix))]
+fn measure(_: &Path) -> io::Result<Room> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use helve_store::FreeMin;
+
+    use super::*;
+
+    thread_local! {
+        static FREE: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A disk of 1,000 bytes, of which a test says how many are free.
+    fn watch(dir: &Path) -> DiskWatch {
+        let disk = Arc::new(Disk::new(FreeMin::Bytes(100)));
+        let measure = |_: &Path| Ok(Room { free: FREE.get(), total: 1_000 });
+        DiskWatch { measure, ..DiskWatch::new(dir, 16, disk) }
+    }
+
+    #[test]
+    fn room_is_set_aside_only_beside_what_must_be_free() {
+        let dir = tempfile::tempdir().unwrap();
+        let watch = watch(dir.path());
+        for (free, has) in [(115, false), (116, true), (0, true)] {
+            FREE.set(free);
+            watch.look();
+            assert_eq!(watch.has_ballast(), has, "{free}");
+        }
+        assert!(watch.disk.is_low());
+    }
+
+    #[test]
+    fn what_was_set_aside_is_given_up_when_a_write_finds_no_room_and_not_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let watch = watch(dir.path());
+        FREE.set(500);
+        watch.look();
+        watch.write_failed();
+        assert!(watch.has_ballast(), "there was room: it failed for something else");
+        assert!(!watch.disk.is_low());
+        FREE.set(15);
+        watch.look();
+        assert!(watch.has_ballast());
+        watch.write_failed();
+        assert!(!watch.has_ballast());
+        assert!(watch.disk.is_low());
+        FREE.set(110);
+        watch.look();
+        assert!(!watch.has_ballast() && !watch.disk.is_low());
+        FREE.set(116);
+        watch.look();
+        assert!(watch.has_ballast());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_real_disk_is_measured_and_what_is_set_aside_takes_room() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Disk::new(FreeMin::Bytes(1)));
+        let watch = DiskWatch::new(dir.path(), 1 << 20, disk.clone());
+        watch.look();
+        let room = disk.status().unwrap().room;
+        assert!(room.free > 0 && room.free <= room.total, "{room:?}");
+        let ballast = fs::metadata(watch.path()).unwrap();
+        assert_eq!((ballast.len(), ballast.mode() & 0o777), (1 << 20, 0o600));
+        assert!(ballast.blocks() * 512 >= 1 << 20, "{}", ballast.blocks());
+    }
+}

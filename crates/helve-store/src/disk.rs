@@ -1,0 +1,138 @@
+//! What is known of the room on the disk that everything is kept on.
+//!
+//! Whoever can measure it says so here; whoever would begin something asks here first. Nothing is known until somebody
+//! has measured, and then nothing is refused.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const MIB: u64 = 1 << 20;
+
+/// How much must be free for anything to be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FreeMin {
+    /// The greater of 256 MiB and a twentieth of the disk.
+    #[default]
+    Usual,
+    Bytes(u64),
+    Percent(u8),
+}
+
+impl FreeMin {
+    /// On a disk of this size.
+    pub fn bytes(self, total: u64) -> u64 {
+        let percent = |percent: u8| total / 100 * u64::from(percent);
+        match self {
+            Self::Usual => percent(5).max(256 * MIB),
+            Self::Bytes(bytes) => bytes,
+            Self::Percent(share) => percent(share),
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// What this process may use.
+    pub free: u64,
+    pub total: u64,
+}
+
+/// The disk at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskStatus {
+    pub room: Room,
+    /// What must be free for anything to be begun.
+    pub free_min: u64,
+    /// Nothing new is begun.
+    pub low: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Disk {
+    min: FreeMin,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    room: Option<Room>,
+    /// Something could not be written for want of room, and there was none since.
+    full: bool,
+}
+
+impl Disk {
+    pub fn new(min: FreeMin) -> Self {
+        Self { min, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what somebody has measured.
+    pub fn measured(&self, room: Room) {
+        let mut known = self.known();
+        known.room = Some(room);
+        known.full &= room.free < self.min.bytes(room.total);
+    }
+
+    /// Something could not be written for want of room.
+    pub fn ran_out(&self) {
+        self.known().full = true;
+    }
+
+    /// Whether there is too little room for anything to be begun.
+    pub fn is_low(&self) -> bool {
+        let known = self.known();
+        known.full || known.room.is_some_and(|room| room.free < self.min.bytes(room.total))
+    }
+
+    /// Nothing if nobody has measured.
+    pub fn status(&self) -> Option<DiskStatus> {
+        let room = self.known().room?;
+        Some(DiskStatus { room, free_min: self.min.bytes(room.total), low: self.is_low() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn what_must_be_free_hangs_on_the_size_of_the_disk_unless_it_is_said() {
+        for (min, total, bytes) in [
+            (FreeMin::Usual, GIB, 256 * MIB),
+            (FreeMin::Usual, 100 * GIB, GIB * 100 / 100 * 5),
+            (FreeMin::Bytes(7), 100 * GIB, 7),
+            (FreeMin::Percent(10), 100, 10),
+            (FreeMin::Percent(10), 0, 0),
+        ] {
+            assert_eq!(min.bytes(total), bytes, "{min:?} of {total}");
+        }
+    }
+
+    #[test]
+    fn a_disk_is_low_below_the_bound_and_not_at_it() {
+        let disk = Disk::new(FreeMin::Bytes(100));
+        assert!(!disk.is_low(), "nobody knows better");
+        for (free, low) in [(100, false), (99, true), (0, true), (100, false)] {
+            disk.measured(Room { free, total: 1_000 });
+            assert_eq!(disk.is_low(), low, "{free}");
+        }
+        assert_eq!(disk.status().unwrap().free_min, 100);
+    }
+
+    #[test]
+    fn a_disk_that_ran_out_is_low_until_there_is_room_again() {
+        let disk = Disk::new(FreeMin::Bytes(100));
+        disk.ran_out();
+        assert!(disk.is_low());
+        disk.measured(Room { free: 50, total: 1_000 });
+        disk.measured(Room { free: 99, total: 1_000 });
+        assert!(disk.is_low());
+        disk.measured(Room { free: 100, total: 1_000 });
+        assert!(!disk.is_low());
+    }
+}
