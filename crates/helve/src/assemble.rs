@@ -220,6 +220,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
         user: "",
         arguments: &serde_json::Value::Null,
     };
+        leads_to: None,
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 

@@ -90,6 +90,7 @@ impl Shared {
             agent: Order::User.agent(),
             user: &user.0,
             arguments: &arguments,
+            leads_to: spec.leads_to.as_deref(),
         };
         let allows = |agent: &&Agent| {
             let rules = ordered(&self.settings.rules, Some(&permissions(&agent.settings)), Order::User);
