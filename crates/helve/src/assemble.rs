@@ -178,7 +178,7 @@ fn tools(
     Ok(registry)
 }
 
-/// Rules about tools that are not there, which may be right: tools can come later, and from a client.
+/// Rules about tools that are not there, which may be right: tools can come later, and clients bring their own.
 fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
     let operator = (0..).zip(&config.permissions).map(|(number, rule): (usize, _)| {
         (config.places.of(&["permissions", &number.to_string(), "tool"]), rule)
@@ -193,7 +193,12 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
     let warning = |(place, rule): (String, &Rule)| {
         let pattern = rule.tool.as_ref()?;
         let fits = tools.iter().any(|tool| speaks_of(pattern, &tool.spec().name));
-        (!fits).then(|| format!("{place}: no tool is called `{pattern}` now, so the rule has nothing to say"))
+        (!fits).then(|| {
+            format!(
+                "{place}: no tool of this server is called `{pattern}` now; the rule holds for tools that clients bring, \
+                 and for those that come later"
+            )
+        })
     };
     operator.chain(agents).filter_map(warning).collect()
 }

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
-use helve_tool::Registered;
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
 use super::seat::Seat;
-use super::{Runtime, Shared};
-use crate::agents::Kit;
+use super::{Order, Runtime, Shared};
+use crate::agents::{Agent, Kit};
 use crate::command::{Command, CommandError};
 use crate::drive::{Driver, Parts, ending};
 use crate::run::{Run, Step};
@@ -184,7 +183,8 @@ impl Shared {
             tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");
             return None;
         }
-        let kit = match self.pinned_kit(&record.setup).await {
+        let agent = agent?;
+        let kit = match self.pinned_kit(agent, &record).await {
             Ok(kit) => Arc::new(kit),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "the run cannot be taken up: its tools cannot be read");
@@ -193,7 +193,7 @@ impl Shared {
         };
         let parts = Parts {
             kit,
-            pipeline: agent?.pipeline.clone(),
+            pipeline: agent.pipeline.clone(),
             run: machine,
             user: record.user,
             conversation: record.conversation,
@@ -215,13 +215,14 @@ impl Shared {
     }
 
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
-    async fn pinned_kit(&self, setup: &helve_types::RunSetup) -> Result<Kit, StoreError> {
+    async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
+        let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
             tools.extend(self.catalogue.pinned(&pinned.name, &pinned.version).await?);
         }
-        let clients = setup.client_tools.iter().filter_map(|spec| Registered::of_client(spec.clone()).ok());
-        tools.extend(clients.map(Arc::new));
+        // Those that cannot be read were not there at the start either.
+        tools.extend(agent.client_tools(&setup.client_tools, user).filter_map(Result::ok));
         Ok(Kit::new(tools))
     }
 }

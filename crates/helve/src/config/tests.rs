@@ -240,7 +240,8 @@ fn names_of_tools_that_are_not_there_are_told_with_line_and_key() {
     let odd = assembled(rules).unwrap();
     assert_eq!(
         odd,
-        "helve.toml, line 5 at `tool`: no tool is called `mail_*` now, so the rule has nothing to say"
+        "helve.toml, line 5 at `tool`: no tool of this server is called `mail_*` now; the rule holds for tools that clients \
+         bring, and for those that come later"
     );
 }
 
