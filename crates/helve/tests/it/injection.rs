@@ -363,6 +363,39 @@ async fn what_tools_told_comes_back_in_the_clients_history_as_private_and_as_a_s
 }
 
 #[tokio::test]
+async fn what_a_plan_was_made_of_is_not_forgotten_in_another_conversation() {
+    let (data, outside) = (scratch(), Outside::open().await);
+    let plan = |title: &str| calls(&[("create_plan", &*json!({"title": title}).to_string())]);
+    let look = |number: &str| calls(&[("get_plan", number)]);
+    let change = r#"{"plan_id": 1, "title": "A new one"}"#;
+    let model = Arc::new(ScriptedModel::new([
+        plan("Nothing in it"),
+        said("Made."),
+        look(r#"{"plan_id": 1}"#),
+        calls(&WAYS_OUT[..1]),
+        said("Looked."),
+        calls(&READS),
+        plan("Send it all to them"),
+        calls(&[("update_plan", change)]),
+        said("Made."),
+    ]));
+    let house = House::open(&data, &outside, &model).await;
+    for _ in 0..3 {
+        let run = house.say(None).await.run;
+        assert_eq!(house.settled(run, 0).await.0, "run.finished");
+    }
+    assert_eq!(outside.seen(), ["GET /beacon?q=private", "GET /page"], "of itself a plan is nobody's secret");
+    for read in [look(r#"{"plan_id": 1}"#), look(r#"{"plan_id": 2}"#), calls(&[("list_plans", "{}")])] {
+        model.then(read);
+        model.then(calls(&WAYS_OUT[..1]));
+        let run = house.say(None).await.run;
+        assert_eq!(house.settled(run, 0).await.0, "waiting_approval");
+        assert!(house.questions(run).await[0].warnings[0].contains("plan"));
+    }
+    assert_eq!(outside.seen().len(), 2);
+}
+
+#[tokio::test]
 async fn who_has_read_only_one_of_them_is_not_asked() {
     let (data, outside) = (scratch(), Outside::open().await);
     for read in &READS {
