@@ -238,7 +238,8 @@ fn resumed(machine: &Run, resumes: u32) -> Entry {
     let mut facts = vec![Fact::RunResumed { resume: resumes }];
     if let Step::AskModel { step, attempt, .. } = machine.next_step() {
         let because = "the server was restarted".into();
-        facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because });
+        // What the vendor counted for it went with the server.
+        facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because, spent: None });
     }
     facts.into()
 }
