@@ -26,6 +26,8 @@ const RESUMES_MAX: u32 = 3;
 /// No command line is at one call for longer than this.
 const COMMAND_MS_MAX: i64 = 60 * 60 * 1_000;
 const SWEEP: Duration = Duration::from_secs(30);
+/// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
+const REST: Duration = Duration::from_secs(1);
 
 /// Why a run is taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,20 +93,30 @@ impl Runtime {
             }
             if let Err(error) = self.sweep().await {
                 tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
+                tokio::select! {
+                    () = tokio::time::sleep(REST) => {}
+                    () = self.shared.closing.cancelled() => return,
+                }
             }
         }
     }
 
-    /// One round of the watch.
+    /// One round of the watch. Its parts do not wait for each other's luck.
     pub async fn sweep(&self) -> Result<(), StoreError> {
+        let expired = self.let_expire().await;
+        let silent = self.sweep_clients().await;
+        let left_behind = self.recover().await;
+        expired.and(silent).and(left_behind.map(drop))
+    }
+
+    async fn let_expire(&self) -> Result<(), StoreError> {
         for held in self.shared.store.expired_approvals(self.shared.world.now()).await? {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
             let by = "time".to_owned();
             self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
         }
-        self.sweep_clients().await?;
-        self.recover().await.map(drop)
+        Ok(())
     }
 }
 
