@@ -175,9 +175,12 @@ impl Shared {
             (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => {
                 (left_alone(record.resumes), Some("it has ended the server too often; it is left alone"))
             }
-            (Some(_), Because::Interrupted) => (resumed(&machine, record.resumes), None),
+            (Some(_), Because::Interrupted) => {
+                (resumed(machine.clone(), record.resumes, self.world.now()), None)
+            }
             (Some(_), Because::Wanted) => {
-                (Entry { state: Some(RunState::Running), ..resumed(&machine, 0) }, None)
+                let entry = resumed(machine.clone(), 0, self.world.now());
+                (Entry { state: Some(RunState::Running), ..entry }, None)
             }
             (Some(_), Because::Command) => (Entry::default(), None),
         };
@@ -246,8 +249,10 @@ fn is_of_a_command(record: &RunRecord, now: Timestamp) -> bool {
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resumed(machine: &Run, resumes: u32) -> Entry {
-    let mut facts = vec![Fact::RunResumed { resume: resumes }];
+fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
+    let taken_up = Fact::RunResumed { resume: resumes };
+    machine.apply(now, &taken_up);
+    let mut facts = vec![taken_up];
     if let Step::AskModel { step, attempt, .. } = machine.next_step() {
         let because = "the server was restarted".into();
         // What the vendor counted for it went with the server.
