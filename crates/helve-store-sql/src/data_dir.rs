@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// Locked by the commands that are at work beside a server, all of them together.
+const COMMANDS: &str = "commands.lock";
+
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     #[error("cannot use the data directory `{}`: {source}", path.display())]
@@ -28,7 +31,7 @@ impl DataDirError {
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    _lock: Option<File>,
+    _lock: File,
 }
 
 impl DataDir {
@@ -52,7 +55,7 @@ impl DataDir {
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+        Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
@@ -60,10 +63,23 @@ impl DataDir {
         fs::write(path.join("helve.lock"), format!("helve, process {}, at {address}", std::process::id()))
     }
 
-    /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
+    /// Uses the directory beside the server that may hold it; for short commands such as `helve token`. As long as one
+    /// does, `is_shared` says so.
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        Ok(Self { path: path.to_owned(), _lock: None })
+        let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
+        let at_work = OpenOptions::new().append(true).create(true).open(path.join(COMMANDS));
+        let at_work = at_work.map_err(unusable)?;
+        at_work.lock_shared().map_err(unusable)?;
+        Ok(Self { path: path.to_owned(), _lock: at_work })
+    }
+
+    /// Whether a short command uses the directory now, in whatever process. If nobody can say, one may.
+    pub fn is_shared(path: &Path) -> bool {
+        match OpenOptions::new().append(true).open(path.join(COMMANDS)) {
+            Ok(at_work) => at_work.try_lock().is_err(),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -130,6 +146,19 @@ mod tests {
         drop(held);
         let _next = DataDir::hold(dir.path()).unwrap();
         assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
+    }
+
+    #[test]
+    fn a_directory_is_shared_as_long_as_any_command_uses_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let _held = DataDir::hold(dir.path()).unwrap();
+        assert!(!DataDir::is_shared(dir.path()));
+        let one = DataDir::share(dir.path()).unwrap();
+        let two = DataDir::share(dir.path()).unwrap();
+        drop(one);
+        assert!(DataDir::is_shared(dir.path()));
+        drop(two);
+        assert!(!DataDir::is_shared(dir.path()));
     }
 
     #[test]

@@ -114,8 +114,10 @@ pub async fn assemble(
     let notices = notices(config, &ways, &*store, world).await?;
     // A short command sends nothing; the server will, when it starts or when it asks itself.
     let on_asked = notices.as_ref().filter(|_| hold == Hold::Alone).map(Notices::on_asked);
+    let data = config.data.clone();
     let settings = RuntimeSettings {
         on_asked,
+        commands_at_work: Arc::new(move || DataDir::is_shared(&data)),
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
         rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
@@ -218,6 +220,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
     let rule = Rule { tool: Some(pattern.into()), ..Rule::new(Action::Deny) };
     let access = Access {
         tool,
+        leads_to: None,
         tags: &[],
         effect: Effect::Read,
         client: false,
@@ -225,7 +228,6 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
         user: "",
         arguments: &serde_json::Value::Null,
     };
-        leads_to: None,
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 

@@ -23,8 +23,6 @@ use crate::run::{Run, Step};
 const AT_ONCE: usize = 8;
 /// A run that ends the server so often in one step is left alone.
 const RESUMES_MAX: u32 = 3;
-/// No command line is at one call for longer than this.
-const COMMAND_MS_MAX: i64 = 60 * 60 * 1_000;
 const SWEEP: Duration = Duration::from_secs(30);
 /// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
 const REST: Duration = Duration::from_secs(1);
@@ -44,11 +42,12 @@ impl Runtime {
     /// Takes up every run that was running when its driver ended, and returns how many there were.
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
-        let now = shared.world.now();
         let running = shared.store.running_runs().await?;
+        let at_work_elsewhere =
+            |record: &&RunRecord| is_of_a_command(record) && (shared.settings.commands_at_work)();
         let left_behind = running
             .iter()
-            .filter(|record| !is_of_a_command(record, now))
+            .filter(|record| !at_work_elsewhere(record))
             .filter_map(|record| shared.seats.take(record.run));
         let left_behind: Vec<_> = left_behind.collect();
         let count = left_behind.len();
@@ -132,6 +131,11 @@ impl Shared {
         match self.store.claim(seat.run(), self.owner.clone(), counts).await {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
+                if claimed.record.setup.input == RunInput::Call {
+                    let looks = !counts || claimed.record.resumes <= RESUMES_MAX;
+                    self.tasks.spawn(self.clone().end_call(seat, claimed, commands, looks));
+                    return true;
+                }
                 let driver = self.driver(claimed, commands, because).await;
                 let goes_on = driver.is_some();
                 if let Some(driver) = driver {
@@ -221,11 +225,7 @@ impl Shared {
 
     /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
     fn without_agent(&self, machine: &Run) -> Entry {
-        let setup = machine.setup();
-        let message = match setup.input {
-            RunInput::Call => "the command that made the call ended before the call did".into(),
-            _ => format!("the agent `{}` is not configured any more", setup.agent),
-        };
+        let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
         ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
     }
 
@@ -242,9 +242,9 @@ impl Shared {
     }
 }
 
-/// Whether a command line may still be at it, in a process of its own.
-fn is_of_a_command(record: &RunRecord, now: Timestamp) -> bool {
-    record.setup.input == RunInput::Call && now.0.saturating_sub(record.created_at.0) < COMMAND_MS_MAX
+/// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
+fn is_of_a_command(record: &RunRecord) -> bool {
+    record.setup.input == RunInput::Call && Order::of(&record.setup) == Order::CommandLine
 }
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
