@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use helve_tool::{Access, Hooks, Pipeline, Registered, Registry, Rule, Rules, Toolbox};
+use helve_tool::{Access, Hooks, Pipeline, Registered, Registry, RegistryError, Rule, Rules, Toolbox};
 use helve_types::{ModelParams, PinnedTool, ToolSpec, UserId};
 
 use crate::budget::Limits;
@@ -109,18 +109,32 @@ impl Agent {
         kit
     }
 
+    /// The tools that a client brings, but for those that can never be allowed.
+    pub(crate) fn client_tools<'a>(
+        &'a self,
+        brought: &'a [ToolSpec],
+        user: &'a UserId,
+    ) -> impl Iterator<Item = Result<Arc<Registered>, RegistryError>> + 'a {
+        let tools = brought.iter().map(|spec| Registered::of_client(spec.clone()).map(Arc::new));
+        tools.filter(|tool| tool.as_ref().map_or(true, |tool| !self.forbids(tool.spec(), user)))
+    }
+
     /// Whether it has the tool at all, and may ever call it for this user.
     pub(crate) fn may_use(&self, spec: &ToolSpec, user: &UserId) -> bool {
         let listed = self.settings.tools.as_ref().is_none_or(|names| names.contains(&spec.name));
-        listed
-            && !self.pipeline.rules().forbids(&Access {
-                tool: &spec.name,
-                tags: &spec.tags,
-                effect: spec.effect,
-                client: spec.client,
-                agent: &self.settings.name,
-                user: &user.0,
-                arguments: &serde_json::Value::Null,
-            })
+        listed && !self.forbids(spec, user)
+    }
+
+    fn forbids(&self, spec: &ToolSpec, user: &UserId) -> bool {
+        self.pipeline.rules().forbids(&Access {
+            tool: &spec.name,
+            leads_to: spec.leads_to.as_deref(),
+            tags: &spec.tags,
+            effect: spec.effect,
+            client: spec.client,
+            agent: &self.settings.name,
+            user: &user.0,
+            arguments: &serde_json::Value::Null,
+        })
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct Driver {
     pub(crate) cancelled_by: Option<String>,
     pub(crate) in_flight: FuturesUnordered<SeenTo>,
     pub(crate) in_flight_calls: HashSet<CallId>,
-    /// Spent on the step that is being asked for, without a message yet.
+    /// Spent on the step that is being asked for, and not on record yet.
     pub(crate) lost: Option<Lost>,
     /// A question of so many tokens could not be made shorter.
     pub(crate) no_room_at: Option<u64>,

@@ -409,7 +409,10 @@ mod tests {
         let first = feed.open(part(0), PartKind::Text, None);
         feed.push(first, "wrong");
         read(&feed, &mut cursor);
-        feed.publish(&[event(1, Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into() })]);
+        feed.publish(&[event(
+            1,
+            Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into(), spent: None },
+        )]);
         feed.begin_step(1, 2);
         let second = feed.open(PartId::new(1, 2, 0), PartKind::Text, None);
         feed.push(second, "right");

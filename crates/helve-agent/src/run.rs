@@ -60,6 +60,8 @@ pub struct Run {
     claims: Claims,
     /// It is on record that it waits so, and nothing that would change it has happened since.
     waiting: Option<RunState>,
+    /// It ended the server too often: nothing is begun before somebody wants it to go on.
+    left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
     read: Read,
     over: bool,
@@ -208,6 +210,7 @@ impl Run {
             purse: Purse::new(at),
             claims: Claims::default(),
             waiting: None,
+            left_alone: false,
             read,
             over: false,
         }
@@ -279,6 +282,12 @@ impl Run {
             Fact::ToolClaimed { .. } | Fact::ToolLate { .. } => self.waiting,
             _ => None,
         };
+        self.left_alone = match fact {
+            // Where no question is open that would be waited for, it is the run itself that needs attention.
+            Fact::RunWaiting { state: RunState::NeedsAttention } => !self.is_asked_what_happened(),
+            Fact::RunResumed { .. } | Fact::MessageQueued { .. } | Fact::ApprovalAnswered { .. } => false,
+            _ => self.left_alone,
+        };
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
@@ -337,6 +346,9 @@ impl Run {
         if self.over {
             return Step::Over;
         }
+        if self.left_alone {
+            return Step::Wait(RunState::NeedsAttention);
+        }
         let errands = self.calls.iter().filter_map(|held| self.errand(held)).collect();
         let errands = self.within_budget(errands);
         if !errands.is_empty() {
@@ -378,6 +390,10 @@ impl Run {
             && !self.stopped_circling;
         let tools = if wanted { Tools::Offered } else { Tools::Withheld };
         Step::AskModel { step: self.step + 1, attempt: self.restarts + 1, tools }
+    }
+
+    fn is_asked_what_happened(&self) -> bool {
+        self.calls.iter().any(|held| matches!(held.phase, Phase::AskedOutcome(_)))
     }
 
     fn is_stateless(&self) -> bool {

@@ -74,6 +74,9 @@ pub struct RuntimeSettings {
     pub budgets: Budgets,
     /// Who wants to know of questions to people.
     pub on_asked: Option<OnAsked>,
+    /// Whether command lines are at work beside this process, so that a call of theirs is not taken for one that was
+    /// left behind.
+    pub commands_at_work: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// Called with every question that is on record, from wherever it was put there: it must not wait.
@@ -95,6 +98,7 @@ impl Default for RuntimeSettings {
             step_time_max: Duration::from_secs(600),
             budgets: Budgets::default(),
             on_asked: None,
+            commands_at_work: Arc::new(|| false),
         }
     }
 }

@@ -138,6 +138,7 @@ mod tests {
     fn access(arguments: &Value) -> Access<'_> {
         Access {
             tool: "send",
+            leads_to: None,
             tags: &[],
             effect: Effect::NonIdempotent,
             client: false,

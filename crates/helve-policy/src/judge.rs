@@ -10,6 +10,8 @@ use crate::{Action, Leaving, Rule};
 pub struct Access<'a> {
     /// The tool that will run, after its name was repaired.
     pub tool: &'a str,
+    /// The tool inside Helve that it leads to, if it is another name for one: what a rule says of that holds for it too.
+    pub leads_to: Option<&'a str>,
     pub tags: &'a [String],
     pub effect: Effect,
     /// Runs on the user's side, where a click of the user's starts it.
@@ -20,7 +22,8 @@ pub struct Access<'a> {
     pub arguments: &'a Value,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// From the mildest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Allow,
     Ask,
@@ -57,7 +60,16 @@ impl Rules {
         self
     }
 
+    /// Under both names of a tool that leads to another, and the stricter verdict wins.
     pub fn judge(&self, access: &Access<'_>) -> Judgement {
+        let own = self.judge_named(access);
+        let Some(target) = access.leads_to else { return own };
+        let targets = self.judge_named(&Access { tool: target, ..*access });
+        // The effect class says the same of both: only rules know names.
+        if targets.rule.is_some() && targets.verdict > own.verdict { targets } else { own }
+    }
+
+    fn judge_named(&self, access: &Access<'_>) -> Judgement {
         let spoken = self.layers.iter().filter_map(|(layer, rules)| {
             let (number, rule) = (1..).zip(rules).find(|(_, rule)| rule.matches(access))?;
             Some((rule, layer, number))
@@ -85,6 +97,11 @@ impl Rules {
 
     /// Whether every call of the tool is forbidden, whatever its arguments, so that models need not even hear of it.
     pub fn forbids(&self, access: &Access<'_>) -> bool {
+        let target = access.leads_to.map(|target| Access { tool: target, ..*access });
+        self.forbids_named(access) || target.is_some_and(|access| self.forbids_named(&access))
+    }
+
+    fn forbids_named(&self, access: &Access<'_>) -> bool {
         self.layers.iter().any(|(_, rules)| {
             let mut about = rules.iter().filter(|rule| rule.is_about(access));
             // A rule about certain arguments leaves the others to the next; if it lets them pass, the tool is of use.
@@ -126,6 +143,7 @@ mod tests {
     fn access(tool: &str, effect: Effect) -> Access<'_> {
         Access {
             tool,
+            leads_to: None,
             tags: &[],
             effect,
             client: false,
@@ -195,6 +213,28 @@ mod tests {
         let with_draft = Access { arguments: &draft, ..access("send", Effect::NonIdempotent) };
         check(&rules, with_draft, Verdict::Allow, Some("operator.1"));
         check(&rules, access("send", Effect::NonIdempotent), Verdict::Deny, Some("operator.2"));
+    }
+
+    #[test]
+    fn what_is_said_of_a_tool_holds_for_what_leads_to_it_if_it_is_the_stricter() {
+        let judged = |rules: &[(&str, Action)], verdict, by| {
+            let rules = rules.iter().map(|(tool, action)| rule(tool, *action)).collect();
+            let rules = Rules::new().with_layer("operator", rules);
+            let shop = Access { leads_to: Some("search_web"), ..access("search_shop", Effect::Read) };
+            check(&rules, shop, verdict, by);
+            assert_eq!(rules.forbids(&shop), verdict == Verdict::Deny);
+        };
+        let (allow, ask, deny) = (Action::Allow, Action::Ask, Action::Deny);
+        judged(&[], Verdict::Allow, None);
+        judged(&[("search_web", deny)], Verdict::Deny, Some("operator.1"));
+        judged(&[("search_shop", allow), ("search_web", deny)], Verdict::Deny, Some("operator.2"));
+        judged(&[("search_shop", deny), ("search_web", allow)], Verdict::Deny, Some("operator.1"));
+        judged(&[("search_shop", ask), ("search_web", allow)], Verdict::Ask, Some("operator.1"));
+        judged(&[("search_web", ask)], Verdict::Ask, Some("operator.1"));
+        // Leave to call the one is no leave to call the other.
+        let rules = Rules::new().with_layer("operator", vec![rule("save_note", allow)]);
+        let diary = Access { leads_to: Some("save_note"), ..access("diary", Effect::NonIdempotent) };
+        check(&rules, diary, Verdict::Ask, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Private data, text that strangers may have written, and a way out: any two of them are work, all three are how data
 //! is stolen. Once the first two are in a run, a call that can carry data out of it is put before a person.
 
-use helve_types::{Effect, Flow, Origin, Taint};
+use helve_types::{CLIENT, Effect, Flow, Origin, Taint};
 
 /// A call that could carry private data out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +24,16 @@ const SOURCES_MAX: usize = 4;
 /// Whether a call of a tool that flows like this could carry private data out on somebody else's word.
 ///
 /// A call that only reads, and where all private data is from, tells that place nothing that it has not said itself. One
-/// that writes there may still show it to others.
+/// that writes there may still show it to others. A client that keeps the history is given every call as it is given
+/// every word, and what becomes of it is its user's to say.
 pub fn leaving(taint: &Taint, flow: &Flow, effect: Effect) -> Option<Leaving> {
     let goes_home = || flow.place.is_some() && taint.private.iter().all(|origin| origin.place == flow.place);
-    if !flow.outward || !taint.is_both() || (effect == Effect::Read && goes_home()) {
+    let may_go_home = effect == Effect::Read || flow.place.as_deref() == Some(CLIENT);
+    if !flow.outward || !taint.is_both() || (may_go_home && goes_home()) {
         return None;
     }
     let place = match flow.place.as_deref() {
-        Some(helve_types::CLIENT) => {
+        Some(CLIENT) => {
             "This call gives its arguments to a program on the user's side, which Helve does not see.".into()
         }
         Some(host) => {
@@ -117,6 +119,16 @@ mod tests {
         let inside = vec![origin("query_database", None)];
         let taint = Taint { private: inside, untrusted: home };
         assert!(leaving(&taint, &nowhere, Effect::Read).is_some());
+    }
+
+    #[test]
+    fn what_only_the_clients_history_holds_may_go_to_the_client_and_nowhere_else() {
+        let history = vec![origin("the client's history", Some(CLIENT))];
+        let taint = Taint { private: history.clone(), untrusted: history.clone() };
+        assert_eq!(leaving(&taint, &Flow::of_client(), Effect::NonIdempotent), None);
+        assert!(leaving(&taint, &to("other.test"), Effect::Read).is_some());
+        let more = Taint { private: [history, vec![origin("query_database", None)]].concat(), ..taint };
+        assert!(leaving(&more, &Flow::of_client(), Effect::NonIdempotent).is_some());
     }
 
     #[test]

@@ -142,6 +142,7 @@ impl RuleExample {
         };
         Access {
             tool: own(&self.tool, &rule.tool),
+            leads_to: None,
             tags: self.tags.as_deref().unwrap_or(rule.tag.as_slice()),
             effect: self.effect.or(rule.effect).unwrap_or(Effect::NonIdempotent),
             client: false,

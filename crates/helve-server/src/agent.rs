@@ -164,7 +164,7 @@ async fn gather(app: &App, mut whole: Whole, started: Started) -> Result<Whole, 
         match &recorded.event.fact {
             Fact::TextFinished { text, .. } => add(&mut whole.content, text),
             Fact::ReasoningFinished { text, .. } => add(&mut whole.thinking, text),
-            fact @ Fact::StepFinished { .. } => {
+            fact @ (Fact::StepFinished { .. } | Fact::StepRestarted { .. }) => {
                 whole.spent = whole.spent.plus(Spent::of(fact).unwrap_or_default());
             }
             Fact::ToolRequested { call, tool, .. } => whole.tools.push(WholeTool {

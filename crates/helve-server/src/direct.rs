@@ -19,12 +19,13 @@ use crate::app::App;
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
-use crate::start::must_be_ready;
+use crate::start::{self, Names, must_be_ready};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .add(
             Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
+                .starts_run()
                 .body::<CallBody>()
                 .gives::<CallView>(),
             call_tool,
@@ -35,6 +36,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Call a tool as old callers do; the text of its result",
             )
+            .starts_run()
             .body::<OldBody>()
             .gives::<OldResult>(),
             execute,
@@ -80,8 +82,11 @@ pub(crate) async fn call_tool(
     State(app): State<App>,
     principal: Principal,
     Path(name): Path<String>,
+    headers: HeaderMap,
     body: Json<CallBody>,
-) -> Result<axum::Json<CallView>, Problem> {
+) -> Result<Response, Problem> {
+    let (world, route) = (app.runtime.world(), "POST /api/tools/{name}/call");
+    let key = start::idempotency_key(&headers, route, Some(&name), &body.bytes, world)?;
     let CallBody { arguments, user, skip_cache, skip_limit } = body.value;
     let user = principal.acting_for(user.as_deref())?;
     if app.runtime.registry().get(&name).is_none() {
@@ -90,9 +95,10 @@ pub(crate) async fn call_tool(
     if skip_cache || skip_limit {
         may_skip(&app, &principal, &name, skip_cache, skip_limit).await?;
     }
-    let options = CallOptions { order: order(&principal), skip_cache, skip_limit };
+    let options = CallOptions { order: order(&principal), skip_cache, skip_limit, key };
     let called = call(&app, user, &name, arguments, options).await?;
-    view(called).map(axum::Json)
+    let names = Names::of_call(&called);
+    Ok(names.on(view(called).map(axum::Json)))
 }
 
 /// Guards are left out by those who answer for them, and on record first.
@@ -152,7 +158,7 @@ fn must_be_offered(app: &App, user: &UserId, name: &str) -> Result<(), Problem> 
 }
 
 fn view(called: Called) -> Result<CallView, Problem> {
-    let Called { run, call, outcome, trail } = called;
+    let Called { run, call, outcome, trail, .. } = called;
     let view = CallView {
         run: run.to_string(),
         call: call.to_string(),
@@ -216,9 +222,12 @@ pub(crate) async fn execute(
     headers: HeaderMap,
     body: Json<OldBody>,
 ) -> Result<Response, Problem> {
+    let (world, route) = (app.runtime.world(), "POST /api/tools/execute");
+    let key = start::idempotency_key(&headers, route, None, &body.bytes, world)?;
     let OldBody { tool, arguments } = body.value;
-    let options = CallOptions { order: order(&principal), ..CallOptions::default() };
+    let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
     let called = call(&app, principal.user, &tool, arguments, options).await?;
+    let names = Names::of_call(&called);
     let result = match called.outcome {
         Outcome::Finished(output) => Ok(output.text),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
@@ -227,7 +236,7 @@ pub(crate) async fn execute(
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
     };
-    Ok(if wants_json(&headers) { old_json(result) } else { old_text(result) })
+    Ok(names.on(if wants_json(&headers) { old_json(result) } else { old_text(result) }))
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {

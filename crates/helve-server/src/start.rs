@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use helve_agent::{StartRequest, Started};
+use helve_agent::{Called, StartRequest, Started};
 use helve_store::IdempotencyKey;
 use helve_types::{ConversationId, RunId, World};
 use sha2::{Digest, Sha256};
@@ -49,6 +49,10 @@ impl Names {
         Self { run: started.run, conversation: started.conversation, replayed: started.replayed }
     }
 
+    pub(crate) fn of_call(called: &Called) -> Self {
+        Self { run: called.run, conversation: None, replayed: called.replayed }
+    }
+
     pub(crate) fn on(&self, response: impl IntoResponse) -> Response {
         let mut response = response.into_response();
         let headers = response.headers_mut();
@@ -76,18 +80,18 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     Ok(Some(key))
 }
 
-/// The key that makes a repeated request find the first one's run. `agent` is part of the request where it is
-/// named in its head.
+/// The key that makes a repeated request find the first one's run. `named` is what the request names outside of its
+/// body: an agent in its head, a tool in its path.
 pub(crate) fn idempotency_key(
     headers: &HeaderMap,
     route: &str,
-    agent: Option<&str>,
+    named: Option<&str>,
     body: &[u8],
     world: &World,
 ) -> Result<Option<IdempotencyKey>, Problem> {
     let Some(key) = key(headers)? else { return Ok(None) };
     let mut hash = Sha256::new();
-    for text in std::iter::once(route).chain(agent) {
+    for text in std::iter::once(route).chain(named) {
         hash.update(text);
         hash.update([0]);
     }

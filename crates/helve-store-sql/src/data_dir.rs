@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 pub use self::watch::DiskWatch;
 
+/// Locked by the commands that are at work beside a server, all of them together.
+const COMMANDS: &str = "commands.lock";
+
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     #[error("cannot use the data directory `{}`: {source}", path.display())]
@@ -35,7 +38,7 @@ pub struct DataDir {
     path: PathBuf,
     /// Who is told when a write fails.
     watch: Option<Arc<DiskWatch>>,
-    _lock: Option<File>,
+    _lock: File,
 }
 
 impl DataDir {
@@ -59,7 +62,7 @@ impl DataDir {
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), watch: None, _lock: Some(lock) })
+        Ok(Self { path: path.to_owned(), watch: None, _lock: lock })
     }
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
@@ -67,10 +70,15 @@ impl DataDir {
         fs::write(path.join("helve.lock"), format!("helve, process {}, at {address}", std::process::id()))
     }
 
-    /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
+    /// Uses the directory beside the server that may hold it; for short commands such as `helve token`. As long as one
+    /// does, `is_shared` says so.
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        Ok(Self { path: path.to_owned(), watch: None, _lock: None })
+        let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
+        let at_work = OpenOptions::new().append(true).create(true).open(path.join(COMMANDS));
+        let at_work = at_work.map_err(unusable)?;
+        at_work.lock_shared().map_err(unusable)?;
+        Ok(Self { path: path.to_owned(), watch: None, _lock: at_work })
     }
 
     /// With somebody who makes room when a write finds none.
@@ -81,6 +89,14 @@ impl DataDir {
 
     pub(crate) fn watch(&self) -> Option<Arc<DiskWatch>> {
         self.watch.clone()
+    }
+
+    /// Whether a short command uses the directory now, in whatever process. If nobody can say, one may.
+    pub fn is_shared(path: &Path) -> bool {
+        match OpenOptions::new().append(true).open(path.join(COMMANDS)) {
+            Ok(at_work) => at_work.try_lock().is_err(),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -147,6 +163,19 @@ mod tests {
         drop(held);
         let _next = DataDir::hold(dir.path()).unwrap();
         assert_eq!(DataDir::hold(dir.path()).unwrap_err().address(), None);
+    }
+
+    #[test]
+    fn a_directory_is_shared_as_long_as_any_command_uses_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let _held = DataDir::hold(dir.path()).unwrap();
+        assert!(!DataDir::is_shared(dir.path()));
+        let one = DataDir::share(dir.path()).unwrap();
+        let two = DataDir::share(dir.path()).unwrap();
+        drop(one);
+        assert!(DataDir::is_shared(dir.path()));
+        drop(two);
+        assert!(!DataDir::is_shared(dir.path()));
     }
 
     #[test]

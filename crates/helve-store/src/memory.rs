@@ -33,6 +33,7 @@ use crate::{
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
     writes_to_fail: AtomicU32,
+    looks_to_fail: AtomicU32,
 }
 
 #[derive(Default)]
@@ -66,14 +67,24 @@ impl MemoryStore {
         self.writes_to_fail.store(count, Ordering::Relaxed);
     }
 
+    /// Makes the next looks for what is due fail: for questions, for calls, for runs that nobody drives.
+    pub fn fail_looks(&self, count: u32) {
+        self.looks_to_fail.store(count, Ordering::Relaxed);
+    }
+
     /// What people with rights did.
     pub fn audited(&self) -> Vec<AuditEntry> {
         self.shelves().audit.clone()
     }
 
     fn fails(&self) -> bool {
-        let one_less = |left: u32| left.checked_sub(1);
-        self.writes_to_fail.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+        is_next(&self.writes_to_fail)
+    }
+
+    fn look<T: Send + 'static>(&self, look: impl FnOnce(&mut Shelves) -> T) -> StoreFuture<'static, T> {
+        let fails = is_next(&self.looks_to_fail);
+        let failure = || StoreError::Unavailable("the disk cannot be read".into());
+        self.with(|all| if fails { Err(failure()) } else { Ok(look(all)) })
     }
 
     fn with<T: Send + 'static>(
@@ -87,6 +98,11 @@ impl MemoryStore {
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_next(to_fail: &AtomicU32) -> bool {
+    let one_less = |left: u32| left.checked_sub(1);
+    to_fail.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
 }
 
 fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
@@ -132,9 +148,9 @@ impl Store for MemoryStore {
     }
 
     fn running_runs(&self) -> StoreFuture<'_, Vec<RunRecord>> {
-        self.with(|all| {
+        self.look(|all| {
             let records = all.runs.values().map(|shelf| &shelf.record);
-            Ok(records.filter(|record| record.state == RunState::Running).cloned().collect())
+            records.filter(|record| record.state == RunState::Running).cloned().collect()
         })
     }
 
@@ -159,7 +175,7 @@ impl Store for MemoryStore {
         filter: ExecutionFilter,
         page: ExecutionPage,
     ) -> StoreFuture<'_, Vec<Execution>> {
-        self.with(|all| Ok(all.executions(&scope, &filter, &page)))
+        self.look(|all| all.executions(&scope, &filter, &page))
     }
 
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
@@ -187,7 +203,7 @@ impl Store for MemoryStore {
     }
 
     fn expired_approvals(&self, now: Timestamp) -> StoreFuture<'_, Vec<Approval>> {
-        self.with(|all| Ok(all.expired_approvals(now)))
+        self.look(|all| all.expired_approvals(now))
     }
 
     fn allowances(

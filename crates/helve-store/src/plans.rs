@@ -1,6 +1,6 @@
 //! Users' own plans: what they want to do, step by step. Data only; what a change means is the tools' business.
 
-use helve_types::{CallId, Timestamp};
+use helve_types::{CallId, Taint, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// More than anybody reads; a loop must not fill the disk.
@@ -16,6 +16,9 @@ pub struct PlanBody {
     pub steps: Vec<PlanStep>,
     #[serde(default)]
     pub status: PlanStatus,
+    /// What those had read who wrote it; none where that was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taint: Option<Taint>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

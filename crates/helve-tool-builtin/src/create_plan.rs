@@ -42,8 +42,9 @@ impl Tool for CreatePlan {
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let body = body(request.parse()?).map_err(ToolError::Declined)?;
+            let body = PlanBody { taint: Some((*cx.taint).clone()), ..body };
             let made = cx.desk().create_plan(cx.call.clone(), body, cx.world.now()).await;
-            Ok(plans::show(&made.map_err(|error| plans::refused(error, 0))?))
+            Ok(plans::show(&self.spec, &made.map_err(|error| plans::refused(error, 0))?))
         })
     }
 }
@@ -56,6 +57,7 @@ fn body(arguments: Arguments) -> Result<PlanBody, String> {
         content: content.unwrap_or_default(),
         steps: steps.collect(),
         status: PlanStatus::Active,
+        taint: None,
     })
 }
 

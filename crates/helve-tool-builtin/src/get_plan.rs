@@ -37,7 +37,7 @@ impl Tool for GetPlan {
             let Arguments { plan_id } = request.parse()?;
             let number = plan_id as u32;
             let plan = cx.desk().plan(number).await.map_err(|error| plans::refused(error, number))?;
-            Ok(plans::show(&plan))
+            Ok(plans::show(&self.spec, &plan))
         })
     }
 }

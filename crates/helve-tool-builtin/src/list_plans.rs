@@ -40,7 +40,7 @@ impl Tool for ListPlans {
             if let Some(status) = status {
                 all.retain(|plan| plan.body.status == status.into());
             }
-            Ok(list(&all))
+            Ok(ToolOutput { labels: Some(plans::labels(&self.spec, &all)), ..list(&all) })
         })
     }
 }

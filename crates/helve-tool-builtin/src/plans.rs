@@ -9,7 +9,7 @@ use helve_tool::{
     CachePolicy, CacheScope, Guards, LimitSettings, Limits, PlanBody, PlanStatus, PlanStep, StoreError,
     ToolError, UserPlan,
 };
-use helve_types::{Timestamp, ToolOutput};
+use helve_types::{Labels, Taint, Timestamp, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ pub(crate) fn writing() -> Guards {
 }
 
 /// The plan, if it is one: within bounds, on one line where one line is meant.
-pub(crate) fn checked(body: PlanBody) -> Result<PlanBody, String> {
+pub(crate) fn checked(mut body: PlanBody) -> Result<PlanBody, String> {
     let title = line(&body.title);
     if title.is_empty() {
         return Err("`title` is empty; say in a few words what the plan is for".into());
@@ -84,7 +84,7 @@ pub(crate) fn checked(body: PlanBody) -> Result<PlanBody, String> {
         return Err(format!("a plan has {STEPS_MAX} steps at most; make two plans of it"));
     }
     let mut steps = vec![];
-    for PlanStep { text, done } in body.steps {
+    for PlanStep { text, done } in std::mem::take(&mut body.steps) {
         let text = line(&text);
         if text.is_empty() {
             return Err("a step is empty; say what is to be done, or leave it out".into());
@@ -92,7 +92,7 @@ pub(crate) fn checked(body: PlanBody) -> Result<PlanBody, String> {
         too_long("steps", &text, STEP_CHARS_MAX)?;
         steps.push(PlanStep { text, done });
     }
-    Ok(PlanBody { title, content, steps, status: body.status })
+    Ok(PlanBody { title, content, steps, ..body })
 }
 
 fn too_long(field: &str, text: &str, chars_max: usize) -> Result<(), String> {
@@ -107,8 +107,22 @@ fn line(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// What is written on what a tool tells of plans: they hold what those had read who wrote them. Where that was not kept,
+/// nobody can say what is in them.
+pub(crate) fn labels<'a>(spec: &ToolSpec, plans: impl IntoIterator<Item = &'a UserPlan>) -> Labels {
+    let mut labels = Labels { source: spec.name.clone(), ..Labels::default() };
+    for UserPlan { body, .. } in plans {
+        let both = (true, true);
+        let read = |taint: &Taint| (!taint.private.is_empty(), !taint.untrusted.is_empty());
+        let (private, untrusted) = body.taint.as_ref().map_or(both, read);
+        labels.private |= private;
+        labels.untrusted |= untrusted;
+    }
+    labels
+}
+
 /// One plan, whole.
-pub(crate) fn show(plan: &UserPlan) -> ToolOutput {
+pub(crate) fn show(spec: &ToolSpec, plan: &UserPlan) -> ToolOutput {
     let UserPlan { number, version, body, .. } = plan;
     let mut text = format!("Plan {number} (version {version}, {}): {}", word(body.status), body.title);
     if !body.content.is_empty() {
@@ -119,7 +133,8 @@ pub(crate) fn show(plan: &UserPlan) -> ToolOutput {
         let mark = if step.done { 'x' } else { ' ' };
         text.push_str(&format!("\n{place}. [{mark}] {}", step.text));
     }
-    ToolOutput::text(text).titled(headline(plan)).with_data(data(plan))
+    let output = ToolOutput::text(text).titled(headline(plan)).with_data(data(plan));
+    ToolOutput { labels: Some(labels(spec, [plan])), ..output }
 }
 
 /// A line for a list, and for the person.

@@ -59,6 +59,7 @@ pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Acces
     let spec = &candidate.tool.spec;
     Access {
         tool: &spec.name,
+        leads_to: spec.leads_to.as_deref(),
         tags: &spec.tags,
         effect: spec.effect,
         client: spec.client,

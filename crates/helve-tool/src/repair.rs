@@ -105,6 +105,7 @@ mod tests {
         }
     }
 
+    /// T39.
     #[test]
     fn names_that_could_be_taken_for_each_other_look_alike() {
         let cases = [

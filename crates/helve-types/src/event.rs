@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Always, ApprovalId, CallId, Compaction, ConversationId, Effect, Failure, Fingerprint, Labels, MessageId,
-    Mode, ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Timestamp, ToolOutput, Trail,
+    Mode, ModelParams, OnUnknown, OutcomeAnswer, PartId, RunState, Spent, Timestamp, ToolOutput, Trail,
 };
 
 /// A fact with its place in the run's log.
@@ -38,7 +38,14 @@ pub enum Fact {
 
     /// The model's answer broke off; what was shown of it is void and the step begins again.
     #[serde(rename = "step.restarted")]
-    StepRestarted { step: u32, attempt: u32, because: String },
+    StepRestarted {
+        step: u32,
+        attempt: u32,
+        because: String,
+        /// What was spent on it, as far as anybody knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spent>,
+    },
 
     #[serde(rename = "reasoning.finished")]
     ReasoningFinished { step: u32, part: PartId, text: String },

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, ToolPart, ToolState};
+use crate::{ChatMessage, ChatRole, Message, ToolPart, ToolState};
 
 /// What Helve writes on a result.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -143,10 +143,15 @@ pub struct Origin {
 }
 
 impl Taint {
-    /// Of a history that the client keeps: nothing in it is known to be what it says it is.
-    pub fn of_client_history() -> Self {
+    /// Of a history that the client keeps: nothing in it is known to be what it says it is. Once there is an answer in
+    /// it, it may hold what tools of this server told, as results or in the model's words.
+    pub fn of_client_history(messages: &[ChatMessage]) -> Self {
         let origin = Origin { source: "the client's history".into(), place: Some(CLIENT.into()) };
-        Self { private: vec![], untrusted: vec![origin] }
+        let is_first_words = |message: &ChatMessage| {
+            matches!(message.role, ChatRole::System | ChatRole::User) && message.calls.is_empty()
+        };
+        let private = if messages.iter().all(is_first_words) { vec![] } else { vec![origin.clone()] };
+        Self { private, untrusted: vec![origin] }
     }
 
     /// Of what earlier messages of a conversation hold.

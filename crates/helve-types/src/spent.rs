@@ -29,6 +29,7 @@ impl Spent {
                 let summary = compaction.summary.as_ref()?;
                 Some(Self { usage: summary.usage, cost_nanos: summary.cost_nanos }.bounded())
             }
+            Fact::StepRestarted { spent, .. } => spent.map(Self::bounded),
             _ => None,
         }
     }

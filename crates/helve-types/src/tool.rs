@@ -29,6 +29,9 @@ pub struct ToolSpec {
     /// A tool that reads whether the effect happened; called with the same arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_tool: Option<String>,
+    /// The tool inside Helve that it is another name for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leads_to: Option<String>,
     /// What it brings in and can carry out, by what it is.
     #[serde(default, skip_serializing_if = "Flow::is_neutral")]
     pub flow: Flow,
@@ -56,6 +59,7 @@ impl ToolSpec {
             client: false,
             on_unknown: OnUnknown::default(),
             check_tool: None,
+            leads_to: None,
             flow: Flow::default(),
             labels: LabelTerms::default(),
         }

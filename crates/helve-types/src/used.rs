@@ -22,7 +22,7 @@ impl Used {
     /// What a fact adds, but for the time that went by before it.
     pub fn of(fact: &Fact) -> Self {
         match fact {
-            Fact::StepFinished { .. } | Fact::HistoryCompacted(_) => {
+            Fact::StepFinished { .. } | Fact::StepRestarted { .. } | Fact::HistoryCompacted(_) => {
                 let Spent { usage, cost_nanos } = Spent::of(fact).unwrap_or_default();
                 let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
                 Self { cost_nanos: cost_nanos.unwrap_or(0), tokens, ..Self::default() }.bounded()
@@ -116,7 +116,7 @@ mod tests {
     fn waiting_and_being_down_are_not_work() {
         let message = MessageId(uuid::Uuid::from_u128(1));
         let said = Fact::MessageQueued { message, text: "hi".into(), by: "mei".into() };
-        let went_on = Fact::StepRestarted { step: 1, attempt: 2, because: "x".into() };
+        let went_on = Fact::StepRestarted { step: 1, attempt: 2, because: "x".into(), spent: None };
         let mut watch = Stopwatch::new(Timestamp(0));
         let worked: Vec<u64> = [
             (5, Fact::RunWaiting { state: RunState::WaitingApproval }),

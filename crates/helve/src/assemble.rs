@@ -122,8 +122,10 @@ pub async fn assemble(
     let notices = notices(config, &ways, &*store, world).await?;
     // A short command sends nothing; the server will, when it starts or when it asks itself.
     let on_asked = notices.as_ref().filter(|_| hold == Hold::Alone).map(Notices::on_asked);
+    let data = config.data.clone();
     let settings = RuntimeSettings {
         on_asked,
+        commands_at_work: Arc::new(move || DataDir::is_shared(&data)),
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.
         rules: config.permissions.iter().cloned().chain(helve_tool_builtin::rules()).collect(),
@@ -191,7 +193,7 @@ fn tools(
     Ok(registry)
 }
 
-/// Rules about tools that are not there, which may be right: tools can come later, and from a client.
+/// Rules about tools that are not there, which may be right: tools can come later, and clients bring their own.
 fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
     let operator = (0..).zip(&config.permissions).map(|(number, rule): (usize, _)| {
         (config.places.of(&["permissions", &number.to_string(), "tool"]), rule)
@@ -206,7 +208,12 @@ fn idle_rules(config: &Config, registry: &Registry) -> Vec<String> {
     let warning = |(place, rule): (String, &Rule)| {
         let pattern = rule.tool.as_ref()?;
         let fits = tools.iter().any(|tool| speaks_of(pattern, &tool.spec().name));
-        (!fits).then(|| format!("{place}: no tool is called `{pattern}` now, so the rule has nothing to say"))
+        (!fits).then(|| {
+            format!(
+                "{place}: no tool of this server is called `{pattern}` now; the rule holds for tools that clients bring, \
+                 and for those that come later"
+            )
+        })
     };
     operator.chain(agents).filter_map(warning).collect()
 }
@@ -226,6 +233,7 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
     let rule = Rule { tool: Some(pattern.into()), ..Rule::new(Action::Deny) };
     let access = Access {
         tool,
+        leads_to: None,
         tags: &[],
         effect: Effect::Read,
         client: false,

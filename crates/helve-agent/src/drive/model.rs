@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_model::{Model, ModelErrorKind, ToolMode};
-use helve_types::{Fact, Mode, RunState, StopReason, ToolChoice};
+use helve_types::{Fact, Mode, RunState, Spent, StopReason, ToolChoice};
 use tokio::time::Instant;
 
 use self::hooks::Hooked;
@@ -123,17 +123,17 @@ impl Driver {
             let other = self.next_other(&quest);
             let next = self.decide(&*model, &mode, &quest, &broken, other);
             let Broken { error, shown } = broken;
+            quest.restarts += u32::from(shown);
             let (run, name) = (self.run.id(), model.name());
             tracing::warn!(%run, model = name, tries = quest.tries, shown, %error, ?next, "the model gave no answer");
             match (next, other) {
                 (Next::InPrompt, _) => {
                     self.shared.models.learn_no_native_tools(name);
+                    self.void(&mut quest, shown, error.message).await?;
                     quest.tries = 0;
                 }
                 (Next::Compact, _) => {
-                    if shown {
-                        self.void(&mut quest, error.message.clone()).await?;
-                    }
+                    self.void(&mut quest, shown, error.message.clone()).await?;
                     if !self.make_room_at_once(&model, &mode, &mut quest).await?
                         && self.cancelled_by.is_none()
                     {
@@ -142,18 +142,14 @@ impl Driver {
                     quest.tries = 0;
                 }
                 (Next::Again(pause), _) => {
-                    if shown {
-                        self.void(&mut quest, error.message).await?;
-                    }
+                    self.void(&mut quest, shown, error.message).await?;
                     self.pause(pause).await?;
                 }
                 (Next::Fallback, Some(other)) => {
                     model = quest.others.drain(..=other).next_back().unwrap_or(model);
                     quest.tries = 0;
-                    if shown {
-                        let because = format!("{}; `{}` is asked instead", error.message, model.name());
-                        self.void(&mut quest, because).await?;
-                    }
+                    let because = format!("{}; `{}` is asked instead", error.message, model.name());
+                    self.void(&mut quest, shown, because).await?;
                 }
                 (Next::Fallback, None) | (Next::GiveUp, _) => {
                     let code = error.code();
@@ -227,12 +223,21 @@ impl Driver {
         })
     }
 
-    /// Tells readers that what they saw of the step does not count.
-    async fn void(&mut self, quest: &mut Quest, because: String) -> Result<(), DriveError> {
-        quest.restarts += 1;
+    /// Tells readers that what they saw of the step does not count, and puts on record what it took. If it was neither
+    /// seen nor paid for, there is nothing to tell.
+    pub(super) async fn void(
+        &mut self,
+        quest: &mut Quest,
+        shown: bool,
+        because: String,
+    ) -> Result<(), DriveError> {
+        let spent = self.lost.take().map(|lost| lost.spent);
+        if !shown && spent.is_none() {
+            return Ok(());
+        }
         quest.attempt += 1;
         let (step, attempt) = (quest.step, quest.attempt);
-        Ok(self.journal.commit(Fact::StepRestarted { step, attempt, because }).await?)
+        Ok(self.journal.commit(Fact::StepRestarted { step, attempt, because, spent }).await?)
     }
 
     /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.
@@ -248,12 +253,11 @@ impl Driver {
         let (run, model) = (self.run.id(), model.name());
         tracing::warn!(%run, model, "the model answered in words though a call was required; it is asked once more");
         quest.words = Some(words_of(&heard));
-        self.give_back(&heard, quest.step, quest.attempt);
+        let taken = Spent { usage: heard.usage, cost_nanos: heard.cost_nanos };
+        self.lose_spent(&heard.mode, quest.step, quest.attempt, taken);
         quest.tries = 0;
-        quest.attempt += 1;
         let because = "a tool call was required and the model answered in words".into();
-        let restarted = Fact::StepRestarted { step: quest.step, attempt: quest.attempt, because };
-        Ok(self.journal.commit(restarted).await?)
+        self.void(quest, true, because).await
     }
 
     /// Durable together with whatever is committed next, and before it.

@@ -74,7 +74,7 @@ impl Driver {
         &mut self,
         model: &Arc<dyn Model>,
         mode: &Mode,
-        quest: &Quest,
+        quest: &mut Quest,
         why: Why,
     ) -> Result<bool, DriveError> {
         if !self.shared.settings.compaction.enabled {
@@ -155,7 +155,7 @@ impl Driver {
         sketch: Sketch,
         model: &Arc<dyn Model>,
         mode: &Mode,
-        quest: &Quest,
+        quest: &mut Quest,
     ) -> Result<Option<Compaction>, DriveError> {
         let Sketch { plan, tokens, ratio, window, pruned_after_cut, task } = sketch;
         let pruning = Compaction {
@@ -185,7 +185,11 @@ impl Driver {
                     }));
                 }
                 // It is longer than what it was to stand for, or there is none.
-                _ => self.lose_spent(mode, quest.step, quest.attempt, spent),
+                _ => {
+                    self.lose_spent(mode, quest.step, quest.attempt, spent);
+                    let because = "a summary of the conversation came to nothing".into();
+                    self.void(quest, false, because).await?;
+                }
             }
         }
         Ok(is_worth_it(tokens, pruning.tokens_after).then_some(pruning))

@@ -1,4 +1,4 @@
-//! What a step takes: the tokens that the vendor reported, at the model's price, failed tries included.
+//! What a step takes: the tokens that the vendor reported, at the model's price, and what failed tries took.
 
 use helve_model::Model;
 use helve_types::{Fact, Mode, Spent, StopReason, Usage};
@@ -6,12 +6,12 @@ use helve_types::{Fact, Mode, Spent, StopReason, Usage};
 use super::Driver;
 use crate::run::Heard;
 
-/// What was spent on tries that came to nothing. It belongs to the step, however that ends.
+/// What was spent on a try that came to nothing and is not on record yet.
 pub(crate) struct Lost {
     step: u32,
     attempt: u32,
     mode: Mode,
-    spent: Spent,
+    pub(super) spent: Spent,
 }
 
 impl Driver {
@@ -38,12 +38,6 @@ impl Driver {
         }
         let before = self.lost.take().map_or_else(Spent::default, |lost| lost.spent);
         self.lost = Some(Lost { step, attempt, mode: mode.clone(), spent: before.plus(spent) });
-    }
-
-    /// A message that is not taken was spent on all the same.
-    pub(super) fn give_back(&mut self, heard: &Heard, step: u32, attempt: u32) {
-        let spent = Spent { usage: heard.usage, cost_nanos: heard.cost_nanos };
-        self.lost = Some(Lost { step, attempt, mode: heard.mode.clone(), spent });
     }
 
     /// The step that no message came of, for the record, if anything was spent on it.

@@ -15,7 +15,7 @@ pub(super) struct Read {
 impl Read {
     pub(super) fn at_start(input: &RunInput) -> Self {
         let before = match input {
-            RunInput::Client { .. } => Taint::of_client_history(),
+            RunInput::Client { messages } => Taint::of_client_history(messages),
             RunInput::Conversation | RunInput::Call => Taint::default(),
         };
         Self { before, here: Taint::default() }

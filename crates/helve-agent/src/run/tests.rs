@@ -270,7 +270,7 @@ fn the_model_is_asked_again_when_every_call_has_its_outcome() {
 
 #[test]
 fn a_restarted_step_is_another_attempt() {
-    let restarted = Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into() };
+    let restarted = Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into(), spent: None };
     check([restarted], expect!["ask step 1 attempt 2 Offered"]);
 }
 

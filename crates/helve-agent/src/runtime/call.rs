@@ -1,29 +1,43 @@
 //! One tool call without a model: for the command line and for programs, on record like any other.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use helve_store::{Entry, NewRun, Opened, Place, Recorded, RunJournal, StoreError};
+use futures_util::StreamExt;
+use helve_store::{
+    Claimed, Entry, IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, RunRecord, StoreError,
+};
 use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip};
 use helve_types::{
-    CallId, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState, ToolCall,
-    ToolChoice, Trail, UserId,
+    CallId, Cancelled, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState,
+    ToolCall, ToolChoice, Trail, UserId,
 };
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, error_span};
 
 use super::order::{Order, Terms};
+use super::seat::Seat;
 use super::{Runtime, Shared, StartError};
+use crate::command::{Command, CommandError};
+use crate::drive::ending;
+use crate::feed::Frame;
+use crate::follow::Follower;
+use crate::run::{Errand, Run, Step};
 
 /// Names are what models and callers write: no longer than this in a log.
 const NAME_CHARS_MAX: usize = 64;
 
 /// How a call is made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallOptions {
     pub order: Order,
     /// Neither answered from the cache nor shared with another call.
     pub skip_cache: bool,
     /// Past the limits of the tool and of the user.
     pub skip_limit: bool,
+    /// The same order again finds the call that the first one made.
+    pub key: Option<IdempotencyKey>,
 }
 
 /// A call that was made, and what came of it.
@@ -34,6 +48,8 @@ pub struct Called {
     pub outcome: Outcome,
     /// What each stage decided.
     pub trail: Trail,
+    /// The same order had made this call before.
+    pub replayed: bool,
 }
 
 impl Runtime {
@@ -52,9 +68,24 @@ impl Runtime {
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         let called = async move {
             let _turn = pass;
-            let open = Open::new(&shared, user, &tool, &arguments, options.order).await?;
-            let spans = (error_span!("run", run = %open.run), call_span(&open.call.id, &tool));
-            let call = open.execute(&shared, options, progress);
+            let (run, reply) = (shared.world.run_id(), shared.world.message_id());
+            // Before it is on record, so that nobody takes it for one that was left behind.
+            let taken = || StoreError::Unavailable(format!("the new run {run} has a driver already"));
+            let seat = shared.seats.take(run).ok_or_else(taken)?;
+            let new = new_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
+            let started = new.started.clone();
+            let epoch = match shared.store.open_run(new).await? {
+                Opened::New { epoch, .. } => epoch,
+                Opened::Replayed { run } => return shared.called_before(run).await,
+            };
+            let call =
+                ToolCall { id: CallId::new(run, 1, 0), provider_id: None, name: tool.clone(), arguments };
+            let journal = shared.journal(run, epoch, 1);
+            shared.feed(run).publish(&[started]);
+            let spans = (error_span!("run", %run), call_span(&call.id, &tool));
+            let open = Open { run, reply, user, order: options.order, journal, call };
+            let skip = Skip { cache: options.skip_cache, limit: options.skip_limit };
+            let call = open.execute(&shared, seat, skip, progress);
             call.instrument(spans.1).instrument(spans.0).await
         };
         let ended = self.shared.tasks.spawn(called.in_current_span()).await;
@@ -70,56 +101,85 @@ pub(crate) fn call_span(call: &CallId, tool: &str) -> Span {
     error_span!("call", %call, tool)
 }
 
-/// A run that is one call.
+/// What is put on record before anything else.
+fn new_run(
+    shared: &Shared,
+    run: RunId,
+    reply: MessageId,
+    user: &UserId,
+    text: String,
+    options: &CallOptions,
+) -> NewRun {
+    let agent = options.order.agent();
+    let fact = Fact::RunStarted(RunStarted {
+        agent: agent.into(),
+        model: String::new(),
+        conversation: None,
+        message: None,
+        reply,
+        text,
+    });
+    NewRun {
+        run,
+        user: user.clone(),
+        owner: shared.owner.clone(),
+        setup: setup(agent),
+        place: Place::Nowhere,
+        message: None,
+        started: Arc::new(Recorded::new(1, shared.world.now(), fact)),
+        key: options.key.clone(),
+    }
+}
+
+/// A run that is one call, and that is on record.
 struct Open {
     run: RunId,
-    user: UserId,
-    agent: &'static str,
     reply: MessageId,
+    user: UserId,
+    order: Order,
     journal: RunJournal,
     call: ToolCall,
 }
 
 impl Open {
-    /// Puts the run and the call on record.
-    async fn new(
-        shared: &Shared,
-        user: UserId,
-        tool: &str,
-        arguments: &str,
-        order: Order,
-    ) -> Result<Self, StartError> {
-        let world = &shared.world;
-        let (run, reply, agent) = (world.run_id(), world.message_id(), order.agent());
-        let fact = Fact::RunStarted(RunStarted {
-            agent: agent.into(),
-            model: String::new(),
+    /// What the call is made with.
+    fn terms(&self, shared: &Shared, cancel: CancellationToken) -> (Pipeline, CallContext) {
+        let terms = Terms::of(shared, self.order, &self.user, &self.call);
+        let cx = CallContext {
+            run: self.run,
             conversation: None,
-            message: None,
-            reply,
-            text: format!("{tool} {arguments}"),
-        });
-        let new = NewRun {
-            run,
-            user: user.clone(),
-            owner: shared.owner.clone(),
-            setup: setup(agent),
-            place: Place::Nowhere,
-            message: None,
-            started: Arc::new(Recorded::new(1, world.now(), fact)),
-            key: None,
+            message: Some(self.reply),
+            call: self.call.id.clone(),
+            user: self.user.clone(),
+            agent: self.order.agent().into(),
+            attempts_before: 0,
+            grant: None,
+            // A person orders it: no model has read anything.
+            taint: Arc::default(),
+            skip: Skip::default(),
+            toolbox: Arc::new(terms.toolbox),
+            journal: self.journal.clone(),
+            cancel,
+            progress: Progress::default(),
+            world: shared.world.clone(),
         };
-        let epoch = match shared.store.open_run(new).await? {
-            Opened::New { epoch, .. } => epoch,
-            Opened::Replayed { .. } => unreachable!("there is no key to replay"),
-        };
-        let journal = RunJournal::new(shared.store.clone(), world.clone(), run, epoch, 1, Arc::new(|_| {}));
-        let call = ToolCall {
-            id: CallId::new(run, 1, 0),
-            provider_id: None,
-            name: tool.into(),
-            arguments: arguments.into(),
-        };
+        let pipeline = Pipeline::new(terms.rules)
+            .with_hooks(shared.settings.hooks.clone())
+            .with_stand_ins(shared.catalogue.registry().clone(), terms.stand_ins);
+        (pipeline, cx)
+    }
+
+    async fn execute(
+        self,
+        shared: &Shared,
+        (seat, mut commands): (Seat, UnboundedReceiver<Command>),
+        skip: Skip,
+        progress: Progress,
+    ) -> Result<Called, StartError> {
+        let cancel = shared.halt.child_token();
+        let (pipeline, cx) = self.terms(shared, cancel.clone());
+        let cx = CallContext { skip, progress, ..cx };
+        let Self { run, journal, call, .. } = self;
         journal.note(Fact::ToolRequested {
             step: 1,
             call: call.id.clone(),
@@ -129,46 +189,114 @@ impl Open {
             part: None,
             replaces: None,
         });
-        Ok(Self { run, user, agent, reply, journal, call })
-    }
-
-    async fn execute(
-        self,
-        shared: &Shared,
-        options: CallOptions,
-        progress: Progress,
-    ) -> Result<Called, StartError> {
-        let Self { run, user, agent, reply, journal, call } = self;
-        let terms = Terms::of(shared, options.order, &user, &call);
-        let cx = CallContext {
-            run,
-            conversation: None,
-            message: Some(reply),
-            call: call.id.clone(),
-            user,
-            agent: agent.into(),
-            attempts_before: 0,
-            grant: None,
-            // A person orders it: no model has read anything.
-            taint: Arc::default(),
-            skip: Skip { cache: options.skip_cache, limit: options.skip_limit },
-            toolbox: Arc::new(terms.toolbox),
-            journal: journal.clone(),
-            cancel: shared.halt.clone(),
-            progress,
-            world: shared.world.clone(),
-        };
-        let pipeline = Pipeline::new(terms.rules)
-            .with_hooks(shared.settings.hooks.clone())
-            .with_stand_ins(shared.catalogue.registry().clone(), terms.stand_ins);
-        let outcome = match pipeline.execute(&call, &cx).await {
-            Ok(outcome) => outcome,
-            Err(Fault::Journal(error)) => return Err(error.into()),
+        let mut stopped_by = None;
+        let mut executed = pin!(pipeline.execute(&call, &cx));
+        let outcome = loop {
+            tokio::select! {
+                executed = &mut executed => match executed {
+                    Ok(outcome) => break outcome,
+                    Err(Fault::Journal(error)) => return Err(error.into()),
+                },
+                Some(command) = commands.recv() => match command {
+                    Command::Cancel { by, reply } => {
+                        stopped_by.get_or_insert(by);
+                        cancel.cancel();
+                        _ = reply.send(Ok(()));
+                    }
+                    other => other.reply(Err(CommandError::NobodyListens)),
+                },
+            }
         };
         let trail = trail_of(&journal);
-        let end = Fact::RunFinished { ending: Ending::Answered };
-        journal.commit(Entry { state: Some(RunState::Completed), ..end.into() }).await?;
-        Ok(Called { run, call: call.id, outcome, trail })
+        let (end, state) = match stopped_by {
+            Some(by) => (Fact::RunCancelled(Cancelled { by }), RunState::Cancelled),
+            None => (Fact::RunFinished { ending: Ending::Answered }, RunState::Completed),
+        };
+        journal.commit(Entry { state: Some(state), ..end.into() }).await?;
+        leave(&seat, &mut commands);
+        Ok(Called { run, call: call.id.clone(), outcome, trail, replayed: false })
+    }
+}
+
+/// Nobody who spoke in the last moment is left without an answer.
+fn leave(seat: &Seat, commands: &mut UnboundedReceiver<Command>) {
+    while !seat.leave(commands) {
+        while let Ok(command) = commands.try_recv() {
+            command.reply(Err(CommandError::Over));
+        }
+    }
+}
+
+impl Shared {
+    /// What came of a call that was made before, once it is over.
+    async fn called_before(&self, run: RunId) -> Result<Called, StartError> {
+        let mut follower = Follower::new(self.store.clone(), self.feed(run), run, 0);
+        let mut came = None;
+        while let Some(frame) = follower.next().await {
+            let Frame::Event(recorded) = frame? else { continue };
+            came = came_of(&recorded.event.fact).or(came);
+        }
+        let Some((call, outcome, trail)) = came else {
+            return Err(if self.closing.is_cancelled() {
+                StartError::Closing
+            } else {
+                StoreError::Unavailable(format!("the call of run {run} has no outcome on record")).into()
+            });
+        };
+        Ok(Called { run, call, outcome, trail, replayed: true })
+    }
+
+    /// Ends a call whose caller went with the process that made it. What was in flight is looked for, and nothing is
+    /// sent: nobody waits for it any more.
+    pub(super) async fn end_call(
+        self: Arc<Self>,
+        seat: Seat,
+        claimed: Claimed,
+        mut commands: UnboundedReceiver<Command>,
+        looks: bool,
+    ) {
+        let Claimed { epoch, record, events, .. } = claimed;
+        let log = events.iter().map(|recorded| (recorded.event.at, &recorded.event.fact));
+        let journal = self.journal(record.run, epoch, record.last_seq);
+        if let Some(machine) = Run::replay(record.run, record.setup.clone(), log)
+            && !machine.is_over()
+            && let Err(error) = self.cut_off(&record, machine, &journal, looks).await
+        {
+            tracing::error!(run = %record.run, %error, "a call that was cut off cannot be ended");
+            return;
+        }
+        leave(&seat, &mut commands);
+    }
+
+    async fn cut_off(
+        &self,
+        record: &RunRecord,
+        mut machine: Run,
+        journal: &RunJournal,
+        looks: bool,
+    ) -> Result<(), StoreError> {
+        if looks && let Step::CallTools(errands) = machine.next_step() {
+            for errand in errands {
+                let Errand::Lose { call, sent_at, because } = errand else { continue };
+                let cut = Open {
+                    run: record.run,
+                    reply: machine.message().id,
+                    user: record.user.clone(),
+                    order: Order::of(&record.setup),
+                    journal: journal.clone(),
+                    call,
+                };
+                let (pipeline, cx) = cut.terms(self, self.halt.child_token());
+                let lost = pipeline.lose(&cut.call, sent_at, because, &cx).await;
+                lost.map_err(|Fault::Journal(error)| error)?;
+            }
+            for recorded in journal.take_written() {
+                machine.apply(recorded.event.at, &recorded.event.fact);
+            }
+        }
+        let message = "the process that made the call ended before the call did".into();
+        let facts = machine.failed("cut_off", message);
+        journal.commit(ending(&machine, facts, RunState::Failed, self.world.now())).await
     }
 }
 
@@ -193,11 +321,21 @@ fn setup(agent: &str) -> RunSetup {
 /// What was put on record about the stages.
 fn trail_of(journal: &RunJournal) -> Trail {
     let written = journal.take_written();
-    let trail = written.iter().rev().find_map(|recorded| match &recorded.event.fact {
-        Fact::ToolFinished { trail, .. }
-        | Fact::ToolFailed { trail, .. }
-        | Fact::ToolRefused { trail, .. } => Some(trail.clone()),
-        _ => None,
-    });
-    trail.unwrap_or_default()
+    let came = written.iter().rev().find_map(|recorded| came_of(&recorded.event.fact));
+    came.map(|(_, _, trail)| trail).unwrap_or_default()
+}
+
+/// What a fact says has come of a call.
+fn came_of(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
+    let (call, outcome, trail) = match fact {
+        Fact::ToolFinished { call, output, trail } => (call, Outcome::Finished(output.clone()), trail),
+        Fact::ToolFailed { call, failure, trail } => (call, Outcome::Failed(failure.clone()), trail),
+        Fact::ToolRefused { call, failure, trail } => (call, Outcome::Refused(failure.clone()), trail),
+        Fact::ToolUnknown { call, sent_at, because, checked, then, trail, .. } => {
+            let (because, checked) = (because.clone(), checked.clone());
+            (call, Outcome::Unknown { sent_at: *sent_at, because, checked, then: *then }, trail)
+        }
+        _ => return None,
+    };
+    Some((call.clone(), outcome, trail.clone()))
 }

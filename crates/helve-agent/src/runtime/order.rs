@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use helve_tool::{Access, Action, Registered, Rule, Rules, Toolbox, Verdict, fits};
-use helve_types::{ToolCall, ToolSpec, UserId};
+use helve_types::{RunSetup, ToolCall, ToolSpec, UserId};
 use serde_json::Value;
 
 use super::{Runtime, Shared};
@@ -25,6 +25,12 @@ pub enum Order {
 }
 
 impl Order {
+    /// Whose order made a run that is one call, as far as its record tells: of those who called over HTTP it does not
+    /// say what they may.
+    pub(super) fn of(setup: &RunSetup) -> Self {
+        if setup.agent == Self::CommandLine.agent() { Self::CommandLine } else { Self::User }
+    }
+
     /// What rules call it; there is no agent.
     pub(super) fn agent(self) -> &'static str {
         match self {
@@ -84,6 +90,7 @@ impl Shared {
         let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
         let access = Access {
             tool: &spec.name,
+            leads_to: spec.leads_to.as_deref(),
             tags: &spec.tags,
             effect: spec.effect,
             client: spec.client,

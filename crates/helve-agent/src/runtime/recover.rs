@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use helve_guard::Pass;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
-use helve_tool::Registered;
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, UserId};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::seat::Seat;
-use super::{Runtime, Shared};
-use crate::agents::Kit;
+use super::{Order, Runtime, Shared};
+use crate::agents::{Agent, Kit};
 use crate::command::{Command, CommandError};
 use crate::drive::{Driver, Parts, ending};
 use crate::run::{Run, Step};
@@ -27,9 +26,9 @@ const AT_ONCE: usize = 8;
 const SPREAD: Duration = Duration::from_millis(100);
 /// A run that ends the server so often in one step is left alone.
 const RESUMES_MAX: u32 = 3;
-/// No command line is at one call for longer than this.
-const COMMAND_MS_MAX: i64 = 60 * 60 * 1_000;
 const SWEEP: Duration = Duration::from_secs(30);
+/// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
+const REST: Duration = Duration::from_secs(1);
 
 /// Why a run is taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +69,12 @@ impl Runtime {
     /// its turn comes.
     pub async fn recover(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
-        let now = shared.world.now();
         let running = shared.store.running_runs().await?;
+        let at_work_elsewhere =
+            |record: &RunRecord| is_of_a_command(record) && (shared.settings.commands_at_work)();
         let left_behind = running
             .into_iter()
-            .filter(|record| !is_of_a_command(record, now) && !shared.seats.is_taken(record.run))
+            .filter(|record| !at_work_elsewhere(record) && !shared.seats.is_taken(record.run))
             .filter(|record| shared.recovery.begin(record.run));
         let mut count = 0;
         for record in left_behind {
@@ -120,20 +120,30 @@ impl Runtime {
             }
             if let Err(error) = self.sweep().await {
                 tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
+                tokio::select! {
+                    () = tokio::time::sleep(REST) => {}
+                    () = self.shared.closing.cancelled() => return,
+                }
             }
         }
     }
 
-    /// One round of the watch.
+    /// One round of the watch. Its parts do not wait for each other's luck.
     pub async fn sweep(&self) -> Result<(), StoreError> {
+        let expired = self.let_expire().await;
+        let silent = self.sweep_clients().await;
+        let left_behind = self.recover().await;
+        expired.and(silent).and(left_behind.map(drop))
+    }
+
+    async fn let_expire(&self) -> Result<(), StoreError> {
         for held in self.shared.store.expired_approvals(self.shared.world.now()).await? {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
             let by = "time".to_owned();
             self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
         }
-        self.sweep_clients().await?;
-        self.recover().await.map(drop)
+        Ok(())
     }
 }
 
@@ -172,6 +182,15 @@ impl Shared {
         match self.store.claim(seat.run(), self.owner.clone(), counts).await {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
+                if claimed.record.setup.input == RunInput::Call {
+                    let looks = !counts || claimed.record.resumes <= RESUMES_MAX;
+                    let ended = self.clone().end_call(seat, claimed, commands, looks);
+                    self.tasks.spawn(async move {
+                        let _turn = pass;
+                        ended.await
+                    });
+                    return true;
+                }
                 let driver = self.driver(claimed, commands, pass, because).await;
                 let goes_on = driver.is_some();
                 if let Some(driver) = driver {
@@ -216,9 +235,12 @@ impl Shared {
             (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => {
                 (left_alone(record.resumes), Some("it has ended the server too often; it is left alone"))
             }
-            (Some(_), Because::Interrupted) => (resumed(&machine, record.resumes), None),
+            (Some(_), Because::Interrupted) => {
+                (resumed(machine.clone(), record.resumes, self.world.now()), None)
+            }
             (Some(_), Because::Wanted) => {
-                (Entry { state: Some(RunState::Running), ..resumed(&machine, 0) }, None)
+                let entry = resumed(machine.clone(), 0, self.world.now());
+                (Entry { state: Some(RunState::Running), ..entry }, None)
             }
             (Some(_), Because::Command) => (Entry::default(), None),
         };
@@ -236,7 +258,8 @@ impl Shared {
             tracing::error!(run = %record.run, agent = record.setup.agent, "the run is not taken up: {so}");
             return None;
         }
-        let kit = match self.pinned_kit(&record.setup).await {
+        let agent = agent?;
+        let kit = match self.pinned_kit(agent, &record).await {
             Ok(kit) => Arc::new(kit),
             Err(error) => {
                 tracing::error!(run = %record.run, %error, "the run cannot be taken up: its tools cannot be read");
@@ -245,7 +268,7 @@ impl Shared {
         };
         let parts = Parts {
             kit,
-            pipeline: agent?.pipeline.clone(),
+            pipeline: agent.pipeline.clone(),
             run: machine,
             user: record.user,
             conversation: record.conversation,
@@ -259,38 +282,38 @@ impl Shared {
 
     /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
     fn without_agent(&self, machine: &Run) -> Entry {
-        let setup = machine.setup();
-        let message = match setup.input {
-            RunInput::Call => "the command that made the call ended before the call did".into(),
-            _ => format!("the agent `{}` is not configured any more", setup.agent),
-        };
+        let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
         ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
     }
 
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
-    async fn pinned_kit(&self, setup: &helve_types::RunSetup) -> Result<Kit, StoreError> {
+    async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
+        let RunRecord { setup, user, .. } = record;
         let mut tools = vec![];
         for pinned in &setup.tools {
             tools.extend(self.catalogue.pinned(&pinned.name, &pinned.version).await?);
         }
-        let clients = setup.client_tools.iter().filter_map(|spec| Registered::of_client(spec.clone()).ok());
-        tools.extend(clients.map(Arc::new));
+        // Those that cannot be read were not there at the start either.
+        tools.extend(agent.client_tools(&setup.client_tools, user).filter_map(Result::ok));
         Ok(Kit::new(tools))
     }
 }
 
-/// Whether a command line may still be at it, in a process of its own.
-fn is_of_a_command(record: &RunRecord, now: Timestamp) -> bool {
-    record.setup.input == RunInput::Call && now.0.saturating_sub(record.created_at.0) < COMMAND_MS_MAX
+/// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.
+fn is_of_a_command(record: &RunRecord) -> bool {
+    record.setup.input == RunInput::Call && Order::of(&record.setup) == Order::CommandLine
 }
 
 /// What is put on record when an interrupted run is taken up: that it was, and that a message that was being
 /// written is void.
-fn resumed(machine: &Run, resumes: u32) -> Entry {
-    let mut facts = vec![Fact::RunResumed { resume: resumes }];
+fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
+    let taken_up = Fact::RunResumed { resume: resumes };
+    machine.apply(now, &taken_up);
+    let mut facts = vec![taken_up];
     if let Step::AskModel { step, attempt, .. } = machine.next_step() {
         let because = "the server was restarted".into();
-        facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because });
+        // What the vendor counted for it went with the server.
+        facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because, spent: None });
     }
     facts.into()
 }

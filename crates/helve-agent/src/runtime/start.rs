@@ -281,8 +281,8 @@ impl Runtime {
             return Ok(plain);
         }
         let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
-        for spec in &request.client_tools {
-            tools.push(Arc::new(Registered::of_client(spec.clone())?));
+        for tool in agent.client_tools(&request.client_tools, &request.user) {
+            tools.push(tool?);
         }
         Ok(Arc::new(Kit::new(tools)))
     }

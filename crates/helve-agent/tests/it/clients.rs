@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::expect;
-use helve_agent::{ClientClaim, CommandError, Delivered, RuntimeSettings, StartInput, StartRequest, Started};
+use helve_agent::{
+    ClientClaim, CommandError, Delivered, RuntimeSettings, StartError, StartInput, StartRequest, Started,
+};
 use helve_model::{Reply, ScriptedModel};
 use helve_store::{CallState, Scope, Store};
 use helve_tool::{
-    ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookSettings, Hooks, OnFailure, Said,
+    Action, ChangedOutput, Hook, HookCall, HookFuture, HookPoint, HookSettings, Hooks, OnFailure, Rule, Said,
 };
 use helve_types::{
-    Answer, CallId, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolOutput, ToolSpec, UserId,
+    Answer, CallId, Effect, Failure, FailureKind, Mode, OutcomeAnswer, Question, ToolChoice, ToolOutput,
+    ToolSpec, UserId,
 };
 
 use crate::lab::{Lab, mei, reply, settle, spec};
@@ -254,6 +257,74 @@ async fn the_watch_notices_silence_by_itself() {
     reaches(&mut started, "needs_attention").await;
     assert_eq!(began.elapsed().as_secs(), 60);
     watch.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_cannot_look_rests_before_it_looks_again() {
+    let lab = Lab::new(replies());
+    let (mut started, call) = waiting(&lab).await;
+    claimed(&lab, &call).await;
+    let runtime = lab.runtime.clone();
+    // Ten rounds: one after half a minute, the others when the client's time is up.
+    lab.store.fail_looks(30);
+    let watch = tokio::spawn(async move { runtime.keep_watch().await });
+    let began = tokio::time::Instant::now();
+    reaches(&mut started, "needs_attention").await;
+    assert_eq!(began.elapsed().as_secs(), 69);
+    watch.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_fails_keeps_the_watch_from_nothing_else() {
+    let lab = Lab::new(replies());
+    let (mut started, call) = waiting(&lab).await;
+    claimed(&lab, &call).await;
+    tokio::time::advance(Duration::from_secs(61)).await;
+    // The look for questions, which comes first.
+    lab.store.fail_looks(1);
+    assert!(lab.runtime.sweep().await.is_err());
+    reaches(&mut started, "needs_attention").await;
+}
+
+#[tokio::test]
+async fn a_clients_tool_that_a_rule_forbids_is_not_shown_to_the_model() {
+    let deny = Rule { tool: Some("browser_js_eval".into()), ..Rule::new(Action::Deny) };
+    let settings = RuntimeSettings { rules: vec![deny], ..RuntimeSettings::default() };
+    let replies = [reply("call look {\"q\": \"x\"}"), reply("say Done.")];
+    let lab = Lab::with_model(ScriptedModel::new(replies), settings);
+    let tools = || {
+        ["browser_js_eval", "browser_print"].map(|name| ToolSpec { client: true, ..spec(name, Effect::Read) })
+    };
+    let start = |tool_choice| {
+        let input = StartInput::Message { conversation: None, text: "compute".into() };
+        let request = StartRequest::new(mei(), input);
+        lab.runtime.start(StartRequest { client_tools: tools().to_vec(), tool_choice, ..request })
+    };
+    let mut started = start(ToolChoice::Auto).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    let asked = lab.model.asked().remove(0);
+    assert!(asked.contains("browser_print") && !asked.contains("browser_js_eval"), "{asked}");
+    let refused = start(ToolChoice::Named("browser_js_eval".into())).await.err().unwrap();
+    assert!(matches!(refused, StartError::UnknownTool { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn a_clients_tool_that_is_forbidden_by_now_is_not_shown_after_a_restart() {
+    let lab = Lab::new([Reply::new().hangs()]);
+    let input = StartInput::Message { conversation: None, text: "compute".into() };
+    let client_tools = vec![ToolSpec { client: true, ..spec("browser_js_eval", Effect::NonIdempotent) }];
+    let request = StartRequest { client_tools, ..StartRequest::new(mei(), input) };
+    let started = lab.runtime.start(request).await.unwrap();
+    while lab.model.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let deny = Rule { tool: Some("browser_*".into()), ..Rule::new(Action::Deny) };
+    let next = lab.restarted_as(RuntimeSettings { rules: vec![deny], ..RuntimeSettings::default() });
+    next.model.then(reply("say Without it."));
+    assert_eq!(next.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow(started.run, 0)).await, "run.finished");
+    let asked = next.model.asked();
+    assert!(asked[0].contains("browser_js_eval") && !asked[1].contains("browser_js_eval"), "{asked:?}");
 }
 
 #[tokio::test(start_paused = true)]

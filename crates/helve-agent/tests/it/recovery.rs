@@ -4,13 +4,14 @@ use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 use futures_util::StreamExt;
-use helve_agent::{CommandError, Frame, StartError, StartInput, StartRequest};
+use helve_agent::{CallOptions, CommandError, Frame, StartError, StartInput, StartRequest};
 use helve_model::Reply;
 use helve_store::contract::Actor;
-use helve_store::{IdempotencyKey, Page, RunFilter, Scope, Store, Urgency};
-use helve_types::{Answer, CallId, Effect, Fact, RunState, Timestamp};
+use helve_store::{CallState, IdempotencyKey, Page, RunFilter, Scope, Store, Urgency};
+use helve_tool::Outcome;
+use helve_types::{Answer, CallId, Effect, Fact, RunInput, RunState, Timestamp, ToolSpec};
 
-use crate::lab::{Lab, mei, reply, settle};
+use crate::lab::{Lab, mei, reply, settle, spec};
 
 /// Leaves a run behind whose log ends with the given facts, as a crash would.
 async fn crashed(lab: &Lab, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
@@ -189,6 +190,105 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
     assert_eq!(next.runtime.recover().await.unwrap(), 1);
     assert_eq!(settle(&mut next.runtime.follow(run, record.last_seq)).await, "run.finished");
     assert_eq!(next.runtime.resume_run(Scope::User(mei()), run).await, Err(CommandError::Over));
+}
+
+#[tokio::test]
+async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client_that_asks() {
+    let lab =
+        Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
+    let run = crashed(&lab, |_| vec![]).await;
+    for _ in 0..4 {
+        lab.restarted().runtime.recover().await.unwrap();
+    }
+    while lab.model.asked().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    let again = lab.restarted();
+    let (scope, call) = (Scope::User(mei()), CallId::new(run, 1, 0));
+    let claim = again.runtime.claim(scope.clone(), run, call, "tab".into(), mei()).await;
+    assert_eq!(claim, Err(CommandError::NotWaiting));
+    while again.runtime.active_runs() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let record = lab.store.run(Scope::Everyone, run).await.unwrap();
+    assert_eq!((lab.model.asked().len(), record.state), (3, RunState::NeedsAttention));
+    // From here on it counts again, should it end the server once more.
+    again.runtime.say(scope, run, None, "go on".into(), "mei".into()).await.unwrap();
+    assert_eq!(settle(&mut again.runtime.follow(run, record.last_seq)).await, "run.finished");
+}
+
+/// Leaves a call behind that somebody had ordered without a model.
+async fn ordered(lab: &Lab, by: &str, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
+    let actor = Actor { world: lab.world.clone(), ..Actor::new(lab.store.clone(), "mei") };
+    let mut new = actor.new_run(helve_store::Place::Nowhere, "send x");
+    new.message = None;
+    new.setup.agent = by.into();
+    new.setup.input = RunInput::Call;
+    let mut started = actor.open(new).await.unwrap();
+    let mut facts = facts(&CallId::new(started.run, 1, 0));
+    facts.retain(|fact| !matches!(fact, Fact::StepFinished { .. }));
+    let batch = actor.batch(&mut started, facts);
+    actor.store.append(batch, Urgency::Now).await.unwrap();
+    started.run
+}
+
+#[tokio::test]
+async fn an_ordered_call_that_a_crash_cut_off_is_unknown_at_once_and_was_looked_for() {
+    let checked = ToolSpec { check_tool: Some("look".into()), ..spec("send", Effect::NonIdempotent) };
+    let lab = Lab::new([]).upgraded(checked);
+    let run = ordered(&lab, "api", |call| started(call, "send", Effect::NonIdempotent)).await;
+    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+    let events = lab.store.events(run, 0, 99).await.unwrap();
+    let found = events.iter().find_map(|recorded| match &recorded.event.fact {
+        Fact::ToolUnknown { checked, .. } => Some(checked.as_deref()),
+        _ => None,
+    });
+    assert_eq!(found, Some(Some("found x")));
+    assert_eq!(lab.store.run(Scope::Everyone, run).await.unwrap().state, RunState::Failed);
+    assert_eq!(lab.store.calls(run).await.unwrap()[0].state, CallState::Unknown);
+
+    // One that was not sent did not happen.
+    let run = ordered(&lab, "api", |call| requested(call, "send")).await;
+    lab.runtime.recover().await.unwrap();
+    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+    assert!(lab.log(run).await.contains("tool.refused"), "{}", lab.log(run).await);
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 1, "it looked once and sent nothing");
+}
+
+#[tokio::test]
+async fn the_call_of_a_command_line_is_its_own_as_long_as_one_is_at_work() {
+    let at_work = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let seen = at_work.clone();
+    let settings = helve_agent::RuntimeSettings {
+        commands_at_work: std::sync::Arc::new(move || seen.load(Ordering::Relaxed)),
+        ..Default::default()
+    };
+    let lab = Lab::with_model(helve_model::ScriptedModel::new([]), settings);
+    let run = ordered(&lab, "command line", |call| started(call, "send", Effect::NonIdempotent)).await;
+    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    at_work.store(false, Ordering::Relaxed);
+    assert_eq!(lab.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut lab.runtime.follow(run, 0)).await, "run.failed");
+}
+
+#[tokio::test]
+async fn an_ordered_call_that_is_being_made_is_not_taken_up_and_can_be_stopped() {
+    let lab = Lab::new([]);
+    let runtime = lab.runtime.clone();
+    let call = tokio::spawn(async move {
+        runtime.call_tool(mei(), "hang", r#"{"q": "x"}"#, CallOptions::default(), Default::default()).await
+    });
+    while lab.runs.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(lab.runtime.recover().await.unwrap(), 0);
+    let runs = lab.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap();
+    lab.runtime.cancel(Scope::User(mei()), runs[0].run, "mei".into()).await.unwrap();
+    let called = call.await.unwrap().unwrap();
+    assert!(matches!(called.outcome, Outcome::Failed(_) | Outcome::Refused(_)), "{called:?}");
+    assert_eq!(lab.store.run(Scope::Everyone, called.run).await.unwrap().state, RunState::Cancelled);
+    assert_eq!(lab.runtime.active_runs(), 0);
 }
 
 #[tokio::test]

@@ -51,6 +51,20 @@ struct Shop {
 
 impl Shop {
     fn new(replies: impl IntoIterator<Item = Reply>, params: ModelParams, agent: AgentSettings) -> Self {
+        Self::over(Arc::new(MemoryStore::new()), replies, params, agent)
+    }
+
+    /// The same shop after a stop, whose model says something else.
+    fn restarted(&self, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::over(self.store.clone(), replies, ModelParams::default(), AgentSettings::default())
+    }
+
+    fn over(
+        store: Arc<MemoryStore>,
+        replies: impl IntoIterator<Item = Reply>,
+        params: ModelParams,
+        agent: AgentSettings,
+    ) -> Self {
         let asked_with = Arc::new(Mutex::new(vec![]));
         let model = Attentive { script: ScriptedModel::new(replies), params, asked_with: asked_with.clone() };
         let units = |units| PerMillion::units(units).unwrap();
@@ -70,7 +84,6 @@ impl Shop {
         let mut models = Models::new();
         models.add(Arc::new(model), options);
         let settings = RuntimeSettings { agents: vec![agent], ..RuntimeSettings::default() };
-        let store = Arc::new(MemoryStore::new());
         let registry = Arc::new(Registry::new());
         let runtime = Runtime::new(store.clone(), World::still(), models, registry, settings);
         Self { store, runtime, asked_with }
@@ -121,15 +134,42 @@ async fn a_step_its_message_its_run_and_its_conversation_know_what_it_cost() {
 }
 
 #[tokio::test]
-async fn tries_that_broke_off_are_paid_with_the_step_that_follows_them() {
+async fn tries_that_broke_off_are_paid_beside_the_step_that_follows_them() {
     let broken = ModelError::new(ModelErrorKind::Broken, "cut");
     let shop = Shop::selling([
         Reply::new().usage(reported(100, 1)).text("Hel").fails(broken),
         Reply::new().text("Hello.").done(),
     ]);
     let started = shop.ask(|request| request).await;
+    assert_eq!(shop.steps(started.run).await, [(StopReason::Stop, spent(10, 5, 10 * 3_000 + 5 * 15_000))]);
     let expected = spent(110, 6, 110 * 3_000 + 6 * 15_000);
-    assert_eq!(shop.steps(started.run).await, [(StopReason::Stop, expected)]);
+    assert_eq!(shop.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broken_tries_took_is_not_forgotten_when_the_server_stops() {
+    let cut = |text: &str| {
+        let broken = ModelError::new(ModelErrorKind::Broken, "cut");
+        // Also where nothing of it was shown.
+        let reply = Reply::new().usage(reported(100, 1));
+        if text.is_empty() { reply.fails(broken) } else { reply.text(text).fails(broken) }
+    };
+    let shop = Shop::selling([cut("Hel"), cut(""), Reply::new().hangs()]);
+    let input = StartInput::Message { conversation: None, text: "hello".into() };
+    let mut started = shop.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    for _ in 0..2 {
+        crate::lab::until(&mut started.follower, "step.restarted").await;
+    }
+    shop.runtime.shut_down(std::time::Duration::ZERO).await;
+
+    let next = shop.restarted([Reply::new().text("Hello.").done()]);
+    assert_eq!(next.runtime.recover().await.unwrap(), 1);
+    assert_eq!(settle(&mut next.runtime.follow(started.run, 0)).await, "run.finished");
+    let expected = spent(210, 7, 210 * 3_000 + 7 * 15_000);
+    assert_eq!(next.store.run(Scope::Everyone, started.run).await.unwrap().spent, expected);
+    let today = World::still().now().day();
+    let used = next.store.used_on(today, mei(), "default".into()).await.unwrap();
+    assert_eq!((used.user.tokens, used.user.cost_nanos), (217, expected.cost_nanos.unwrap()));
 }
 
 #[tokio::test]

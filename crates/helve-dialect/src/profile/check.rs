@@ -61,6 +61,7 @@ fn sample() -> ToolSpec {
         client: false,
         on_unknown: OnUnknown::default(),
         check_tool: None,
+        leads_to: None,
         flow: helve_types::Flow::default(),
         labels: helve_types::LabelTerms::default(),
     }

@@ -25,6 +25,7 @@ fn weather() -> ToolSpec {
         client: false,
         on_unknown: OnUnknown::default(),
         check_tool: None,
+        leads_to: None,
         flow: helve_types::Flow::default(),
         labels: helve_types::LabelTerms::default(),
     }

@@ -252,6 +252,56 @@ async fn a_call_comes_to_its_end_although_the_caller_leaves() {
 }
 
 #[tokio::test]
+async fn the_same_order_twice_is_one_call_and_both_learn_what_came_of_it() {
+    let (called, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let slow = Slow { spec: spec("slow", Effect::NonIdempotent), called: called.clone(), go: go.clone() };
+    let house = House::planned(Plan { tools: vec![Arc::new(slow)], ..Plan::default() }, []).await;
+    let ordered = |path: &str, key: &str, body: Value| {
+        house.request(Method::POST, path).header("idempotency-key", key).json(&body).send()
+    };
+    let replayed = |response: &Response| {
+        response.headers().get("idempotency-replayed").is_some_and(|value| value == "true")
+    };
+    let body = json!({"arguments": {"q": "tea"}});
+    let first = tokio::spawn(ordered("/api/tools/slow/call", "k1", body.clone()));
+    called.notified().await;
+    // While the first one is at work, or just after it.
+    let second = tokio::spawn(ordered("/api/tools/slow/call", "k1", body.clone()));
+    go.notify_one();
+    let (first, second) = (first.await.unwrap().unwrap(), second.await.unwrap().unwrap());
+    assert!(!replayed(&first) && replayed(&second));
+    assert_eq!(first.headers()["x-helve-run"], second.headers()["x-helve-run"]);
+    let third = ordered("/api/tools/slow/call", "k1", body.clone()).await.unwrap();
+    assert!(replayed(&third));
+    let first: Value = first.json().await.unwrap();
+    assert_eq!(first["outcome"], "finished");
+    assert_eq!(first, second.json::<Value>().await.unwrap());
+    assert_eq!(first, third.json::<Value>().await.unwrap());
+    assert_eq!(house.get_json("/api/executions?tool=slow").await["executions"].as_array().unwrap().len(), 1);
+
+    // The key is for this order and no other: not of other arguments, and not of another tool.
+    let other = json!({"arguments": {"q": "milk"}});
+    let reused = StatusCode::UNPROCESSABLE_ENTITY;
+    assert_eq!(ordered("/api/tools/slow/call", "k1", other).await.unwrap().status(), reused);
+    assert_eq!(ordered("/api/tools/send/call", "k1", body.clone()).await.unwrap().status(), reused);
+
+    // A refusal is an answer too.
+    let wrong = json!({"arguments": {"q": 7}});
+    let refused = ordered("/api/tools/send/call", "k2", wrong.clone()).await.unwrap();
+    let again = ordered("/api/tools/send/call", "k2", wrong).await.unwrap();
+    assert_eq!((refused.status(), again.status()), (StatusCode::BAD_REQUEST, StatusCode::BAD_REQUEST));
+    assert!(!replayed(&refused) && replayed(&again));
+
+    let old = json!({"tool": "send", "q": "tea"});
+    let first = ordered("/api/tools/execute", "k1", old.clone()).await.unwrap();
+    let second = ordered("/api/tools/execute", "k1", old).await.unwrap();
+    assert!(!replayed(&first) && replayed(&second));
+    assert_eq!(first.text().await.unwrap(), second.text().await.unwrap());
+    let sent = house.get_json("/api/executions?tool=send").await;
+    assert_eq!(sent["executions"].as_array().unwrap().len(), 2, "{sent}");
+}
+
+#[tokio::test]
 async fn an_old_caller_gets_the_old_text_and_with_json_the_old_object() {
     let house = House::new([]).await;
     let text = house.post("/api/tools/execute", json!({"tool": "look", "q": "tea"})).await;

@@ -242,7 +242,7 @@ async fn the_document_names_headers_and_every_kind_of_answer() {
     assert_eq!(headers(agent), ["X-Agent-ID", "Idempotency-Key"]);
     let content = agent["responses"]["200"]["content"].as_object().unwrap();
     assert!(content.contains_key("application/json") && content.contains_key("text/event-stream"));
-    for path in ["/api/chat", "/api/runs"] {
+    for path in ["/api/chat", "/api/runs", "/api/tools/{name}/call", "/api/tools/execute"] {
         assert_eq!(headers(&document["paths"][path]["post"]), ["Idempotency-Key"], "{path}");
     }
     let events = &document["paths"]["/api/runs/{run}/events"]["get"];

@@ -1,6 +1,6 @@
 //! What users keep besides conversations: files that calls made, and plans of their own.
 
-use helve_types::{CallId, Timestamp, UserId, World};
+use helve_types::{CallId, Origin, Taint, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
 use crate::{
@@ -62,7 +62,9 @@ pub async fn the_same_bytes_are_kept_once(store: Subject) {
 fn plan(title: &str) -> PlanBody {
     let steps =
         vec![PlanStep { text: "pack".into(), done: true }, PlanStep { text: "go".into(), done: false }];
-    PlanBody { title: title.into(), content: "by train".into(), steps, status: PlanStatus::Active }
+    let page = Origin { source: "read_page".into(), place: Some("blog.test".into()) };
+    let taint = Some(Taint { private: vec![], untrusted: vec![page] });
+    PlanBody { title: title.into(), content: "by train".into(), steps, status: PlanStatus::Active, taint }
 }
 
 pub async fn the_same_call_makes_one_plan_and_changes_it_once(store: Subject) {

@@ -131,6 +131,7 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec 
         client: false,
         on_unknown: definition.on_unknown.unwrap_or(target.on_unknown),
         check_tool: definition.check_tool.clone().or_else(|| target.check_tool.clone()),
+        leads_to: Some(target.name.clone()),
         flow,
         labels: definition.labels,
     }

@@ -10,9 +10,11 @@ use crate::bound::Beside;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Outcome, Registered};
 
-/// Of an answer, which quotes the tool that was called where another stood in for it.
+/// Of an answer, which quotes the tool that was called where another stood in for it. What a tool keeps for others to
+/// read, it gives back with the labels that it was kept with.
 pub(super) fn of_answer(answered: &Answered, called: &Registered) -> Labels {
     let by = answered.by.labels();
+    let by = answered.output.labels.iter().fold(by, |labels, kept| labels.with(kept.clone()));
     if answered.by.spec.name == called.spec.name { by } else { by.with(called.labels()) }
 }
 

@@ -35,7 +35,8 @@ pub(super) fn catalogue(
         .holding_off(off)
 }
 
-/// A name that no tool has is a slip worth refusing; one that a tool had before it was deleted is only worth telling.
+/// An agent that is to have a tool that never was is a slip worth refusing. A tool that was deleted, and what is said about
+/// one that is not there, is only worth telling.
 pub async fn check_names(config: &Config, catalogue: &Catalogue) -> anyhow::Result<Vec<String>> {
     let tables = config.tools.iter().map(|(name, _)| (vec!["tools", name.as_str()], name));
     let agents = config.agents.iter().flat_map(|agent| {
@@ -54,6 +55,10 @@ pub async fn check_names(config: &Config, catalogue: &Catalogue) -> anyhow::Resu
         let tools = catalogue.all();
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
         let unknown = format!("there is no tool `{name}`; the tools are: {}", known.join(", "));
+        if path[0] == "tools" {
+            warnings.push(format!("{}: {unknown}", config.places.of(&path)));
+            continue;
+        }
         return Err(config.places.wrong(&path, unknown));
     }
     Ok(warnings)

@@ -133,6 +133,7 @@ fn poisoned() -> Value {
     newer
 }
 
+/// T38.
 #[tokio::test]
 async fn a_document_that_changed_between_imports_takes_its_tools_into_quarantine_until_somebody_agrees() {
     let catalogue = catalogue();

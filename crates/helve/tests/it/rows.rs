@@ -162,6 +162,7 @@ fn one_definition_is_declared_as_each_vendor_wants_it() {
     assert!(refused(&data, &["export", "--format", "telex"], "").contains("`telex`"));
 }
 
+/// T38.
 #[test]
 fn a_document_that_changed_puts_its_tool_in_quarantine_and_the_command_line_decides() {
     let data = scratch();

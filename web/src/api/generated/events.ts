@@ -10,6 +10,10 @@ export type EventBody = (
   | {
       attempt: number;
       because: string;
+      /**
+       * What was spent on it, as far as anybody knows.
+       */
+      spent?: Spent | null;
       step: number;
       type: 'step.restarted';
     }
@@ -467,6 +471,33 @@ export interface RunStarted {
   text: string;
 }
 /**
+ * The sum over any number of steps.
+ */
+export interface Spent {
+  /**
+   * In billionths of the unit of the operator's prices: the sum over the steps whose price is known, and none
+   * if there is no such step.
+   */
+  cost_nanos?: number | null;
+  usage: Usage;
+}
+export interface Usage {
+  /**
+   * Of the input, what was written to it.
+   */
+  cache_write_tokens?: number;
+  /**
+   * Of the input, what was read from the vendor's cache.
+   */
+  cached_tokens?: number;
+  input_tokens: number;
+  output_tokens: number;
+  /**
+   * Of the output, what was spent on thinking.
+   */
+  reasoning_tokens?: number;
+}
+/**
  * What a tool gives back: one view for the model, one for the person, and the value itself.
  */
 export interface ToolOutput {
@@ -657,22 +688,6 @@ export interface Summary {
    */
   through_step: number;
   usage: Usage;
-}
-export interface Usage {
-  /**
-   * Of the input, what was written to it.
-   */
-  cache_write_tokens?: number;
-  /**
-   * Of the input, what was read from the vendor's cache.
-   */
-  cached_tokens?: number;
-  input_tokens: number;
-  output_tokens: number;
-  /**
-   * Of the output, what was spent on thinking.
-   */
-  reasoning_tokens?: number;
 }
 /**
  * Sampling and length; what is not set is left to the vendor.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use helve_policy::{Action, Rule, Rules, Verdict};
 use helve_types::Example;
 
 use super::*;
@@ -143,4 +144,18 @@ async fn a_tool_that_is_switched_off_is_off_under_every_name() {
     assert!(call().await.is_ok());
     catalogue.registry().set_enabled("double", false).unwrap();
     assert!(call().await.unwrap_err().to_string().contains("`double` is switched off"));
+}
+
+#[test]
+fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
+    let tool = Arc::new(twice(json!({})).unwrap());
+    let arguments = crate::check::check("twice", &tool.validator, r#"{"n": 2}"#).unwrap();
+    let candidate = crate::gate::Candidate { tool, arguments, changed: false };
+    let cx = CallContext::for_tests("mei");
+    for (named, verdict) in [("double", Verdict::Deny), ("twice", Verdict::Deny), ("triple", Verdict::Allow)]
+    {
+        let deny = Rule { tool: Some(named.into()), ..Rule::new(Action::Deny) };
+        let rules = Rules::new().with_layer("operator", vec![deny]);
+        assert_eq!(crate::gate::judge(&rules, &candidate, &cx).verdict, verdict, "{named}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Tools from outside: what they become holds when a person agrees, and not before.
+//! T38: tools from outside: what they become holds when a person agrees, and not before.
 
 use helve_types::Effect;
 
@@ -113,6 +113,7 @@ async fn whoever_brings_a_change_may_agree_to_it_at_once_and_nobody_takes_anothe
     assert_eq!(refused, Some(CatalogueError::BuiltIn("time".into())));
 }
 
+/// T39, where tools are made.
 #[tokio::test]
 async fn two_tools_whose_names_could_be_taken_for_each_other_are_not_both_there() {
     let shop = new_shop().await;
@@ -128,6 +129,18 @@ async fn two_tools_whose_names_could_be_taken_for_each_other_are_not_both_there(
         let refused = shop.catalogue.create(named(name), "mei").await.err();
         assert!(matches!(refused, Some(CatalogueError::Definition(_))), "{name}: {refused:?}");
     }
+    // Nor from two sources.
+    let from = |origin: &str, name: &str| ToolDefinition { tags: vec![origin.into()], ..named(name) };
+    let offer = |origin: &'static str, name: &str| {
+        shop.catalogue.offered(origin, from(origin, name), Consent::Given, None, "mei")
+    };
+    assert!(matches!(offer("openapi:files", "ReadFile").await, Ok(Offered::Made(_))));
+    for name in ["readfile", "read_file", "ReadFi1e"] {
+        let refused = offer("openapi:evil", name).await.err();
+        assert!(matches!(refused, Some(CatalogueError::LooksLike { .. })), "{name}: {refused:?}");
+    }
+    let refused = offer("openapi:evil", "RеadFile").await.err();
+    assert!(matches!(refused, Some(CatalogueError::Definition(_))), "{refused:?}");
     let registry = shop.catalogue.registry();
     let world = World::still();
     let twin = registry.register(built_in("Time", Effect::Read), Guards::default(), &world).err();

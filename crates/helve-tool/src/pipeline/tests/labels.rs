@@ -205,6 +205,7 @@ async fn a_place_that_the_operator_trusts_is_not_outside() {
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
 
+/// T39, where tools are called.
 #[tokio::test]
 async fn a_name_that_looks_like_a_tools_is_an_error_and_a_repaired_one_is_judged_as_the_tool_that_runs() {
     let mut lab = Lab::new().await;

@@ -282,7 +282,12 @@ mod tests {
     fn an_answer_that_broke_off_is_told_as_void() {
         let mut screen = Screen::new(false);
         screen.live(&started(0, PartKind::Text, "Half an"));
-        screen.event(&Fact::StepRestarted { step: 1, attempt: 2, because: "reset\u{1b}[2J".into() });
+        screen.event(&Fact::StepRestarted {
+            step: 1,
+            attempt: 2,
+            because: "reset\u{1b}[2J".into(),
+            spent: None,
+        });
         screen.event(&finished(1, "Whole."));
         let told = "Half an\n[the answer broke off: reset\\u001b[2J; it begins again]\nWhole.\n";
         assert_eq!(written(&mut screen), told);
