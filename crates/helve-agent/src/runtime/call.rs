@@ -70,8 +70,7 @@ impl Runtime {
             let _turn = pass;
             let (run, reply) = (shared.world.run_id(), shared.world.message_id());
             // Before it is on record, so that nobody takes it for one that was left behind.
-            let taken = || StoreError::Unavailable(format!("the new run {run} has a driver already"));
-            let seat = shared.seats.take(run).ok_or_else(taken)?;
+            let seat = shared.seats.take(run).ok_or(StartError::Closing)?;
             let new = new_run(&shared, run, reply, &user, format!("{tool} {arguments}"), &options);
             let started = new.started.clone();
             let epoch = match shared.store.open_run(new).await? {

@@ -165,6 +165,7 @@ mod tests {
                 request: Some("POST https://example.com/\n\neffect    read".into()),
                 effect: Effect::NonIdempotent,
                 warnings: vec!["it goes to\neffect    read".into()],
+                repeats: false,
                 because: "it changes something".into(),
                 binding: String::new(),
                 expires_at: Timestamp(90_061_000),
