@@ -6,6 +6,7 @@
 //! far behind reads the log first (see `follow`).
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
@@ -139,8 +140,8 @@ impl Feed {
         });
     }
 
-    /// Tells all readers that the server goes down.
-    pub(crate) fn drain(&self) {
+    /// Tells all readers that the server goes down. What is durable comes first; nothing comes after.
+    fn drain(&self) {
         self.change(|state| state.draining = true);
     }
 }
@@ -190,7 +191,7 @@ pub(crate) enum Look {
     Frame(Frame),
     /// The log has events that the feed no longer holds.
     Behind,
-    /// All there will ever be has been read.
+    /// All there will ever be has been read, or all there will be of it from this server.
     Over,
 }
 
@@ -221,7 +222,7 @@ impl Feed {
                 return Poll::Ready(Look::Frame(Frame::Event(event)));
             }
             Some(Err(Behind)) => return Poll::Ready(Look::Behind),
-            None if state.ended => return Poll::Ready(Look::Over),
+            None if state.ended || cursor.told_draining => return Poll::Ready(Look::Over),
             None => {}
         }
         if let Some(live) = state.next_live(cursor) {
@@ -299,6 +300,7 @@ fn piece(text: &str, from: usize) -> &str {
 #[derive(Default)]
 pub(crate) struct Feeds {
     known: Mutex<HashMap<RunId, Weak<Feed>>>,
+    draining: AtomicBool,
 }
 
 impl Feeds {
@@ -312,12 +314,17 @@ impl Feeds {
             known.retain(|_, feed| feed.strong_count() > 0);
         }
         let feed = Arc::new(Feed::default());
+        if self.draining.load(Ordering::Relaxed) {
+            feed.drain();
+        }
         known.insert(run, Arc::downgrade(&feed));
         feed
     }
 
+    /// Tells all readers, also those that are still to come, that the server goes down.
     pub(crate) fn drain(&self) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        self.draining.store(true, Ordering::Relaxed);
         known.values().filter_map(Weak::upgrade).for_each(|feed| feed.drain());
     }
 }
@@ -473,6 +480,19 @@ mod tests {
 
     fn uuid_of(n: u128) -> uuid::Uuid {
         uuid::Uuid::from_u128(n)
+    }
+
+    #[test]
+    fn a_server_that_goes_down_says_so_once_after_all_that_is_durable_and_then_no_more() {
+        let feeds = Feeds::default();
+        let (run, other) = (RunId(uuid_of(1)), RunId(uuid_of(2)));
+        let feed = feeds.of(run);
+        let mut cursor = Cursor::default();
+        feed.publish(&[event(1, finished(0, "x"))]);
+        feeds.drain();
+        assert_eq!(read(&feed, &mut cursor), ["1 text.finished", "ServerDraining", "over"]);
+        // A reader that comes back before the end is told, too.
+        assert_eq!(read(&feeds.of(other), &mut Cursor::default()), ["ServerDraining", "over"]);
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Follower {
     page: usize,
     /// The log ended where the feed had not begun: wait for the feed before looking again.
     caught_up: bool,
+    /// The last event of a run that is over. Its log may go on behind its end: a result that came late.
+    last: Option<u64>,
     over: bool,
 }
 
@@ -43,13 +45,29 @@ impl Follower {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
         let cursor = Cursor::after(after);
-        let backlog = VecDeque::new();
-        Self { store, feed, run, cursor, backlog, loading: None, page: PAGE, caught_up, over: false }
+        Self {
+            store,
+            feed,
+            run,
+            cursor,
+            backlog: VecDeque::new(),
+            loading: None,
+            page: PAGE,
+            caught_up,
+            last: None,
+            over: false,
+        }
     }
 
     /// For a run that has just begun in this process: the feed holds all of it.
     pub(crate) fn from_start(store: Arc<dyn Store>, feed: Arc<Feed>, run: RunId) -> Self {
         Self { caught_up: true, ..Self::new(store, feed, run, 0) }
+    }
+
+    /// For a run that is over: up to the last event of its log, and no further.
+    #[must_use]
+    pub fn up_to(self, last: u64) -> Self {
+        Self { last: Some(last), ..self }
     }
 
     fn load(&mut self) {
@@ -90,7 +108,10 @@ impl Stream for Follower {
             }
             if let Some(recorded) = this.backlog.pop_front() {
                 this.cursor.seq = recorded.event.seq;
-                this.over = recorded.event.fact.is_last();
+                this.over = match this.last {
+                    Some(last) => recorded.event.seq >= last,
+                    None => recorded.event.fact.is_last(),
+                };
                 return Poll::Ready(Some(Ok(Frame::Event(Arc::new(recorded)))));
             }
             if !this.caught_up {

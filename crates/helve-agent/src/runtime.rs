@@ -19,7 +19,7 @@ use helve_dialect::Profile;
 use helve_guard::{TurnSettings, TurnStatus, Turnstile};
 use helve_store::{Disk, Recorded, RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Registry, Rule};
-use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, Seal, World};
+use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, RunState, Seal, World};
 use tokio::sync::{OnceCell, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -269,15 +269,16 @@ impl Runtime {
         Ok(message)
     }
 
-    /// Stops a run; a run that is over stays as it is.
-    pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<(), CommandError> {
-        let record = self.shared.store.run(scope, run).await?;
-        if record.state.is_final() {
-            return Ok(());
+    /// Stops a run, and says in which state that found it; a run that is over stays as it is.
+    pub async fn cancel(&self, scope: Scope, run: RunId, by: String) -> Result<RunState, CommandError> {
+        let state = self.shared.store.run(scope.clone(), run).await?.state;
+        if state.is_final() {
+            return Ok(state);
         }
         match self.command(run, |reply| Command::Cancel { by, reply }).await {
-            Err(CommandError::Over) => Ok(()),
-            done => done,
+            // It came to its end in the same moment.
+            Err(CommandError::Over) => Ok(self.shared.store.run(scope, run).await?.state),
+            done => done.map(|()| state),
         }
     }
 
@@ -292,23 +293,30 @@ impl Runtime {
         answer.await.unwrap_or(Err(CommandError::Busy))
     }
 
-    /// Stops taking new runs, gives the active ones until `deadline`, and leaves the rest to the next start.
+    /// Stops taking runs, gives the active ones until `deadline`, and leaves the rest to the next start. Readers are
+    /// told last, when they have all that is on record.
     pub async fn shut_down(&self, deadline: Duration) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
         if tokio::time::timeout(deadline, self.shared.tasks.wait()).await.is_err() {
             tracing::info!(runs = self.driven_runs(), "runs are left where they are, to be taken up again");
-            self.shared.feeds.drain();
             self.shared.halt.cancel();
             self.shared.tasks.wait().await;
         }
+        self.shared.feeds.drain();
     }
 }
 
 impl Shared {
-    /// To the driver if there is one; otherwise one is made for it.
+    /// To the driver if there is one; otherwise one is made for it, unless the server goes down.
     fn send(self: &Arc<Self>, run: RunId, command: Command) {
-        if let Some((seat, commands)) = self.seats.send(run, command) {
+        if let Some((seat, mut commands)) = self.seats.send(run, command) {
+            if self.closing.is_cancelled() {
+                while let Ok(command) = commands.try_recv() {
+                    command.reply(Err(CommandError::Busy));
+                }
+                return;
+            }
             let shared = self.clone();
             let resumed =
                 async move { _ = shared.resume(seat, commands, None, recover::Because::Command).await };

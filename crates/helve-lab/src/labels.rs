@@ -91,9 +91,18 @@ fn die() {
 
 /// Kills another process.
 pub(crate) fn kill(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+/// Tells another process to stop.
+pub(crate) fn terminate(pid: u32) {
+    signal(pid, Signal::TERM);
+}
+
+fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // It may be gone already, which is what was wanted.
-        _ = rustix::process::kill_process(pid, Signal::KILL);
+        _ = rustix::process::kill_process(pid, signal);
     }
 }
 

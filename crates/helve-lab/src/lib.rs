@@ -4,7 +4,7 @@
 //! `mock` answers as its requests say; `ledger` remembers what was done to the world; `tools` do it, through the
 //! real pipeline. `server` is the real server with these tools and a fate. `drive` starts it, lets `client`s at it,
 //! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `mutants` are seeded bugs
-//! that prove the checker can find something.
+//! that prove the checker can find something. `streams` cuts readers off at every byte, and counts what they miss.
 
 mod bend;
 pub mod check;
@@ -17,6 +17,7 @@ pub mod mock;
 pub mod mutants;
 pub mod server;
 pub mod snapshot;
+pub mod streams;
 pub mod tools;
 pub mod view;
 mod web;

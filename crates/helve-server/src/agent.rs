@@ -19,7 +19,7 @@ use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
-use crate::sse::{DONE, Listener, Render, about_run, data_of, ending_words};
+use crate::sse::{DONE, Listener, Render, about_run, data_of, ending_words, going_down};
 use crate::start::{self, Names, parse_conversation};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -271,6 +271,10 @@ impl Render for PieceRender {
                 self.text.set(part, text);
             }
             Frame::Live(Live::PartDelta { part, text }) => _ = self.text.push(part, text),
+            Frame::Live(Live::ServerDraining) => {
+                self.flush(out);
+                data_of(out, &going_down());
+            }
             Frame::Live(_) => {}
         }
     }

@@ -39,6 +39,7 @@ impl Problem {
         self
     }
 
+    /// Says when it is worth asking again.
     pub(crate) fn try_again(self, seconds: u32) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }

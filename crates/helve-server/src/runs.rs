@@ -45,7 +45,12 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 .or_status(204, "The run is over and the reader has all of it."),
             run_events,
         )
-        .add(Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run").status(202), cancel_run)
+        .add(
+            Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run")
+                .gives::<StopView>()
+                .status(202),
+            cancel_run,
+        )
         .add(
             Operation::post(
                 "/api/runs/{run}/resume",
@@ -139,6 +144,12 @@ pub(crate) struct RunBody {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StopView {
+    /// The state in which the stop found the run; one that was over stays as it was.
+    state: RunState,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunStartedView {
     run: String,
     conversation: Option<String>,
@@ -197,10 +208,10 @@ pub(crate) async fn cancel_run(
     State(app): State<App>,
     principal: Principal,
     Id(run): Id<RunId>,
-) -> Result<StatusCode, Problem> {
+) -> Result<(StatusCode, axum::Json<StopView>), Problem> {
     let by = principal.user.to_string();
-    app.runtime.cancel(principal.scope(), run, by).await?;
-    Ok(StatusCode::ACCEPTED)
+    let state = app.runtime.cancel(principal.scope(), run, by).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(StopView { state })))
 }
 
 pub(crate) async fn resume_run(
@@ -240,7 +251,9 @@ pub(crate) async fn run_events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let listener = Listener::new(&app, principal)?;
-    Ok(listener.stream(app.runtime.follow(run, after), EventRender))
+    let follower = app.runtime.follow(run, after);
+    let follower = if record.state.is_final() { follower.up_to(record.last_seq) } else { follower };
+    Ok(listener.stream(follower, EventRender))
 }
 
 fn resume_point(text: Option<&str>) -> Result<u64, Problem> {

@@ -228,6 +228,14 @@ pub(crate) fn data_of(out: &mut Vec<u8>, value: &impl serde::Serialize) {
 
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 
+/// Told where a stream ends because the server does: the answer is not complete, and the run is not over.
+pub(crate) fn going_down() -> Value {
+    json!({"error": {
+        "code": "closing",
+        "message": "the server goes down; the run goes on when it is back: follow it, or ask again with the same Idempotency-Key"
+    }})
+}
+
 /// A question that is about the run and not about a call, as streams of answers tell it.
 pub(crate) fn about_run(question: &Question) -> Value {
     json!({"waiting": {"for": "budget", "approvalId": question.approval, "message": question.because}})

@@ -28,7 +28,7 @@ pub(crate) fn must_be_ready(app: &App) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = "the server is starting or going down; try again in a moment";
-    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).try_again(2))
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).try_again(5))
 }
 
 /// Shows the run from its beginning.

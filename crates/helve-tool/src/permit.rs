@@ -110,8 +110,11 @@ impl Permit {
         }
     }
 
-    /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable.
+    /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable, nor after a stop.
     async fn send(&self, cx: &CallContext, attempt: u32, trail: &mut Trail) -> Result<Sent, Stop> {
+        if cx.cancel.is_cancelled() {
+            return Err(cancelled().into());
+        }
         cx.world.fate.at("tool.before_started");
         cx.journal.commit(self.started(cx, attempt)).await?;
         cx.world.fate.at("tool.after_started");

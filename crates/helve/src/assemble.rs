@@ -5,7 +5,6 @@ mod rows;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
@@ -337,6 +336,3 @@ fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(bytes)
 }
-
-/// How long runs get to end by themselves when the server is told to stop.
-pub const DRAIN: Duration = Duration::from_secs(25);

@@ -25,6 +25,7 @@ mod windows;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{AgentSettings, Budgets, CompactionSettings};
@@ -48,6 +49,7 @@ pub use self::prompts::Prompts;
 const DEFAULT_LISTEN: &str = "127.0.0.1:8890";
 const DEFAULT_FILE: &str = "helve.toml";
 const TOKEN_CHARS_MIN: usize = 16;
+const DEFAULT_DRAIN: Duration = Duration::from_secs(25);
 
 /// What all the commands need to know.
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     pub log: String,
     pub log_format: LogFormat,
+    /// How long runs may go on when the server is told to stop.
+    pub drain: Duration,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
     pub prices: Prices,
@@ -156,6 +160,7 @@ impl Config {
             hosts: file.server.hosts,
             log,
             log_format: file.server.log_format,
+            drain: file.server.drain_ms.map_or(DEFAULT_DRAIN, Duration::from_millis),
             models,
             default_model,
             budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,

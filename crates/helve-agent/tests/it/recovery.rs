@@ -14,7 +14,7 @@ use helve_types::{Answer, CallId, Effect, Fact, RunInput, RunState, Timestamp, T
 use crate::lab::{Lab, mei, reply, settle, spec};
 
 /// Leaves a run behind whose log ends with the given facts, as a crash would.
-async fn crashed(lab: &Lab, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
+pub(crate) async fn crashed(lab: &Lab, facts: impl Fn(&CallId) -> Vec<Fact>) -> helve_types::RunId {
     crashed_of(lab, "default", facts).await
 }
 
@@ -35,7 +35,7 @@ async fn crashed_of(lab: &Lab, agent: &str, facts: impl Fn(&CallId) -> Vec<Fact>
     started.run
 }
 
-fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
+pub(crate) fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
     vec![
         Fact::ToolRequested {
             step: 1,
@@ -61,7 +61,7 @@ fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
     ]
 }
 
-fn started(call: &CallId, tool: &str, effect: Effect) -> Vec<Fact> {
+pub(crate) fn started(call: &CallId, tool: &str, effect: Effect) -> Vec<Fact> {
     let mut facts = requested(call, tool);
     facts.push(Fact::ToolStarted {
         call: call.clone(),
@@ -366,6 +366,28 @@ async fn the_same_request_twice_is_one_run() {
     assert_eq!(first.run, second.run);
     assert_eq!(settle(&mut second.follower).await, "run.finished");
     assert_eq!(lab.store.runs(Scope::Everyone, RunFilter::default(), Page::first(9)).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_is_read_to_the_end_of_its_log_and_no_further() {
+    let lab = Lab::new([]);
+    let run = crashed(&lab, |call| {
+        let output = helve_types::ToolOutput::text("came late");
+        let over = Fact::RunFinished { ending: helve_types::Ending::Answered };
+        vec![over, Fact::ToolLate { call: call.clone(), output }]
+    })
+    .await;
+    for after in 0..3 {
+        let follower = lab.runtime.follow(run, after).up_to(3);
+        let seqs: Vec<u64> = follower
+            .map(|frame| match frame {
+                Ok(Frame::Event(recorded)) => recorded.event.seq,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+            .await;
+        assert_eq!(seqs, (after + 1..=3).collect::<Vec<_>>());
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
 use helve_lab::mutants::Mutant;
 use helve_lab::server::{ServerArgs, run};
+use helve_lab::streams::{self, Flaw, Storm};
 
 #[derive(Debug, Parser)]
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
@@ -22,6 +23,8 @@ enum Command {
     Kill(KillArgs),
     /// Show that each seeded bug is found
     Mutants(MutantsArgs),
+    /// Cut readers off at any byte, and say whether they lost an event or got one twice
+    Streams(StreamsArgs),
     /// The server under test; what `kill` starts
     #[command(hide = true)]
     Server(ServerArgs),
@@ -72,6 +75,24 @@ struct MutantsArgs {
     kills: usize,
 }
 
+#[derive(Debug, Args)]
+struct StreamsArgs {
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many events readers are to get
+    #[arg(long, default_value_t = 20_000)]
+    events: usize,
+    /// Over how many connections that were cut
+    #[arg(long, default_value_t = 1_000)]
+    reconnects: usize,
+    /// Where data directories are made [default: in memory]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// With this bug between the server and its readers
+    #[arg(long)]
+    flaw: Option<Flaw>,
+}
+
 fn main() -> ExitCode {
     match obey(Cli::parse().command) {
         Ok(code) => code,
@@ -92,15 +113,19 @@ fn obey(command: Command) -> anyhow::Result<ExitCode> {
         match command {
             Command::Kill(args) => kill(args).await,
             Command::Mutants(args) => mutants(args).await,
+            Command::Streams(args) => storm(args).await,
             Command::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
 }
 
+/// This very program is also the server, so that there is nothing else to build.
+fn server() -> anyhow::Result<ServerCommand> {
+    Ok(ServerCommand { program: std::env::current_exe()?, arguments: vec!["server".into()] })
+}
+
 fn campaign(common: &Common, kills: usize) -> anyhow::Result<Campaign> {
-    // This very program is also the server, so that there is nothing else to build.
-    let command = ServerCommand { program: std::env::current_exe()?, arguments: vec!["server".into()] };
-    let campaign = Campaign::new(command, common.seed, kills);
+    let campaign = Campaign::new(server()?, common.seed, kills);
     Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), progress, ..campaign })
 }
 
@@ -153,4 +178,22 @@ async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
         failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
     }
     Ok(if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn storm(args: StreamsArgs) -> anyhow::Result<ExitCode> {
+    let StreamsArgs { seed, events, reconnects, dir, flaw } = args;
+    let progress = |tally: &streams::Tally| {
+        let seconds = tally.time.as_secs_f64();
+        eprintln!("{:>9} events  {:>7} reconnects  {seconds:>6.0} s", tally.events, tally.reconnects);
+    };
+    let storm = Storm { command: server()?, seed, events, reconnects, flaw, dir, progress };
+    let streams::Verdict { tally, faults, kept } = storm.run().await?;
+    println!("{tally}");
+    if faults.is_empty() {
+        println!("nothing lost, nothing doubled");
+        return Ok(ExitCode::SUCCESS);
+    }
+    faults.iter().for_each(|fault| println!("  {fault}"));
+    println!("  kept in {}", kept.unwrap_or_default().display());
+    Ok(ExitCode::FAILURE)
 }

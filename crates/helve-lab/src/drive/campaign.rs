@@ -129,7 +129,7 @@ impl Campaign {
     }
 }
 
-fn fast_place() -> PathBuf {
+pub(crate) fn fast_place() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
 }

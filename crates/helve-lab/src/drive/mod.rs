@@ -2,10 +2,11 @@
 
 mod campaign;
 mod plan;
-mod process;
+pub(crate) mod process;
 mod round;
 mod tally;
 
+pub(crate) use self::campaign::fast_place;
 pub use self::campaign::{Campaign, Failure, Verdict};
 pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
 pub use self::process::ServerCommand;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::labels::CrashPoint;
+use crate::labels::{self, CrashPoint};
 use crate::mutants::Mutant;
 
 /// How the lab's server is started: a program, and arguments before its own.
@@ -21,16 +21,16 @@ pub struct ServerCommand {
 }
 
 /// What the process is started with.
-pub(super) struct Start<'a> {
-    pub(super) command: &'a ServerCommand,
-    pub(super) config: &'a Path,
-    pub(super) ledger: &'a str,
-    pub(super) crash_at: Option<CrashPoint>,
-    pub(super) mutant: Option<Mutant>,
-    pub(super) log: &'a Path,
+pub(crate) struct Start<'a> {
+    pub(crate) command: &'a ServerCommand,
+    pub(crate) config: &'a Path,
+    pub(crate) ledger: &'a str,
+    pub(crate) crash_at: Option<CrashPoint>,
+    pub(crate) mutant: Option<Mutant>,
+    pub(crate) log: &'a Path,
 }
 
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     /// Not left to `child`, which closes it as soon as it is waited for.
@@ -41,7 +41,7 @@ pub(super) struct Process {
 const START_MAX: Duration = Duration::from_secs(30);
 
 impl Process {
-    pub(super) fn spawn(start: &Start<'_>) -> anyhow::Result<Self> {
+    pub(crate) fn spawn(start: &Start<'_>) -> anyhow::Result<Self> {
         let log = OpenOptions::new().create(true).append(true).open(start.log)?;
         let mut command = Command::new(&start.command.program);
         command
@@ -69,12 +69,12 @@ impl Process {
     }
 
     /// None once it is dead.
-    pub(super) fn pid(&self) -> Option<u32> {
+    pub(crate) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Where it listens, once it takes requests; none if it died before.
-    pub(super) async fn ready(&mut self) -> anyhow::Result<Option<String>> {
+    pub(crate) async fn ready(&mut self) -> anyhow::Result<Option<String>> {
         let listening = async {
             while let Some(line) = self.lines.next_line().await? {
                 if let Some(base) = line.strip_prefix("listening on ") {
@@ -87,7 +87,7 @@ impl Process {
     }
 
     /// Waits for its death, but not for ever; false if it lives.
-    pub(super) async fn dies_within(&mut self, patience: Duration) -> anyhow::Result<bool> {
+    pub(crate) async fn dies_within(&mut self, patience: Duration) -> anyhow::Result<bool> {
         match tokio::time::timeout(patience, self.child.wait()).await {
             Ok(died) => died.map(|_| true).context("the server cannot be waited for"),
             Err(_) => Ok(false),
@@ -95,12 +95,19 @@ impl Process {
     }
 
     /// SIGKILL, and its end.
-    pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill().await.context("the server cannot be killed")
     }
 
+    /// SIGTERM; it may be gone already.
+    pub(crate) fn terminate(&self) {
+        if let Some(pid) = self.pid() {
+            labels::terminate(pid);
+        }
+    }
+
     /// How it ended, if it did so by itself.
-    pub(super) fn killed_by_signal(&mut self) -> Option<bool> {
+    pub(crate) fn killed_by_signal(&mut self) -> Option<bool> {
         use std::os::unix::process::ExitStatusExt;
         let status = self.child.try_wait().ok().flatten()?;
         Some(status.signal().is_some())

@@ -1,5 +1,5 @@
 //! The promises of the journal, kept through SIGKILL; the checker that says so, shown able to say otherwise; and
-//! what becomes of an answer when its model server fails.
+//! what becomes of an answer when its model server fails, and of readers that are cut off.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "a test fills the line of a server of its own")]
@@ -8,6 +8,7 @@ mod kills;
 mod long;
 mod models;
 mod mutants;
+mod streams;
 
 use helve_lab::drive::{Campaign, ServerCommand};
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 use crate::so_far::SoFar;
-use crate::sse::{DONE, Render, about_run, data_of, ending_words};
+use crate::sse::{DONE, Render, about_run, data_of, ending_words, going_down};
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -168,6 +168,10 @@ impl Render for ChatRender {
     fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
         match frame {
             Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
+            Frame::Live(Live::ServerDraining) => {
+                self.flush(out);
+                self.send(going_down(), out);
+            }
             Frame::Live(live) => self.live(live),
         }
     }

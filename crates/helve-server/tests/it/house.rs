@@ -143,6 +143,7 @@ pub(crate) struct House {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) app: App,
+    pub(crate) runtime: Runtime,
     pub(crate) world: World,
     pub(crate) catalogue: Arc<Catalogue>,
     stop: CancellationToken,
@@ -190,13 +191,18 @@ impl House {
             loopback: true,
             session_key: [7; 32],
         };
-        let app = App::new(runtime, access, plan.limits, Box::new(move |_| plan.problem.map(str::to_owned)));
+        let app = App::new(
+            runtime.clone(),
+            access,
+            plan.limits,
+            Box::new(move |_| plan.problem.map(str::to_owned)),
+        );
         app.set_ready();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         tokio::spawn(serve(vec![listener], router(app.clone()), plan.limits, stop.clone()));
-        Self { url, client: client(), store, model, app, world, catalogue, stop }
+        Self { url, client: client(), store, model, app, runtime, world, catalogue, stop }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

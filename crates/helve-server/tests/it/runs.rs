@@ -140,6 +140,82 @@ async fn a_wrong_event_id_is_refused_and_says_why() {
     assert_eq!(house.get("/api/runs/not-an-id/events").await.status(), StatusCode::NOT_FOUND);
 }
 
+/// S1, S5, S8: what a stream is, apart from what is said in it.
+#[tokio::test]
+async fn a_stream_says_when_to_come_back_is_never_kept_nor_squeezed_and_numbers_events_alone() {
+    let house = House::new([reply(r#"say Looking. | call look {"q": "x"}"#), reply("say There.")]).await;
+    let (run, _) = house.start("find x").await;
+    let request = house.request(Method::GET, &format!("/api/runs/{run}/events"));
+    let response = request.header("accept-encoding", "gzip, br").send().await.unwrap();
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    assert_eq!(header("content-type").as_deref(), Some("text/event-stream; charset=utf-8"));
+    assert_eq!(header("cache-control").as_deref(), Some("no-store"));
+    assert_eq!(header("x-accel-buffering").as_deref(), Some("no"));
+    assert_eq!(header("content-encoding"), None);
+    let stream = response.text().await.unwrap();
+    assert!(stream.starts_with("retry: 1000\n\n"), "{stream}");
+    let live = ["step.started", "part.started", "part.delta", "server.draining"];
+    for frame in stream.split("\n\n").filter(|frame| frame.contains("data: ")) {
+        let is_live = live.iter().any(|kind| frame.contains(&format!("\"type\":\"{kind}\"")));
+        assert_eq!(frame.starts_with("id: "), !is_live, "{frame}");
+    }
+}
+
+/// S2: the header goes before the query, and nothing at all is the beginning.
+#[tokio::test]
+async fn the_header_goes_before_the_query() {
+    let house = House::new([reply("say Hi.")]).await;
+    let (run, _) = house.start("hello").await;
+    house.settled(&run).await;
+    let first = async |query: &str, header: Option<&str>| {
+        let mut request = house.request(Method::GET, &format!("/api/runs/{run}/events{query}"));
+        if let Some(header) = header {
+            request = request.header("last-event-id", header);
+        }
+        durable(&request.send().await.unwrap().text().await.unwrap())[0].0
+    };
+    assert_eq!(first("", None).await, 1);
+    assert_eq!(first("?after=1", None).await, 2);
+    assert_eq!(first("?after=1", Some("2")).await, 3);
+    assert_eq!(first("?after=", Some("")).await, 1);
+}
+
+/// A stream that cannot be taken up again says that it is not the whole answer.
+#[tokio::test]
+async fn a_chat_that_the_server_leaves_does_not_look_like_an_answer() {
+    for path in ["/api/chat", "/api/agent"] {
+        let house = House::new([Reply::new().text("Once upon").hangs()]).await;
+        let mut stream = house.post(path, json!({"message": "a story"})).await.bytes_stream();
+        let mut told = String::new();
+        while !told.contains("Once upon") {
+            told.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+        }
+        house.runtime.shut_down(std::time::Duration::ZERO).await;
+        while let Some(bytes) = stream.next().await {
+            told.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+        }
+        let (_, end) = told.split_once("Once upon").unwrap();
+        assert!(end.contains(r#""code":"closing""#) && end.ends_with("data: [DONE]\n\n"), "{path}: {told}");
+        let refused = house.post(path, json!({"message": "another"})).await;
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(refused.headers()["retry-after"], "5", "{path}");
+    }
+}
+
+/// What waits for a person goes on waiting, and is answered on the next server.
+#[tokio::test]
+async fn a_server_that_goes_down_takes_no_run_up_again() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#)]).await;
+    let (run, _) = house.start("send x").await;
+    assert_eq!(house.settled(&run).await, "waiting_approval");
+    let listed = house.get_json("/api/approvals").await;
+    let approval = listed["approvals"][0]["approval"].as_str().unwrap().to_owned();
+    house.runtime.shut_down(std::time::Duration::ZERO).await;
+    let refused = house.post(&format!("/api/approvals/{approval}"), json!({"decision": "approve"})).await;
+    assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (503, "5"));
+    assert_eq!(house.get_json(&format!("/api/runs/{run}")).await["state"], "waiting_approval");
+}
+
 #[tokio::test]
 async fn a_conversation_is_listed_renamed_read_and_forgotten() {
     let house = House::new([reply("say Hello you.")]).await;

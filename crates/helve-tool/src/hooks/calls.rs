@@ -121,7 +121,12 @@ impl Hooks {
         }
         let call = described(called, &by, arguments, cx);
         for placed in self.looking_at(&[called, &by], cx) {
-            let answer = placed.ask(placed.hook.after_call(&call, &output)).await;
+            let answer = tokio::select! {
+                biased;
+                answer = placed.ask(placed.hook.after_call(&call, &output)) => answer,
+                // The call was made, so this is not the end of it, but nobody waits for the hook any more.
+                () = cx.cancel.cancelled() => Answer::Failed,
+            };
             note(trail, placed, &answer);
             match answer {
                 Answer::Nothing | Answer::FailedButGoOn => {}

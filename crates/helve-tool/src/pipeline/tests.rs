@@ -17,7 +17,7 @@ use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
-use helve_types::{Fact, OutputFile, RunId, ToolSpec, World};
+use helve_types::{Fact, FailureKind, OutputFile, RunId, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -665,12 +665,51 @@ async fn a_stopped_run_ends_its_calls() {
     let mut lab = Lab::new().await;
     lab.rules = Rules::new().with_layer("operator", vec![anything()]);
     lab.tool(spec("look", Effect::Read), Guards::default(), hangs());
-    lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), hangs());
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), hangs());
+    let (look, send) = (lab.call("look", r#"{"q": "x"}"#), lab.call("send", r#"{"q": "x"}"#));
+    let stop = async {
+        while runs.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        lab.cancel.cancel();
+    };
+    let (read, sent, ()) = tokio::join!(lab.execute(&look), lab.execute(&send), stop);
+    assert!(matches!(read, Ok(Outcome::Failed(_))), "{read:?}");
+    assert!(matches!(sent, Ok(Outcome::Unknown { .. })), "{sent:?}");
+}
+
+#[tokio::test]
+async fn what_was_not_sent_when_the_run_was_stopped_is_never_sent() {
+    let mut lab = Lab::new().await;
+    lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
     lab.cancel.cancel();
-    let read = lab.run("look", r#"{"q": "x"}"#).await;
-    let sent = lab.run("send", r#"{"q": "x"}"#).await;
-    assert!(matches!(read, Outcome::Failed(_)), "{read:?}");
-    assert!(matches!(sent, Outcome::Unknown { .. }), "{sent:?}");
+    let outcome = lab.run("send", r#"{"q": "x"}"#).await;
+    assert!(
+        matches!(&outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Cancelled),
+        "{outcome:?}"
+    );
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    assert!(!lab.log().await.contains("tool.started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_turn_leaves_the_line_when_the_run_is_stopped() {
+    let lab = Lab::new().await;
+    let limit =
+        LimitSettings { concurrent: Some(1), wait: Duration::from_secs(600), ..LimitSettings::default() };
+    let guards = Guards { limits: Limits { tool: Some(limit), user: None }, ..Guards::default() };
+    let runs = lab.tool(spec("look", Effect::Read), guards, hangs());
+    let (first, second) = (lab.call("look", r#"{"q": "1"}"#), lab.call("look", r#"{"q": "2"}"#));
+    let began = Instant::now();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        lab.cancel.cancel();
+    };
+    _ = tokio::join!(lab.execute(&first), lab.execute(&second), stop);
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
+    assert_eq!(lab.log().await.matches("tool.started").count(), 1);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{Common, start_logging};
-use crate::assemble::{Assembly, DRAIN, Extras, Hold, application, assemble, install_tls};
+use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls};
 use crate::config::Config;
 use crate::nearby::choose_ollama_model;
 
@@ -57,15 +57,23 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until the process is told to stop.
 pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) -> anyhow::Result<()> {
     let serving = Serving::open(config, world, extras, Take::Up).await?;
+    // Whoever reads the next line may tell it to stop.
+    let mut told = Told::listen()?;
     println!("listening on http://{}", serving.address);
-    told_to_stop().await?;
+    told.to_stop().await;
     tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
+    let going_down = async {
+        serving.drain(config.drain).await;
+        serving.close().await
+    };
     tokio::select! {
-        () = serving.drain(DRAIN) => {}
-        // Asked twice, it ends at once: what is on disk is enough.
-        _ = told_to_stop() => return Ok(()),
+        closed = going_down => closed,
+        // Told twice, it ends at once: what is on disk is enough.
+        () = told.to_stop() => {
+            tracing::warn!("told to stop once more: runs are left where they are, to be taken up again");
+            Ok(())
+        }
     }
-    serving.close().await
 }
 
 /// What becomes of the runs that are found.
@@ -234,17 +242,39 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     })
 }
 
-async fn told_to_stop() -> anyhow::Result<()> {
+/// What the process is told from outside. It listens all the time, so that nothing it is told is missed.
+struct Told {
     #[cfg(unix)]
-    {
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Told {
+    fn listen() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn to_stop(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            result = tokio::signal::ctrl_c() => result?,
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+}
+
+#[cfg(not(unix))]
+impl Told {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {})
+    }
+
+    async fn to_stop(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!(%error, "nobody can tell the server to stop");
+            std::future::pending::<()>().await;
+        }
+    }
 }

@@ -64,6 +64,8 @@ pub(super) struct ServerTable {
     pub(super) log_format: LogFormat,
     /// The time zone that `time` takes for local.
     pub(super) zone: Option<String>,
+    /// How long runs may go on when the server is told to stop.
+    pub(super) drain_ms: Option<u64>,
 }
 
 /// How lines of the log look.

@@ -7,6 +7,7 @@ mod always;
 mod chat;
 mod clients;
 mod commands;
+mod going_down;
 mod injection;
 mod notices;
 mod outside;
@@ -14,6 +15,7 @@ mod people;
 mod rows;
 mod runs;
 mod serving;
+mod stopping;
 mod weather;
 
 use std::path::PathBuf;

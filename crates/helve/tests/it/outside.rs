@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -49,6 +50,7 @@ pub(crate) enum Spoken {
 pub(crate) struct Outside {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
+    left: Arc<AtomicUsize>,
 }
 
 impl Outside {
@@ -56,14 +58,19 @@ impl Outside {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(vec![]));
-        let (kept, reply) = (asked.clone(), Arc::new(reply));
+        let left = Arc::new(AtomicUsize::new(0));
+        let (kept, reply, gone) = (asked.clone(), Arc::new(reply), left.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (kept, reply) = (kept.clone(), reply.clone());
-                std::thread::spawn(move || serve(stream, &kept, &*reply));
+                let (kept, reply, gone) = (kept.clone(), reply.clone(), gone.clone());
+                std::thread::spawn(move || {
+                    if serve(stream, &kept, &*reply) == Stayed::No {
+                        gone.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
             }
         });
-        Self { address, asked }
+        Self { address, asked, left }
     }
 
     /// A model that calls `tool` about the last word of what it is asked, and then repeats what it was told.
@@ -120,6 +127,11 @@ impl Outside {
         })
     }
 
+    /// How many have left before their answer was complete.
+    pub(crate) fn left(&self) -> usize {
+        self.left.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -146,9 +158,16 @@ fn spoken(said: &Value, finish: &str, in_pieces: bool) -> Reply {
     Reply::new(200, "text/event-stream", &body)
 }
 
+/// Whether whoever asked stayed for the whole answer.
+#[derive(PartialEq)]
+enum Stayed {
+    Yes,
+    No,
+}
+
 /// One request, one answer. Who leaves early is no fault.
-fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> Reply) {
-    let Some(asked) = read(&stream) else { return };
+fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> Reply) -> Stayed {
+    let Some(asked) = read(&stream) else { return Stayed::Yes };
     kept.lock().unwrap().push(asked.clone());
     let mut stream = stream;
     match reply(&asked) {
@@ -157,7 +176,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> 
             _ = stream.write_all(head.as_bytes());
             for _ in 0..bytes / 65_536 {
                 if stream.write_all(&[b'7'; 65_536]).is_err() {
-                    break;
+                    return Stayed::No;
                 }
             }
         }
@@ -167,12 +186,16 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, reply: &dyn Fn(&Asked) -> 
             for frame in frames {
                 std::thread::sleep(std::time::Duration::from_millis(30));
                 if stream.write_all(frame.as_bytes()).is_err() {
-                    break;
+                    return Stayed::No;
                 }
             }
         }
-        Reply::Silence => _ = stream.read(&mut [0]),
+        Reply::Silence => {
+            _ = stream.read(&mut [0]);
+            return Stayed::No;
+        }
     }
+    Stayed::Yes
 }
 
 fn read(stream: &TcpStream) -> Option<Asked> {

@@ -66,10 +66,20 @@ impl Served {
         answer
     }
 
-    pub(crate) fn stop(mut self) -> bool {
+    /// SIGTERM.
+    pub(crate) fn tell_to_stop(&self) {
         let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(done.success());
+    }
+
+    /// Waits for its end; whether that was a good one.
+    pub(crate) fn ended_well(mut self) -> bool {
         self.child.wait().unwrap().success()
+    }
+
+    pub(crate) fn stop(self) -> bool {
+        self.tell_to_stop();
+        self.ended_well()
     }
 }
 

@@ -40,6 +40,15 @@ impl Hook for Deaf {
     }
 }
 
+/// Never says what it thinks of an output.
+struct DeafAfter;
+
+impl Hook for DeafAfter {
+    fn after_call<'a>(&'a self, _: &'a HookCall<'a>, _: &'a ToolOutput) -> HookFuture<'a, ChangedOutput> {
+        Box::pin(std::future::pending())
+    }
+}
+
 fn settings(name: &str, on_failure: OnFailure) -> HookSettings {
     HookSettings {
         name: name.into(),
@@ -158,6 +167,25 @@ async fn a_stopped_run_does_not_wait_for_a_hook() {
     let outcome = lab.run("look", r#"{"q": "x"}"#).await;
     assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
     assert_eq!(runs.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_run_does_not_wait_for_a_hook_that_looks_at_an_output_and_the_output_is_withheld() {
+    let mut lab = Lab::new().await;
+    let deaf = HookSettings { timeout: Duration::from_secs(600), ..settings("deaf", OnFailure::Continue) };
+    lab.hooks = Arc::new(Hooks::new().with(deaf, Arc::new(DeafAfter)));
+    lab.tool(spec("look", Effect::Read), Guards::default(), says("a secret"));
+    let call = lab.call("look", r#"{"q": "x"}"#);
+    let began = tokio::time::Instant::now();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        lab.cancel.cancel();
+    };
+    let (outcome, ()) = tokio::join!(lab.execute(&call), stop);
+    assert!(matches!(outcome, Ok(Outcome::Finished(_))), "the call was made: {outcome:?}");
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    let log = lab.log().await;
+    assert!(log.contains("withheld") && !log.contains("a secret"), "{log}");
 }
 
 #[tokio::test]
