@@ -28,7 +28,8 @@ impl DataDirError {
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    _lock: Option<File>,
+    /// Let go of when this is dropped.
+    lock: Option<File>,
 }
 
 impl DataDir {
@@ -52,7 +53,7 @@ impl DataDir {
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), _lock: Some(lock) })
+        Ok(Self { path: path.to_owned(), lock: Some(lock) })
     }
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
@@ -63,7 +64,12 @@ impl DataDir {
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`.
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
-        Ok(Self { path: path.to_owned(), _lock: None })
+        Ok(Self { path: path.to_owned(), lock: None })
+    }
+
+    /// Whether it is this process's alone.
+    pub(crate) fn is_held(&self) -> bool {
+        self.lock.is_some()
     }
 
     pub fn path(&self) -> &Path {
@@ -77,7 +83,7 @@ impl DataDir {
     fn prepare(path: &Path) -> Result<(), DataDirError> {
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         if !path.exists() {
-            fs::create_dir_all(path).map_err(unusable)?;
+            create_for_good(path).map_err(unusable)?;
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -93,9 +99,42 @@ impl DataDir {
     }
 }
 
+/// Makes the directory and those above it. A directory is kept by the one above it, and after a power cut only if
+/// that one was synced; nothing inside can make up for it.
+fn create_for_good(path: &Path) -> std::io::Result<()> {
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !above.exists() {
+        create_for_good(above)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    #[cfg(unix)]
+    File::open(above)?.sync_all()?;
+    Ok(())
+}
+
 /// The kind of network file system that `path` is on, according to a mount table.
 fn network_file_system(mounts: &str, path: &Path) -> Option<String> {
-    const NETWORK: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "fuse.sshfs"];
+    const NETWORK: [&str; 16] = [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "afs",
+        "9p",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "beegfs",
+        "davfs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "fuse.ceph",
+        "fuse.s3fs",
+    ];
     let mount_of = |line: &str| {
         let mut fields = line.split(' ');
         let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
@@ -157,5 +196,9 @@ mod tests {
         assert_eq!(kind("/var/lib/helve"), None);
         assert_eq!(kind("/home/mei/data").as_deref(), Some("nfs4"));
         assert_eq!(kind("/home/mei/ram/data"), None);
+        for kind in ["cifs", "9p", "ceph", "fuse.sshfs"] {
+            let mounts = format!("x /data {kind} rw 0 0");
+            assert_eq!(network_file_system(&mounts, Path::new("/data")).as_deref(), Some(kind));
+        }
     }
 }

@@ -14,7 +14,7 @@ use helve_model::{DemoModel, Model};
 use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems};
 use helve_store::Store;
-use helve_store_sql::{DataDir, SqliteStore};
+use helve_store_sql::{DataDir, SqliteStore, Syncs};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, Seal, ToolSpec, World};
@@ -49,13 +49,15 @@ pub struct Extras {
     pub tools: Vec<ExtraTool>,
     /// Put around the store before anything uses it: the fault lab watches and breaks it there.
     pub around_store: Option<AroundStore>,
+    /// When its store makes sure that what was written is on the disk: another bug for the lab to find.
+    pub syncs: Syncs,
 }
 
 pub type AroundStore = Box<dyn FnOnce(Arc<dyn Store>) -> Arc<dyn Store> + Send>;
 
 impl From<Vec<ExtraTool>> for Extras {
     fn from(tools: Vec<ExtraTool>) -> Self {
-        Self { tools, around_store: None }
+        Self { tools, ..Self::default() }
     }
 }
 
@@ -93,7 +95,7 @@ pub async fn assemble(
         Hold::Alone => DataDir::hold(&config.data)?,
         Hold::Shared => DataDir::share(&config.data)?,
     };
-    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
+    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open_syncing(dir, world.now(), extras.syncs)?);
     if let Some(around) = extras.around_store {
         store = around(store);
     }

@@ -6,7 +6,7 @@ use helve_types::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::DataDirError;
+use crate::{DataDir, DataDirError};
 use crate::migrate::{MigrateError, migrate};
 
 /// Before this version the write-ahead log could be corrupted when it was reset.
@@ -39,33 +39,63 @@ pub enum OpenError {
     Thread(#[source] std::io::Error),
 }
 
-/// The connection that writes; from now on the database counts as not closed.
-pub(super) fn database(path: &Path, now: Timestamp) -> Result<Connection, OpenError> {
-    if rusqlite::version_number() < SQLITE_MIN {
-        return Err(OpenError::OldSqlite(rusqlite::version()));
+/// When what was written is made sure to be on the disk. Helve knows only `Commits`: an effect must not be sent
+/// before it is on record. The fault lab opens databases otherwise, to see that it would be found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Syncs {
+    /// Before anybody is told of a commit.
+    #[default]
+    Commits,
+    /// Only when the write-ahead log is emptied.
+    Checkpoints,
+    /// When the system pleases.
+    Never,
+}
+
+impl Syncs {
+    fn pragma(self) -> &'static str {
+        match self {
+            Self::Commits => "PRAGMA synchronous = FULL",
+            Self::Checkpoints => "PRAGMA synchronous = NORMAL",
+            Self::Never => "PRAGMA synchronous = OFF",
+        }
     }
+}
+
+/// The connection that writes; from now on the database counts as not closed.
+pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Connection, OpenError> {
+    new_enough(rusqlite::version_number(), rusqlite::version())?;
+    let path = &*dir.database();
     let failed = |source| OpenError::Database { path: path.display().to_string(), source };
     keep_private(path)?;
     let mut connection = Connection::open(path).map_err(failed)?;
-    configure(&connection).map_err(failed)?;
+    configure(&connection, syncs).map_err(failed)?;
     migrate(&mut connection, now.0)?;
     if !was_closed(&connection).map_err(failed)? {
         check_after_crash(&connection, path)?;
+        // Whoever else is at work here is not dead.
+        if dir.is_held() {
+            write_again(&connection).map_err(failed)?;
+        }
     }
     set_closed(&connection, false).map_err(failed)?;
     Ok(connection)
 }
 
-fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
+fn new_enough(number: i32, version: &'static str) -> Result<(), OpenError> {
+    if number < SQLITE_MIN { Err(OpenError::OldSqlite(version)) } else { Ok(()) }
+}
+
+fn configure(connection: &Connection, syncs: Syncs) -> Result<(), rusqlite::Error> {
     connection.execute_batch(
         "PRAGMA busy_timeout = 5000;
          PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA mmap_size = 0;
          PRAGMA wal_autocheckpoint = 2000;
          PRAGMA journal_size_limit = 67108864;",
     )?;
+    connection.execute_batch(syncs.pragma())?;
     keep_plans(connection)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
@@ -105,6 +135,15 @@ pub(super) fn set_closed(connection: &Connection, closed: bool) -> Result<(), ru
     Ok(())
 }
 
+/// Writes the log into the database file, and begins a new one.
+///
+/// If the last process ended because the disk refused a sync, then the log that is read here may be in memory only:
+/// the system shows it, takes it for written, and will not write it again. What is appended to such a log is as lost
+/// as its beginning. What is copied out of it is not.
+fn write_again(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
 fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     if bytes > CHECKED_BYTES_MAX {
@@ -119,4 +158,58 @@ fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenErr
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| damaged(error.to_string()))?;
     if finding == "ok" { Ok(()) } else { Err(damaged(finding)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_can_lose_its_log_is_refused() {
+        for (number, fits) in [(3_040_001, false), (3_051_002, false), (3_051_003, true), (3_054_001, true)] {
+            assert_eq!(new_enough(number, "x").is_ok(), fits, "{number}");
+        }
+        let refused = new_enough(3_051_002, "3.51.2").unwrap_err().to_string();
+        assert!(refused.contains("3.51.2") && refused.contains("3.51.3"), "{refused}");
+    }
+
+    #[test]
+    fn every_commit_is_synced_unless_the_lab_says_otherwise() {
+        for (syncs, level) in [(Syncs::default(), 2), (Syncs::Checkpoints, 1), (Syncs::Never, 0)] {
+            let dir = tempfile::tempdir().unwrap();
+            let held = DataDir::hold(dir.path()).unwrap();
+            let connection = database(&held, Timestamp(1), syncs).unwrap();
+            let read: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(read, level, "{syncs:?}");
+        }
+    }
+
+    /// Leaves a log behind, as a process does that is killed.
+    fn dies_with_a_log(dir: &Path) -> u64 {
+        let held = DataDir::hold(dir).unwrap();
+        let connection = database(&held, Timestamp(1), Syncs::default()).unwrap();
+        connection.execute("INSERT INTO settings (name, value) VALUES ('kept', 'yes')", []).unwrap();
+        let files = ["helve.db", "helve.db-wal"];
+        let kept = files.map(|name| std::fs::read(dir.join(name)).unwrap());
+        drop(connection);
+        for (name, bytes) in files.iter().zip(&kept) {
+            std::fs::write(dir.join(name), bytes).unwrap();
+        }
+        kept[1].len() as u64
+    }
+
+    #[test]
+    fn a_log_that_was_left_behind_is_written_into_the_database_before_anything_is_added_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(dies_with_a_log(dir.path()) > 0);
+        let held = DataDir::hold(dir.path()).unwrap();
+        let connection = database(&held, Timestamp(2), Syncs::default()).unwrap();
+        // Only the mark that says that the database is open again has been written since.
+        let bytes = std::fs::metadata(dir.path().join("helve.db-wal")).unwrap().len();
+        assert!(bytes < 16_384, "{bytes} bytes of log");
+        let kept: String = connection
+            .query_row("SELECT value FROM settings WHERE name = 'kept'", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(kept, "yes");
+    }
 }
