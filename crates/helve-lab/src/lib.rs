@@ -3,8 +3,9 @@
 //!
 //! `mock` answers as its requests say; `ledger` remembers what was done to the world; `tools` do it, through the
 //! real pipeline. `server` is the real server with these tools and a fate. `drive` starts it, lets `client`s at it,
-//! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `mutants` are seeded bugs
-//! that prove the checker can find something.
+//! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `power` cuts the power
+//! instead, and `disk` gives it a disk that is full or broken. `mutants` are seeded bugs that prove the checker can
+//! find something.
 
 mod bend;
 pub mod check;
@@ -15,6 +16,7 @@ pub mod labels;
 pub mod ledger;
 pub mod mock;
 pub mod mutants;
+pub mod power;
 pub mod server;
 pub mod snapshot;
 pub mod tools;

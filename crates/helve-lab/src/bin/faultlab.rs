@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
 use helve_lab::mutants::Mutant;
+use helve_lab::power::{self, Cuts};
 use helve_lab::server::{ServerArgs, run};
+use helve_store_sql::Syncs;
 
 #[derive(Debug, Parser)]
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
@@ -22,6 +24,8 @@ enum Command {
     Kill(KillArgs),
     /// Show that each seeded bug is found
     Mutants(MutantsArgs),
+    /// Cut the power so many times, and see what disk, clients and ledger make of it
+    Power(PowerArgs),
     /// The server under test; what `kill` starts
     #[command(hide = true)]
     Server(ServerArgs),
@@ -72,6 +76,17 @@ struct MutantsArgs {
     kills: usize,
 }
 
+#[derive(Debug, Args)]
+struct PowerArgs {
+    #[command(flatten)]
+    common: Common,
+    #[arg(long, default_value_t = 100)]
+    losses: usize,
+    /// When the store syncs: `commits`, or as a bug that must be found `checkpoints` or `never`
+    #[arg(long, default_value = "commits", value_parser = power::syncs)]
+    syncs: Syncs,
+}
+
 fn main() -> ExitCode {
     match obey(Cli::parse().command) {
         Ok(code) => code,
@@ -92,15 +107,19 @@ fn obey(command: Command) -> anyhow::Result<ExitCode> {
         match command {
             Command::Kill(args) => kill(args).await,
             Command::Mutants(args) => mutants(args).await,
+            Command::Power(args) => cut_power(args).await,
             Command::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
 }
 
+/// This very program is also the server, so that there is nothing else to build.
+fn server() -> anyhow::Result<ServerCommand> {
+    Ok(ServerCommand { program: std::env::current_exe()?, arguments: vec!["server".into()] })
+}
+
 fn campaign(common: &Common, kills: usize) -> anyhow::Result<Campaign> {
-    // This very program is also the server, so that there is nothing else to build.
-    let command = ServerCommand { program: std::env::current_exe()?, arguments: vec!["server".into()] };
-    let campaign = Campaign::new(command, common.seed, kills);
+    let campaign = Campaign::new(server()?, common.seed, kills);
     Ok(Campaign { jobs: common.jobs, dir: common.dir.clone(), progress, ..campaign })
 }
 
@@ -131,6 +150,21 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
     }
     failures.iter().for_each(|failure| println!("{failure}"));
     Ok(ExitCode::FAILURE)
+}
+
+async fn cut_power(args: PowerArgs) -> anyhow::Result<ExitCode> {
+    let cuts = Cuts {
+        syncs: args.syncs,
+        jobs: args.common.jobs,
+        dir: args.common.dir,
+        progress: |tally| eprintln!("{:>7} losses, {} with violations", tally.losses, tally.bad),
+        ..Cuts::new(server()?, args.common.seed, args.losses)
+    };
+    let power::Verdict { tally, bad } = cuts.run().await?;
+    println!("{tally}");
+    bad.iter().filter(|loss| loss.dir.is_some()).for_each(|loss| println!("{loss}"));
+    // A store that syncs too little and is not found out is the harness's failure.
+    Ok(if bad.is_empty() == (args.syncs == Syncs::Commits) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {

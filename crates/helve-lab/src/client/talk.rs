@@ -94,9 +94,9 @@ pub(super) struct Frames {
 
 /// One frame: its id, if it has one, and its data.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) id: Option<u64>,
-    pub(super) data: String,
+pub(crate) struct Frame {
+    pub(crate) id: Option<u64>,
+    pub(crate) data: String,
 }
 
 impl Frames {
@@ -122,7 +122,7 @@ impl Frames {
 }
 
 /// Comments and `retry:` are no frames.
-fn parse(text: &str) -> Option<Frame> {
+pub(crate) fn parse(text: &str) -> Option<Frame> {
     let mut id = None;
     let mut data: Option<String> = None;
     for line in text.lines() {

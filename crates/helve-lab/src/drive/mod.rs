@@ -9,5 +9,6 @@ mod tally;
 pub use self::campaign::{Campaign, Failure, Verdict};
 pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
 pub use self::process::ServerCommand;
+pub(crate) use self::round::Lab;
 pub use self::round::{Finding, Outcome, Round};
 pub use self::tally::Tally;

@@ -30,7 +30,7 @@ pub(super) struct Start<'a> {
     pub(super) log: &'a Path,
 }
 
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     /// Not left to `child`, which closes it as soon as it is waited for.
@@ -69,12 +69,12 @@ impl Process {
     }
 
     /// None once it is dead.
-    pub(super) fn pid(&self) -> Option<u32> {
+    pub(crate) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Where it listens, once it takes requests; none if it died before.
-    pub(super) async fn ready(&mut self) -> anyhow::Result<Option<String>> {
+    pub(crate) async fn ready(&mut self) -> anyhow::Result<Option<String>> {
         let listening = async {
             while let Some(line) = self.lines.next_line().await? {
                 if let Some(base) = line.strip_prefix("listening on ") {
@@ -87,7 +87,7 @@ impl Process {
     }
 
     /// Waits for its death, but not for ever; false if it lives.
-    pub(super) async fn dies_within(&mut self, patience: Duration) -> anyhow::Result<bool> {
+    pub(crate) async fn dies_within(&mut self, patience: Duration) -> anyhow::Result<bool> {
         match tokio::time::timeout(patience, self.child.wait()).await {
             Ok(died) => died.map(|_| true).context("the server cannot be waited for"),
             Err(_) => Ok(false),
@@ -95,12 +95,12 @@ impl Process {
     }
 
     /// SIGKILL, and its end.
-    pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill().await.context("the server cannot be killed")
     }
 
     /// How it ended, if it did so by itself.
-    pub(super) fn killed_by_signal(&mut self) -> Option<bool> {
+    pub(crate) fn killed_by_signal(&mut self) -> Option<bool> {
         use std::os::unix::process::ExitStatusExt;
         let status = self.child.try_wait().ok().flatten()?;
         Some(status.signal().is_some())

@@ -1,11 +1,20 @@
-//! The write-ahead log as a file: it must not grow for ever.
+//! The write-ahead log as a file: it must be on the disk, and it must not grow for ever.
+//!
+//! If the disk refused a sync, the system may show a log that it has given up writing: it takes it for written and
+//! will not try again. Whatever is appended to such a log is as lost as its beginning. So a log that was left behind
+//! is written once more before it is used.
 //!
 //! SQLite empties it as it goes, unless somebody reads all the time or the disk refuses. Then it grows with every
 //! commit, reading becomes slow, and in the end the disk is full. The operator is told once, before that.
 
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 const ALARM_BYTES: u64 = 64 << 20;
+
+/// How much of a log is held in memory while it is written again.
+const PIECE_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Log {
@@ -19,6 +28,28 @@ impl Log {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
         Self { path: path.into(), alarm: Alarm::default() }
+    }
+
+    /// Writes over it what it holds, and syncs. Before anybody has it open.
+    pub(super) fn write_again(&self) -> std::io::Result<()> {
+        let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut at = 0;
+        loop {
+            file.seek(SeekFrom::Start(at))?;
+            let bytes = file.read(&mut piece)?;
+            if bytes == 0 {
+                break;
+            }
+            file.seek(SeekFrom::Start(at))?;
+            file.write_all(&piece[..bytes])?;
+            at += bytes as u64;
+        }
+        if at > 0 { file.sync_all() } else { Ok(()) }
     }
 
     /// Looks how long it is, and says so if that is news.
@@ -81,6 +112,18 @@ mod tests {
         for (bytes, news) in steps {
             assert_eq!(alarm.see(bytes), news, "{bytes}");
         }
+    }
+
+    #[test]
+    fn writing_a_log_again_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log::beside(&dir.path().join("helve.db"));
+        log.write_again().unwrap();
+        assert!(!log.path.exists());
+        let bytes: Vec<u8> = (0..PIECE_BYTES + 5_000).map(|n| (n % 251) as u8).collect();
+        std::fs::write(&log.path, &bytes).unwrap();
+        log.write_again().unwrap();
+        assert!(std::fs::read(&log.path).unwrap() == bytes);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{DataDir, DataDirError};
+use super::log::Log;
 use crate::migrate::{MigrateError, migrate};
 
 /// Before this version the write-ahead log could be corrupted when it was reset.
@@ -25,6 +26,9 @@ pub enum OpenError {
 
     #[error("the database file `{path}` cannot be created or made private")]
     Private { path: String, source: std::io::Error },
+
+    #[error("the log of the database `{path}` cannot be written: {source}")]
+    Log { path: String, source: std::io::Error },
 
     #[error("the database `{path}` is damaged: {finding}; restore it from a backup, or use another --data")]
     Damaged { path: String, finding: String },
@@ -68,15 +72,17 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Co
     let path = &*dir.database();
     let failed = |source| OpenError::Database { path: path.display().to_string(), source };
     keep_private(path)?;
+    // A log that is in use by another process is not one that was left behind.
+    if dir.is_held() {
+        Log::beside(path)
+            .write_again()
+            .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
+    }
     let mut connection = Connection::open(path).map_err(failed)?;
     configure(&connection, syncs).map_err(failed)?;
     migrate(&mut connection, now.0)?;
     if !was_closed(&connection).map_err(failed)? {
         check_after_crash(&connection, path)?;
-        // Whoever else is at work here is not dead.
-        if dir.is_held() {
-            write_again(&connection).map_err(failed)?;
-        }
     }
     set_closed(&connection, false).map_err(failed)?;
     Ok(connection)
@@ -135,15 +141,6 @@ pub(super) fn set_closed(connection: &Connection, closed: bool) -> Result<(), ru
     Ok(())
 }
 
-/// Writes the log into the database file, and begins a new one.
-///
-/// If the last process ended because the disk refused a sync, then the log that is read here may be in memory only:
-/// the system shows it, takes it for written, and will not write it again. What is appended to such a log is as lost
-/// as its beginning. What is copied out of it is not.
-fn write_again(connection: &Connection) -> Result<(), rusqlite::Error> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-}
-
 fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     if bytes > CHECKED_BYTES_MAX {
@@ -182,34 +179,5 @@ mod tests {
             let read: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(read, level, "{syncs:?}");
         }
-    }
-
-    /// Leaves a log behind, as a process does that is killed.
-    fn dies_with_a_log(dir: &Path) -> u64 {
-        let held = DataDir::hold(dir).unwrap();
-        let connection = database(&held, Timestamp(1), Syncs::default()).unwrap();
-        connection.execute("INSERT INTO settings (name, value) VALUES ('kept', 'yes')", []).unwrap();
-        let files = ["helve.db", "helve.db-wal"];
-        let kept = files.map(|name| std::fs::read(dir.join(name)).unwrap());
-        drop(connection);
-        for (name, bytes) in files.iter().zip(&kept) {
-            std::fs::write(dir.join(name), bytes).unwrap();
-        }
-        kept[1].len() as u64
-    }
-
-    #[test]
-    fn a_log_that_was_left_behind_is_written_into_the_database_before_anything_is_added_to_it() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(dies_with_a_log(dir.path()) > 0);
-        let held = DataDir::hold(dir.path()).unwrap();
-        let connection = database(&held, Timestamp(2), Syncs::default()).unwrap();
-        // Only the mark that says that the database is open again has been written since.
-        let bytes = std::fs::metadata(dir.path().join("helve.db-wal")).unwrap().len();
-        assert!(bytes < 16_384, "{bytes} bytes of log");
-        let kept: String = connection
-            .query_row("SELECT value FROM settings WHERE name = 'kept'", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(kept, "yes");
     }
 }
