@@ -11,6 +11,7 @@ mod bend;
 pub mod check;
 mod client;
 pub mod dice;
+pub mod disk;
 pub mod drive;
 pub mod labels;
 pub mod ledger;
