@@ -1,8 +1,8 @@
 //! Makes the parts and joins them: the only place that knows which adapter is behind which port.
 
 mod rows;
+mod session_key;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use helve_types::{Effect, Seal, ToolSpec, World};
 use serde_json::Value;
 
 pub use self::rows::check_names;
+use self::session_key::session_key;
 use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Source};
 use crate::hooks::hooks;
@@ -293,28 +294,6 @@ pub fn problems(assembly: &Assembly) -> Box<ModelProblems> {
         let key = model.missing_key().map(|variable| format!("set the environment variable {variable}"));
         key.or_else(|| nearby.problem(name))
     })
-}
-
-/// The key that signs the page's cookies: kept beside the database, not in it.
-fn session_key(data: &Path, world: &World) -> anyhow::Result<[u8; 32]> {
-    let path = data.join("session.key");
-    if let Ok(held) = std::fs::read(&path)
-        && let Ok(key) = <[u8; 32]>::try_from(held)
-    {
-        return Ok(key);
-    }
-    let key = world.secret();
-    write_private(&path, &key).with_context(|| format!("`{}` cannot be written", path.display()))?;
-    Ok(key)
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
 }
 
 /// How long runs get to end by themselves when the server is told to stop.

@@ -54,6 +54,11 @@ impl Trial<'_> {
             self.refuse_to_start(&mut lab, &disk, &mut tried).await?;
             return Ok(tried);
         }
+        // A disk that fails holds something already.
+        let mut process = lab.spawn(None)?;
+        let base = process.ready().await?.context("the server does not start on a good disk")?;
+        guest.ask(&base).await;
+        process.kill().await?;
         lab.round = &broken;
         let mut process = lab.spawn(None)?;
         match process.ready().await? {
@@ -104,7 +109,7 @@ impl Trial<'_> {
         base: &str,
         tried: &mut Tried,
     ) -> anyhow::Result<()> {
-        let trouble = self.begin(disk, guest, base).await?;
+        let trouble = self.begin(disk, base).await?;
         let mut left = ASKED;
         while left > 0 {
             left -= 1;
@@ -143,13 +148,9 @@ impl Trial<'_> {
     }
 
     /// Brings about what is not there from the start.
-    async fn begin(&self, disk: &Mounted, guest: &mut Guest, base: &str) -> anyhow::Result<Trouble> {
+    async fn begin(&self, disk: &Mounted, base: &str) -> anyhow::Result<Trouble> {
         match self.fault {
-            Fault::Full { free } => {
-                // What a server holds when its disk fills up has been used before.
-                guest.ask(base).await;
-                Ok(Trouble::Full(disk.fill(free)?))
-            }
+            Fault::Full { free } => Ok(Trouble::Full(disk.fill(free)?)),
             Fault::Files { .. } => {
                 let address = base.trim_start_matches("http://");
                 let mut connections = vec![];

@@ -14,7 +14,7 @@ use super::life::{LIVES, Life, Lives, live};
 use super::name_of;
 use super::record::Op;
 use super::tally::Tally;
-use super::world::World;
+use super::world::{KEY, World};
 use crate::check::Violation;
 use crate::dice::Dice;
 use crate::drive::ServerCommand;
@@ -221,6 +221,7 @@ fn world_after(lives: &Lives, cut: Cut) -> anyhow::Result<World> {
     let moment = (cut.life, cut.entries);
     Ok(World {
         image: disk.after_a_cut(cut.mood, &mut Dice::new(cut.seed)),
+        key: disk.file(KEY),
         ledger: lives.heard.ledger(&lives.ledger, moment),
         clients: lives.heard.clients(&lives.clients, moment),
     })

@@ -185,6 +185,14 @@ impl Disk {
         self.names.iter().map(|(name, node)| (name.clone(), of(node))).collect()
     }
 
+    /// One file as the running system sees it.
+    pub(crate) fn file(&self, name: &str) -> Option<Vec<u8>> {
+        match self.names.get(name)? {
+            Node::File(inode) => Some(self.inodes[*inode].seen()),
+            Node::Dir => None,
+        }
+    }
+
     /// What is there when the power comes back.
     pub(crate) fn after_a_cut(&self, mood: Mood, dice: &mut Dice) -> Image {
         let mut names = self.certain.clone();

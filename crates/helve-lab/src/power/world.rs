@@ -9,8 +9,13 @@ use crate::drive::{Lab, Round, ServerCommand};
 use crate::ledger::Entry;
 use crate::snapshot::Snapshot;
 
+/// The only thing beside the database that somebody relies on.
+pub(super) const KEY: &str = "data/session.key";
+
 pub(super) struct World {
     pub(super) image: Image,
+    /// As the system saw it: the key that signs cookies, which is not in the database.
+    pub(super) key: Option<Vec<u8>>,
     pub(super) ledger: Vec<Entry>,
     pub(super) clients: Vec<ClientLog>,
 }
@@ -19,7 +24,13 @@ impl World {
     /// Builds it in `dir`, and says what is wrong with it as it is.
     pub(super) async fn judge(&self, dir: &Path) -> anyhow::Result<Vec<Violation>> {
         self.build(dir)?;
-        look(dir, self.ledger.clone(), self.clients.clone(), false).await
+        let mut wrong = look(dir, self.ledger.clone(), self.clients.clone(), false).await?;
+        let left = self.image.get(KEY).cloned().flatten();
+        if left.is_some() && left != self.key {
+            // Half a key, or one of zeros, can be guessed.
+            wrong.push(Violation { rule: "KEY", what: format!("the key that signs cookies is {left:?}") });
+        }
+        Ok(wrong)
     }
 
     /// Starts a server there, lets everything come to its end, and says what is wrong then.
