@@ -29,7 +29,7 @@ enum Command {
     Mutants(MutantsArgs),
     /// Cut the power so many times, and see what disk, clients and ledger make of it
     Power(PowerArgs),
-    /// Kill it at the nth write, sync and send, for every n in turn
+    /// Kill it at the nth write, sync, send and receipt, for every n in turn
     Syscalls(SyscallsArgs),
     /// Give it a disk that is full, broken or read-only
     Disk(DiskArgs),
@@ -202,13 +202,8 @@ async fn syscalls(args: SyscallsArgs) -> anyhow::Result<ExitCode> {
         bail!("{line}");
     }
     let dir = args.common.dir.unwrap_or_else(|| "/dev/shm".into());
-    let sweep = Sweep {
-        command: server()?,
-        seed: args.common.seed,
-        kills: args.kills,
-        jobs: args.common.jobs,
-        dir,
-    };
+    let sweep =
+        Sweep { command: server()?, seed: args.common.seed, kills: args.kills, jobs: args.common.jobs, dir };
     let swept = sweep.run().await?;
     println!("{:<12}{:>8}{:>10}{:>8}", "call", "deaths", "deepest", "missed");
     for call in disk::CALLS {

@@ -16,8 +16,13 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
     /// It was promised, and read as far as it went. Whether to its end.
-    Run { ended: bool },
-    No { status: u16, code: String },
+    Run {
+        ended: bool,
+    },
+    No {
+        status: u16,
+        code: String,
+    },
     /// Nobody is there.
     Nothing,
 }

@@ -11,8 +11,8 @@ use super::tools::meddled;
 use crate::check::Violation;
 use crate::drive::{KILLS_PER_ROUND, Lab, Round, ServerCommand};
 
-/// Calls that write, sync and send.
-pub const CALLS: [&str; 4] = ["pwrite64", "fsync", "sendto", "writev"];
+/// Calls that write, sync, send and receive.
+pub const CALLS: [&str; 4] = ["pwrite64", "fsync", "writev", "recvfrom"];
 
 /// A call that is not made in this time is given up.
 const CALL_MAX: Duration = Duration::from_secs(4);

@@ -73,7 +73,16 @@ struct Cut {
 
 impl Cuts {
     pub fn new(command: ServerCommand, seed: u64, losses: usize) -> Self {
-        Self { command, seed, losses, syncs: Syncs::Commits, start_every: 1, jobs: 3, dir: None, progress: |_| {} }
+        Self {
+            command,
+            seed,
+            losses,
+            syncs: Syncs::Commits,
+            start_every: 1,
+            jobs: 3,
+            dir: None,
+            progress: |_| {},
+        }
     }
 
     pub async fn run(&self) -> anyhow::Result<Verdict> {
@@ -137,9 +146,10 @@ impl Cuts {
 
     fn scratch(&self) -> anyhow::Result<TempDir> {
         let memory = Path::new("/dev/shm");
-        let place = self.dir.clone().unwrap_or_else(|| {
-            if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
-        });
+        let place = self
+            .dir
+            .clone()
+            .unwrap_or_else(|| if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() });
         Ok(tempfile::Builder::new().prefix("helve-power-").tempdir_in(place)?)
     }
 
@@ -161,8 +171,11 @@ impl Cuts {
         violations: Vec<Violation>,
         dir: Option<PathBuf>,
     ) -> Loss {
-        let mut replay =
-            format!("faultlab power --seed {} --losses {}", self.seed.wrapping_add(round as u64), CUTS_PER_ROUND);
+        let mut replay = format!(
+            "faultlab power --seed {} --losses {}",
+            self.seed.wrapping_add(round as u64),
+            CUTS_PER_ROUND
+        );
         if self.syncs != Syncs::Commits {
             replay.push_str(&format!(" --syncs {}", name_of(self.syncs)));
         }
@@ -229,7 +242,11 @@ fn world_after(lives: &Lives, cut: Cut) -> anyhow::Result<World> {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "round {}, life {}, after {} entries of its record:", self.round, self.life, self.entries)?;
+        writeln!(
+            f,
+            "round {}, life {}, after {} entries of its record:",
+            self.round, self.life, self.entries
+        )?;
         for violation in &self.violations {
             writeln!(f, "  {}  {}", violation.rule, violation.what)?;
         }

@@ -301,9 +301,8 @@ mod tests {
         let id = Uuid::from_u128(7);
         let mut heard = Heard::default();
         let made = format!("HTTP/1.1 201 Created\r\n\r\n{{\"run\":\"{id}\"}}");
-        let settled = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{{\"approval\":\"{id}\"}}"
-        );
+        let settled =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{{\"approval\":\"{id}\"}}");
         heard.hear(0, &[told(1, &made[..30]), told(1, &made[30..]), told(1, &settled)]);
         let start = Start { nonce: "n".into(), key: None, runs: vec![RunId(id)] };
         let answered = Answered { approval: id, answer: json!({}) };

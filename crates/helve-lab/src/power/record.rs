@@ -8,21 +8,55 @@ use anyhow::{Context, bail, ensure};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Op {
     /// A file or directory that was there.
-    Opened { file: u32, name: String },
-    Created { file: u32, name: String },
-    Wrote { file: u32, at: u64, bytes: Vec<u8> },
-    Truncated { file: u32, length: u64 },
-    Renamed { from: String, to: String },
-    Unlinked { name: String },
-    MadeDir { name: String },
-    SyncBegan { file: u32, sync: u64 },
-    SyncEnded { file: u32, sync: u64 },
+    Opened {
+        file: u32,
+        name: String,
+    },
+    Created {
+        file: u32,
+        name: String,
+    },
+    Wrote {
+        file: u32,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Truncated {
+        file: u32,
+        length: u64,
+    },
+    Renamed {
+        from: String,
+        to: String,
+    },
+    Unlinked {
+        name: String,
+    },
+    MadeDir {
+        name: String,
+    },
+    SyncBegan {
+        file: u32,
+        sync: u64,
+    },
+    SyncEnded {
+        file: u32,
+        sync: u64,
+    },
     /// The disk refused, on the lab's order.
-    SyncFailed { file: u32 },
+    SyncFailed {
+        file: u32,
+    },
     /// Bytes to whoever connected to the process.
-    Told { connection: u32, bytes: Vec<u8> },
+    Told {
+        connection: u32,
+        bytes: Vec<u8>,
+    },
     /// Bytes to whomever the process connected to.
-    Asked { connection: u32, bytes: Vec<u8> },
+    Asked {
+        connection: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 /// What one process did.

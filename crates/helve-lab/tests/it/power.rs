@@ -18,7 +18,10 @@ async fn no_promise_is_broken_by_a_hundred_power_cuts() {
     assert!(bad.is_empty(), "{found}");
     assert_eq!(tally.losses, LOSSES);
     // A record of nothing would have lost nothing.
-    assert!(tally.syncs > 100 && tally.acknowledged > 300 && tally.effects > 10, "too little was at stake\n{tally}");
+    assert!(
+        tally.syncs > 100 && tally.acknowledged > 300 && tally.effects > 10,
+        "too little was at stake\n{tally}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

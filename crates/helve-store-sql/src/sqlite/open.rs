@@ -6,9 +6,9 @@ use helve_types::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{DataDir, DataDirError};
 use super::log::Log;
 use crate::migrate::{MigrateError, migrate};
+use crate::{DataDir, DataDirError};
 
 /// Before this version the write-ahead log could be corrupted when it was reset.
 const SQLITE_MIN: i32 = 3_051_003;

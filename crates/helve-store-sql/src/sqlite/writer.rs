@@ -41,10 +41,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn spawn(
-        connection: Connection,
-        log: Log,
-    ) -> Result<(Self, JoinHandle<()>), std::io::Error> {
+    pub(super) fn spawn(connection: Connection, log: Log) -> Result<(Self, JoinHandle<()>), std::io::Error> {
         let (queue, jobs) = channel();
         let thread = std::thread::Builder::new()
             .name("helve-writer".into())
