@@ -18,6 +18,7 @@ pub(crate) fn test() -> anyhow::Result<()> {
     step("page: lint, types, unit tests, generated files", "web", &["npm", "run", "--silent", "check"])?;
     step("lints", "", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     install("network", "ip", "iproute2")?;
+    install("fault lab", "strace", "strace")?;
     // Tables, transcripts, contracts, wire tests, tidy, arrows, and the kill test.
     with_postgres(&["cargo", "test", "--workspace", "--quiet"])?;
     std::fs::create_dir_all(crate::step::root().join("target"))?;

@@ -3,18 +3,21 @@
 //!
 //! `mock` answers as its requests say; `ledger` remembers what was done to the world; `tools` do it, through the
 //! real pipeline. `server` is the real server with these tools and a fate. `drive` starts it, lets `client`s at it,
-//! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `mutants` are seeded bugs
-//! that prove the checker can find something. `streams` cuts readers off at every byte, and counts what they miss.
+//! kills it, and asks `check` whether disk (`snapshot`), ledger and clients still agree. `power` cuts the power
+//! instead, and `disk` gives it a disk that is full or broken. `mutants` are seeded bugs that prove the checker can
+//! find something. `streams` cuts readers off at every byte, and counts what they miss.
 
 mod bend;
 pub mod check;
 mod client;
 pub mod dice;
+pub mod disk;
 pub mod drive;
 pub mod labels;
 pub mod ledger;
 pub mod mock;
 pub mod mutants;
+pub mod power;
 pub mod server;
 pub mod snapshot;
 pub mod streams;

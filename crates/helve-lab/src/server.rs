@@ -8,6 +8,7 @@ use helve::assemble::{AroundStore, Extras, install_tls};
 use helve::commands::serve::serve;
 use helve::config::{Config, Environment, Overrides};
 use helve_store::Store;
+use helve_store_sql::Syncs;
 use helve_types::{Fate, World};
 
 use crate::bend::{Bent, Watched};
@@ -29,6 +30,9 @@ pub struct ServerArgs {
     /// Have this bug
     #[arg(long, env = "LAB_MUTANT")]
     mutant: Option<Mutant>,
+    /// When the store syncs: `commits`, or as a bug `checkpoints` or `never`
+    #[arg(long, default_value = "commits", value_parser = crate::power::syncs)]
+    syncs: Syncs,
     /// End when standard input does: whoever holds its other end is gone
     #[arg(long)]
     end_with_stdin: bool,
@@ -49,6 +53,7 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
     let extras = Extras {
         tools: lab_tools(&args.ledger, Mutant::declared(args.mutant))?,
         around_store: around_store(args, &fate),
+        syncs: args.syncs,
     };
     if args.end_with_stdin {
         end_with_stdin();

@@ -38,6 +38,9 @@ pub struct DataDir {
     path: PathBuf,
     /// Who is told when a write fails.
     watch: Option<Arc<DiskWatch>>,
+    /// It is this process's alone.
+    is_held: bool,
+    /// Let go of when this is dropped.
     _lock: File,
 }
 
@@ -62,7 +65,7 @@ impl DataDir {
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
         write!(lock, "helve, process {}", std::process::id()).map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), watch: None, _lock: lock })
+        Ok(Self { path: path.to_owned(), watch: None, is_held: true, _lock: lock })
     }
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
@@ -78,7 +81,7 @@ impl DataDir {
         let at_work = OpenOptions::new().append(true).create(true).open(path.join(COMMANDS));
         let at_work = at_work.map_err(unusable)?;
         at_work.lock_shared().map_err(unusable)?;
-        Ok(Self { path: path.to_owned(), watch: None, _lock: at_work })
+        Ok(Self { path: path.to_owned(), watch: None, is_held: false, _lock: at_work })
     }
 
     /// With somebody who makes room when a write finds none.
@@ -99,6 +102,11 @@ impl DataDir {
         }
     }
 
+    /// Whether it is this process's alone.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -110,7 +118,7 @@ impl DataDir {
     fn prepare(path: &Path) -> Result<(), DataDirError> {
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         if !path.exists() {
-            fs::create_dir_all(path).map_err(unusable)?;
+            create_for_good(path).map_err(unusable)?;
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
@@ -126,9 +134,42 @@ impl DataDir {
     }
 }
 
+/// Makes the directory and those above it. A directory is kept by the one above it, and after a power cut only if
+/// that one was synced; nothing inside can make up for it.
+fn create_for_good(path: &Path) -> std::io::Result<()> {
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !above.exists() {
+        create_for_good(above)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    #[cfg(unix)]
+    File::open(above)?.sync_all()?;
+    Ok(())
+}
+
 /// The kind of network file system that `path` is on, according to a mount table.
 fn network_file_system(mounts: &str, path: &Path) -> Option<String> {
-    const NETWORK: [&str; 7] = ["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "fuse.sshfs"];
+    const NETWORK: [&str; 16] = [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "afs",
+        "9p",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "beegfs",
+        "davfs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "fuse.ceph",
+        "fuse.s3fs",
+    ];
     let mount_of = |line: &str| {
         let mut fields = line.split(' ');
         let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
@@ -203,5 +244,9 @@ mod tests {
         assert_eq!(kind("/var/lib/helve"), None);
         assert_eq!(kind("/home/mei/data").as_deref(), Some("nfs4"));
         assert_eq!(kind("/home/mei/ram/data"), None);
+        for kind in ["cifs", "9p", "ceph", "fuse.sshfs"] {
+            let mounts = format!("x /data {kind} rw 0 0");
+            assert_eq!(network_file_system(&mounts, Path::new("/data")).as_deref(), Some(kind));
+        }
     }
 }

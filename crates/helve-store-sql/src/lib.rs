@@ -10,4 +10,4 @@ mod migrate;
 mod sqlite;
 
 pub use data_dir::{DataDir, DataDirError, DiskWatch};
-pub use sqlite::{OpenError, SqliteStore};
+pub use sqlite::{OpenError, SqliteStore, Syncs};

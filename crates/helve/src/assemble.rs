@@ -1,8 +1,8 @@
 //! Makes the parts and joins them: the only place that knows which adapter is behind which port.
 
 mod rows;
+mod session_key;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -13,13 +13,14 @@ use helve_model::{DemoModel, Model};
 use helve_model_http::{HttpModel, Patience};
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems};
 use helve_store::{Disk, Store};
-use helve_store_sql::{DataDir, DiskWatch, SqliteStore};
+use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
 use helve_types::{Effect, Seal, ToolSpec, World};
 use serde_json::Value;
 
 pub use self::rows::check_names;
+use self::session_key::session_key;
 use crate::alarms::AlarmLine;
 use crate::config::{Config, GuardsTable, Source};
 use crate::hooks::hooks;
@@ -48,13 +49,15 @@ pub struct Extras {
     pub tools: Vec<ExtraTool>,
     /// Put around the store before anything uses it: the fault lab watches and breaks it there.
     pub around_store: Option<AroundStore>,
+    /// When its store makes sure that what was written is on the disk: another bug for the lab to find.
+    pub syncs: Syncs,
 }
 
 pub type AroundStore = Box<dyn FnOnce(Arc<dyn Store>) -> Arc<dyn Store> + Send>;
 
 impl From<Vec<ExtraTool>> for Extras {
     fn from(tools: Vec<ExtraTool>) -> Self {
-        Self { tools, around_store: None }
+        Self { tools, ..Self::default() }
     }
 }
 
@@ -100,7 +103,7 @@ pub async fn assemble(
         }
         Hold::Shared => DataDir::share(&config.data)?,
     };
-    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir, world.now())?);
+    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open_syncing(dir, world.now(), extras.syncs)?);
     if let Some(around) = extras.around_store {
         store = around(store);
     }
@@ -313,26 +316,4 @@ pub fn problems(assembly: &Assembly) -> Box<ModelProblems> {
         let key = model.missing_key().map(|variable| format!("set the environment variable {variable}"));
         key.or_else(|| nearby.problem(name))
     })
-}
-
-/// The key that signs the page's cookies: kept beside the database, not in it.
-fn session_key(data: &Path, world: &World) -> anyhow::Result<[u8; 32]> {
-    let path = data.join("session.key");
-    if let Ok(held) = std::fs::read(&path)
-        && let Ok(key) = <[u8; 32]>::try_from(held)
-    {
-        return Ok(key);
-    }
-    let key = world.secret();
-    write_private(&path, &key).with_context(|| format!("`{}` cannot be written", path.display()))?;
-    Ok(key)
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
 }

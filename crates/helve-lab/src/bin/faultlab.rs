@@ -1,14 +1,19 @@
 //! `faultlab`: kills the server, and says whether it kept its promises.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
+use helve_lab::disk::{self, Fault, Sweep, Trial};
 use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
 use helve_lab::mutants::Mutant;
+use helve_lab::power::{self, Cuts};
 use helve_lab::server::{ServerArgs, run};
 use helve_lab::streams::{self, Flaw, Storm};
+use helve_store_sql::Syncs;
 
 #[derive(Debug, Parser)]
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
@@ -25,6 +30,12 @@ enum Command {
     Mutants(MutantsArgs),
     /// Cut readers off at any byte, and say whether they lost an event or got one twice
     Streams(StreamsArgs),
+    /// Cut the power so many times, and see what disk, clients and ledger make of it
+    Power(PowerArgs),
+    /// Kill it at the nth write, sync, send and receipt, for every n in turn
+    Syscalls(SyscallsArgs),
+    /// Give it a disk that is full, broken or read-only
+    Disk(DiskArgs),
     /// The server under test; what `kill` starts
     #[command(hide = true)]
     Server(ServerArgs),
@@ -93,6 +104,38 @@ struct StreamsArgs {
     flaw: Option<Flaw>,
 }
 
+#[derive(Debug, Args)]
+struct PowerArgs {
+    #[command(flatten)]
+    common: Common,
+    #[arg(long, default_value_t = 100)]
+    losses: usize,
+    /// When the store syncs: `commits`, or as a bug that must be found `checkpoints` or `never`
+    #[arg(long, default_value = "commits", value_parser = power::syncs)]
+    syncs: Syncs,
+}
+
+#[derive(Debug, Args)]
+struct SyscallsArgs {
+    #[command(flatten)]
+    common: Common,
+    #[arg(long, default_value_t = 500)]
+    kills: usize,
+}
+
+#[derive(Debug, Args)]
+struct DiskArgs {
+    /// Only the cheap ones
+    #[arg(long)]
+    short: bool,
+    /// Only those whose name has this in it
+    #[arg(long)]
+    only: Option<String>,
+    /// In a mount namespace of its own already
+    #[arg(long, hide = true)]
+    apart: bool,
+}
+
 fn main() -> ExitCode {
     match obey(Cli::parse().command) {
         Ok(code) => code,
@@ -114,6 +157,9 @@ fn obey(command: Command) -> anyhow::Result<ExitCode> {
             Command::Kill(args) => kill(args).await,
             Command::Mutants(args) => mutants(args).await,
             Command::Streams(args) => storm(args).await,
+            Command::Power(args) => cut_power(args).await,
+            Command::Syscalls(args) => syscalls(args).await,
+            Command::Disk(args) => break_disks(args).await,
             Command::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
@@ -156,6 +202,71 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
     }
     failures.iter().for_each(|failure| println!("{failure}"));
     Ok(ExitCode::FAILURE)
+}
+
+async fn cut_power(args: PowerArgs) -> anyhow::Result<ExitCode> {
+    let cuts = Cuts {
+        syncs: args.syncs,
+        jobs: args.common.jobs,
+        dir: args.common.dir,
+        progress: |tally| eprintln!("{:>7} losses, {} with violations", tally.losses, tally.bad),
+        ..Cuts::new(server()?, args.common.seed, args.losses)
+    };
+    let power::Verdict { tally, bad } = cuts.run().await?;
+    println!("{tally}");
+    bad.iter().filter(|loss| loss.dir.is_some()).for_each(|loss| println!("{loss}"));
+    // A store that syncs too little and is not found out is the harness's failure.
+    Ok(if bad.is_empty() == (args.syncs == Syncs::Commits) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn syscalls(args: SyscallsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(line) = disk::missing_strace() {
+        bail!("{line}");
+    }
+    let dir = args.common.dir.unwrap_or_else(|| "/dev/shm".into());
+    let sweep =
+        Sweep { command: server()?, seed: args.common.seed, kills: args.kills, jobs: args.common.jobs, dir };
+    let swept = sweep.run().await?;
+    println!("{:<12}{:>8}{:>10}{:>8}", "call", "deaths", "deepest", "missed");
+    for call in disk::CALLS {
+        let of = |counts: &BTreeMap<&str, usize>| counts.get(call).copied().unwrap_or(0);
+        println!("{call:<12}{:>8}{:>10}{:>8}", of(&swept.at), of(&swept.deepest), of(&swept.missed));
+    }
+    println!("{} effects in the ledger, {:.1} s", swept.effects, swept.time.as_secs_f64());
+    for (place, violations) in &swept.bad {
+        println!("{place}:");
+        violations.iter().for_each(|violation| println!("  {}  {}", violation.rule, violation.what));
+    }
+    Ok(if swept.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
+    if let Some(line) = disk::missing() {
+        bail!("{line}");
+    }
+    if !args.apart {
+        let line = disk::apart();
+        let mut again = std::process::Command::new(line[0]);
+        again.args(&line[1..]).arg(std::env::current_exe()?).args(std::env::args_os().skip(1)).arg("--apart");
+        return Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let command = server()?;
+    let faults = if args.short { disk::SHORT } else { disk::LONG };
+    let wanted = |fault: &&Fault| args.only.as_ref().is_none_or(|only| fault.to_string().contains(only));
+    let mut bad = 0;
+    println!("{:<52}{:>9}{:>9}{:>7}  goes on after", "fault", "promised", "refused", "ended");
+    for fault in faults.iter().filter(wanted) {
+        let dir = tempfile::Builder::new().prefix("helve-disk-").tempdir()?;
+        let tried = Trial { command: &command, fault: *fault, dir: dir.path() }.run().await;
+        let tried = tried.with_context(|| fault.to_string())?;
+        let after = tried.recovered_after.map_or("a new start".to_owned(), |after| format!("{after:.1?}"));
+        let ended = if tried.ended { "yes" } else { "no" };
+        let name = fault.to_string();
+        println!("{name:<52}{:>9}{:>9}{ended:>7}  {after}", tried.promised, tried.refused);
+        tried.wrong.iter().for_each(|wrong| println!("  WRONG  {wrong}"));
+        bad += usize::from(!tried.wrong.is_empty());
+    }
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {

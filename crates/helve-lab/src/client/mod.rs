@@ -8,7 +8,7 @@ mod asker;
 mod door;
 mod follow;
 mod log;
-mod talk;
+pub(crate) mod talk;
 mod watcher;
 mod wish;
 

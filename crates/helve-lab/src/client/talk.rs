@@ -11,7 +11,7 @@ use super::wish::Wish;
 
 /// The server is gone, or as good as gone.
 #[derive(Debug)]
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
 impl From<reqwest::Error> for Gone {
     fn from(_: reqwest::Error) -> Self {
@@ -87,25 +87,25 @@ impl Talk<'_> {
 }
 
 /// The frames of a stream.
-pub(super) struct Frames {
+pub(crate) struct Frames {
     bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     held: Vec<u8>,
 }
 
 /// One frame: its id, if it has one, and its data.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) id: Option<u64>,
-    pub(super) data: String,
+pub(crate) struct Frame {
+    pub(crate) id: Option<u64>,
+    pub(crate) data: String,
 }
 
 impl Frames {
-    pub(super) fn of(response: Response) -> Self {
+    pub(crate) fn of(response: Response) -> Self {
         Self { bytes: response.bytes_stream().boxed(), held: vec![] }
     }
 
     /// The next frame with data, or none at the stream's proper end.
-    pub(super) async fn next(&mut self) -> Result<Option<Frame>, Gone> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Frame>, Gone> {
         loop {
             while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
                 let frame: Vec<u8> = self.held.drain(..end + 2).collect();
@@ -122,7 +122,7 @@ impl Frames {
 }
 
 /// Comments and `retry:` are no frames.
-fn parse(text: &str) -> Option<Frame> {
+pub(crate) fn parse(text: &str) -> Option<Frame> {
     let mut id = None;
     let mut data: Option<String> = None;
     for line in text.lines() {

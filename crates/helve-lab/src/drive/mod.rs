@@ -9,6 +9,8 @@ mod tally;
 pub(crate) use self::campaign::fast_place;
 pub use self::campaign::{Campaign, Failure, Verdict};
 pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
+pub(crate) use self::process::Process;
 pub use self::process::ServerCommand;
+pub(crate) use self::round::Lab;
 pub use self::round::{Finding, Outcome, Round};
 pub use self::tally::Tally;

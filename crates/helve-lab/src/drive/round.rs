@@ -58,16 +58,16 @@ pub struct Outcome {
 }
 
 /// The worlds around the server.
-struct Lab<'a> {
-    round: &'a Round<'a>,
+pub(crate) struct Lab<'a> {
+    pub(crate) round: &'a Round<'a>,
     door: Door,
-    crowd: Crowd,
-    ledger: Ledger,
+    pub(crate) crowd: Crowd,
+    pub(crate) ledger: Ledger,
     mock: Mock,
     /// Strikes when the mock or the ledger passes a label.
     trap: Arc<Mutex<Option<Fate>>>,
     config: PathBuf,
-    data: PathBuf,
+    pub(crate) data: PathBuf,
     generation: u64,
     tally: Tally,
 }
@@ -92,7 +92,7 @@ impl Round<'_> {
 }
 
 impl<'a> Lab<'a> {
-    async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
+    pub(crate) async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
         let trap: Arc<Mutex<Option<Fate>>> = Arc::default();
         let sprung = trap.clone();
         let fate = Fate::new(move |label| {
@@ -137,7 +137,7 @@ impl<'a> Lab<'a> {
         )
     }
 
-    fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
+    pub(crate) fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
         self.generation += 1;
         Process::spawn(&Start {
             command: self.round.command,
@@ -149,7 +149,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    fn open(&self, base: String, last: bool) {
+    pub(crate) fn open(&self, base: String, last: bool) {
         self.door.set(State::Open(Open { generation: self.generation, base, last }));
     }
 
@@ -205,7 +205,7 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    async fn rest(&self) -> anyhow::Result<()> {
+    pub(crate) async fn rest(&self) -> anyhow::Result<()> {
         self.door.set(State::Shut);
         ensure!(
             self.door.all_waiting(self.crowd.size(), REST_MAX).await,
@@ -215,7 +215,7 @@ impl<'a> Lab<'a> {
     }
 
     /// What disk, ledger and clients say now that nobody changes them.
-    async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
+    pub(crate) async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
         let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
         let evidence = Evidence { disk, ledger: self.ledger.entries()?, clients: self.crowd.logs(), at_end };
         self.tally.checks += 1;
@@ -228,7 +228,7 @@ impl<'a> Lab<'a> {
     }
 
     /// A last start without a fate: everything that was begun comes to its end.
-    async fn finish(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
         let base = process.ready().await?.context("the server ended by itself while starting")?;
         let began = Instant::now();

@@ -4,10 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "a test fills the line of a server of its own")]
 
+mod disk;
 mod kills;
 mod long;
 mod models;
 mod mutants;
+mod power;
 mod streams;
 
 use helve_lab::drive::{Campaign, ServerCommand};

@@ -8,6 +8,7 @@ mod derived;
 mod executions;
 mod files;
 mod journal;
+mod log;
 mod offers;
 mod open;
 mod plans;
@@ -33,7 +34,8 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 use rusqlite::Connection;
 
 use self::journal::{ClaimedRow, OpenedRow};
-pub use self::open::OpenError;
+use self::log::Log;
+pub use self::open::{OpenError, Syncs};
 use self::readers::Readers;
 use self::writer::Writer;
 use crate::DataDir;
@@ -49,9 +51,15 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in the directory, and brings its layout up to date.
     pub fn open(dir: DataDir, now: Timestamp) -> Result<Self, OpenError> {
+        Self::open_syncing(dir, now, Syncs::default())
+    }
+
+    /// The same, syncing as it should not: for the fault lab.
+    pub fn open_syncing(dir: DataDir, now: Timestamp, syncs: Syncs) -> Result<Self, OpenError> {
         let path = dir.database();
-        let connection = open::database(&path, now)?;
-        let (writer, thread) = Writer::spawn(connection, dir.watch()).map_err(OpenError::Thread)?;
+        let connection = open::database(&dir, now, syncs)?;
+        let log = Log::beside(&path);
+        let (writer, thread) = Writer::spawn(connection, dir.watch(), log).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             thread: Mutex::new(Some(thread)),

@@ -6,8 +6,9 @@ use helve_types::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::DataDirError;
+use super::log::Log;
 use crate::migrate::{MigrateError, migrate};
+use crate::{DataDir, DataDirError};
 
 /// Before this version the write-ahead log could be corrupted when it was reset.
 const SQLITE_MIN: i32 = 3_051_003;
@@ -26,6 +27,9 @@ pub enum OpenError {
     #[error("the database file `{path}` cannot be created or made private")]
     Private { path: String, source: std::io::Error },
 
+    #[error("the log of the database `{path}` cannot be written: {source}")]
+    Log { path: String, source: std::io::Error },
+
     #[error("the database `{path}` is damaged: {finding}; restore it from a backup, or use another --data")]
     Damaged { path: String, finding: String },
 
@@ -39,15 +43,43 @@ pub enum OpenError {
     Thread(#[source] std::io::Error),
 }
 
-/// The connection that writes; from now on the database counts as not closed.
-pub(super) fn database(path: &Path, now: Timestamp) -> Result<Connection, OpenError> {
-    if rusqlite::version_number() < SQLITE_MIN {
-        return Err(OpenError::OldSqlite(rusqlite::version()));
+/// When what was written is made sure to be on the disk. Helve knows only `Commits`: an effect must not be sent
+/// before it is on record. The fault lab opens databases otherwise, to see that it would be found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Syncs {
+    /// Before anybody is told of a commit.
+    #[default]
+    Commits,
+    /// Only when the write-ahead log is emptied.
+    Checkpoints,
+    /// When the system pleases.
+    Never,
+}
+
+impl Syncs {
+    fn pragma(self) -> &'static str {
+        match self {
+            Self::Commits => "PRAGMA synchronous = FULL",
+            Self::Checkpoints => "PRAGMA synchronous = NORMAL",
+            Self::Never => "PRAGMA synchronous = OFF",
+        }
     }
+}
+
+/// The connection that writes; from now on the database counts as not closed.
+pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Connection, OpenError> {
+    new_enough(rusqlite::version_number(), rusqlite::version())?;
+    let path = &*dir.database();
     let failed = |source| OpenError::Database { path: path.display().to_string(), source };
     keep_private(path)?;
+    // A log that is in use by another process is not one that was left behind.
+    if dir.is_held() {
+        Log::beside(path)
+            .write_again()
+            .map_err(|source| OpenError::Log { path: path.display().to_string(), source })?;
+    }
     let mut connection = Connection::open(path).map_err(failed)?;
-    configure(&connection).map_err(failed)?;
+    configure(&connection, syncs).map_err(failed)?;
     migrate(&mut connection, now.0)?;
     if !was_closed(&connection).map_err(failed)? {
         check_after_crash(&connection, path)?;
@@ -56,16 +88,20 @@ pub(super) fn database(path: &Path, now: Timestamp) -> Result<Connection, OpenEr
     Ok(connection)
 }
 
-fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
+fn new_enough(number: i32, version: &'static str) -> Result<(), OpenError> {
+    if number < SQLITE_MIN { Err(OpenError::OldSqlite(version)) } else { Ok(()) }
+}
+
+fn configure(connection: &Connection, syncs: Syncs) -> Result<(), rusqlite::Error> {
     connection.execute_batch(
         "PRAGMA busy_timeout = 5000;
          PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA mmap_size = 0;
          PRAGMA wal_autocheckpoint = 2000;
          PRAGMA journal_size_limit = 67108864;",
     )?;
+    connection.execute_batch(syncs.pragma())?;
     keep_plans(connection)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
@@ -119,4 +155,29 @@ fn check_after_crash(connection: &Connection, path: &Path) -> Result<(), OpenErr
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| damaged(error.to_string()))?;
     if finding == "ok" { Ok(()) } else { Err(damaged(finding)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_can_lose_its_log_is_refused() {
+        for (number, fits) in [(3_040_001, false), (3_051_002, false), (3_051_003, true), (3_054_001, true)] {
+            assert_eq!(new_enough(number, "x").is_ok(), fits, "{number}");
+        }
+        let refused = new_enough(3_051_002, "3.51.2").unwrap_err().to_string();
+        assert!(refused.contains("3.51.2") && refused.contains("3.51.3"), "{refused}");
+    }
+
+    #[test]
+    fn every_commit_is_synced_unless_the_lab_says_otherwise() {
+        for (syncs, level) in [(Syncs::default(), 2), (Syncs::Checkpoints, 1), (Syncs::Never, 0)] {
+            let dir = tempfile::tempdir().unwrap();
+            let held = DataDir::hold(dir.path()).unwrap();
+            let connection = database(&held, Timestamp(1), syncs).unwrap();
+            let read: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(read, level, "{syncs:?}");
+        }
+    }
 }

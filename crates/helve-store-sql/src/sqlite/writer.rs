@@ -13,6 +13,7 @@ use helve_store::{StoreError, Urgency};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::log::Log;
 use super::unavailable;
 use crate::DiskWatch;
 
@@ -45,11 +46,12 @@ impl Writer {
     pub(super) fn spawn(
         connection: Connection,
         watch: Option<Arc<DiskWatch>>,
+        log: Log,
     ) -> Result<(Self, JoinHandle<()>), std::io::Error> {
         let (queue, jobs) = channel();
         let thread = std::thread::Builder::new()
             .name("helve-writer".into())
-            .spawn(move || write_until_closed(&connection, watch.as_deref(), &jobs))?;
+            .spawn(move || write_until_closed(&connection, watch.as_deref(), &jobs, log))?;
         Ok((Self { queue }, thread))
     }
 
@@ -105,26 +107,37 @@ where
     }
 }
 
-fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>) {
+fn write_until_closed(connection: &Connection, watch: Option<&DiskWatch>, jobs: &Receiver<Queued>, log: Log) {
+    if let Err(Dead(error)) = write(connection, watch, jobs, log) {
+        tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
+        refuse_until_closed(&error, jobs);
+    }
+}
+
+fn write(
+    connection: &Connection,
+    watch: Option<&DiskWatch>,
+    jobs: &Receiver<Queued>,
+    mut log: Log,
+) -> Result<(), Dead> {
     let mut written = false;
     loop {
         match jobs.recv_timeout(IDLE) {
             Ok(first) => {
-                if let Err(Dead(error)) = commit(connection, watch, gather(first, jobs)) {
-                    tracing::error!(%error, "the disk fails; nothing more is written until Helve is started again");
-                    return refuse_until_closed(&error, jobs);
-                }
+                commit(connection, watch, gather(first, jobs))?;
+                log.look();
                 written = true;
             }
             Err(RecvTimeoutError::Timeout) => {
                 if std::mem::take(&mut written) {
-                    checkpoint(connection);
+                    checkpoint(connection)?;
+                    log.look();
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    checkpoint(connection);
+    checkpoint(connection)
 }
 
 fn gather(first: Queued, jobs: &Receiver<Queued>) -> Vec<Box<dyn Job>> {
@@ -245,9 +258,13 @@ fn roll_back(connection: &Connection) {
 }
 
 /// Moves the log into the database file and empties it, while nobody is in a hurry.
-fn checkpoint(connection: &Connection) {
-    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    if let Err(error) = done {
-        tracing::debug!(%error, "the write-ahead log could not be emptied");
+fn checkpoint(connection: &Connection) -> Result<(), Dead> {
+    match connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        Err(error) if is_fatal(&error) => Err(Dead(unavailable(error))),
+        Err(error) => {
+            tracing::debug!(%error, "the write-ahead log could not be emptied");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }
