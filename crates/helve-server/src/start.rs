@@ -4,12 +4,11 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{StartRequest, Started};
 use helve_store::IdempotencyKey;
-use helve_types::{ConversationId, RunId, World};
+use helve_types::{ConversationId, RunId, World, hex};
 use sha2::{Digest, Sha256};
 
 use crate::access::Principal;
 use crate::app::App;
-use crate::hex::hex;
 use crate::problem::Problem;
 use crate::sse::{self, Render};
 

@@ -5,11 +5,10 @@ use std::fmt::Write;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Approval, ApprovalState};
-use helve_types::{Answer, ApprovalKind, Timestamp, visible};
+use helve_types::{Answer, ApprovalKind, Timestamp, hex, visible};
 
 use super::decisions;
 use super::words::Words;
-use crate::hex::hex;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
     color:#1a1a1a;background:#fff}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid #bbb;padding:.75rem;\

@@ -199,11 +199,7 @@ fn described(tool: &Listed) -> Value {
 
 fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     let tools = catalogue.registry().all();
-    let specs: Vec<_> = tools
-        .iter()
-        .filter(|tool| tool.is_enabled() && tool.is_agreed())
-        .map(|tool| &**tool.spec())
-        .collect();
+    let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = declarations(format, &specs).with_context(|| {
         format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
     })?;
