@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
-use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json};
+use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json, hex};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::check::{Arguments, check};
+use crate::check::Arguments;
 use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
 use crate::{CallContext, Grant, Registered, Request};
@@ -33,6 +33,13 @@ impl Candidate {
     }
 }
 
+/// What a person wrote in place of the arguments they were asked about, as hooks left it.
+pub(crate) struct Edit {
+    pub(crate) candidate: Candidate,
+    /// A hook made something else of it, which nobody has seen.
+    pub(crate) rewritten: bool,
+}
+
 /// Whether the person who agreed was told that private data could leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Warned {
@@ -45,7 +52,7 @@ fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned:
     if warned == Warned::Yes {
         bound["warned"] = true.into();
     }
-    Sha256::digest(canonical_json(&bound)).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(canonical_json(&bound)))
 }
 
 pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
@@ -72,6 +79,7 @@ pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Acces
 pub(crate) fn admit(
     judgement: Judgement,
     candidate: Candidate,
+    edit: Option<Edit>,
     rules: &Rules,
     cx: &CallContext,
     trail: &mut Trail,
@@ -86,12 +94,19 @@ pub(crate) fn admit(
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
         Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, must_ask.as_ref(), cx) => {
-            let agreed = edited(candidate, grant)?;
+            let (agreed, rewritten) = match edit {
+                Some(Edit { candidate, rewritten }) => (candidate, rewritten),
+                None => (Candidate { changed: grant.changed, ..candidate }, false),
+            };
             // A person may allow what asks; what is forbidden they cannot write into it.
-            let Judgement { verdict, because, .. } = judge(rules, &agreed, cx);
+            let Judgement { verdict, because, must_ask, .. } = judge(rules, &agreed, cx);
             if verdict == Verdict::Deny {
                 decided("deny");
                 return Err(denied(&agreed, &because).into());
+            }
+            if rewritten {
+                decided("ask");
+                return Err(Outcome::Asked(question(&agreed, REWRITTEN.into(), must_ask, cx)).into());
             }
             decided("approved");
             Ok(Permit::new(agreed))
@@ -112,6 +127,9 @@ pub(crate) fn admit(
         }
     }
 }
+
+/// Why a person is asked about a call that they have just edited.
+const REWRITTEN: &str = "a check that comes first has changed what you wrote";
 
 /// The question about a call that is asked about whatever the rules say, unless they forbid it.
 pub(crate) fn ask(
@@ -143,16 +161,6 @@ pub(crate) fn granted<'a>(
             || (must_ask.is_none() && grant.binding == candidate.binding(Warned::No))
     };
     cx.grant.as_ref().filter(holds)
-}
-
-/// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
-fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
-    let Some(text) = &grant.edited else {
-        return Ok(Candidate { changed: grant.changed, ..candidate });
-    };
-    let Candidate { tool, .. } = candidate;
-    let arguments = check(&tool.spec.name, &tool.validator, text)?;
-    Ok(Candidate { tool, arguments, changed: true })
 }
 
 fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx: &CallContext) -> Question {

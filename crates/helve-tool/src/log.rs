@@ -10,12 +10,13 @@ use helve_types::{Stage, Trail};
 use tracing::{debug, info};
 
 use crate::Outcome;
+use crate::permit::millis;
 
 pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
         tell_stage(stage);
     }
-    let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let ms = millis(took);
     let from_cache = trail.from_cache();
     match outcome {
         Outcome::Finished(_) => info!(outcome = "finished", ms, from_cache, "the call is over"),

@@ -133,6 +133,11 @@ impl Stop {
         Self::Down { because: failure.message.clone(), failure }
     }
 
+    /// A person has stopped the run, and nothing has left.
+    pub(crate) fn cancelled() -> Self {
+        Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent").into()
+    }
+
     pub(crate) fn in_doubt(self, doubt: Option<Doubt>) -> Self {
         match (self, doubt) {
             (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),

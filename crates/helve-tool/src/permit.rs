@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use helve_types::{Effect, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail};
+use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use self::after::{After, Ended, after};
@@ -103,7 +103,7 @@ impl Permit {
                     let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
-                        () = cx.cancel.cancelled() => return Err(cancelled().into()),
+                        () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
                     }
                 }
             }
@@ -181,10 +181,7 @@ impl Permit {
     }
 }
 
-fn cancelled() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent")
-}
-
-fn millis(duration: Duration) -> u64 {
+/// As the record has durations.
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

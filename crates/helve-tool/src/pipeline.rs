@@ -32,11 +32,11 @@ pub use self::brought::Brought;
 pub struct Pipeline {
     rules: Rules,
     hooks: Arc<Hooks>,
-    stand_ins: Option<StandIns>,
+    others: Option<Others>,
 }
 
-/// The tools that may stand in for those of a run.
-struct StandIns {
+/// The tools beside those of a run: they may stand in for those, or look into what became of their calls.
+struct Others {
     registry: Arc<Registry>,
     /// Consent to call a tool is no consent to call what stands in for it.
     rules: Rules,
@@ -44,7 +44,7 @@ struct StandIns {
 
 impl Pipeline {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, hooks: Arc::default(), stand_ins: None }
+        Self { rules, hooks: Arc::default(), others: None }
     }
 
     /// What the operator wants asked around every call.
@@ -53,10 +53,11 @@ impl Pipeline {
         Self { hooks, ..self }
     }
 
-    /// Tools that a run does not have may stand in for those that it has, as these rules allow.
+    /// Tools that a run does not have may stand in for those that it has, and check what became of their calls, as
+    /// these rules allow.
     #[must_use]
     pub fn with_stand_ins(self, registry: Arc<Registry>, rules: Rules) -> Self {
-        Self { stand_ins: Some(StandIns { registry, rules }), ..self }
+        Self { others: Some(Others { registry, rules }), ..self }
     }
 
     pub fn rules(&self) -> &Rules {
@@ -145,7 +146,8 @@ impl Pipeline {
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
-        let permit = admit(judgement, candidate, &self.rules, cx, trail)?; // Denied, or a person is asked
+        let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
+        let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened
         let answered = self.looked_into(ran, &permit, cx).await?;
@@ -230,19 +232,20 @@ impl Pipeline {
     /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
     /// of a call that is on record, so it is not put on record itself.
     async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
-        let reader = cx.toolbox.named(tool.spec.check_tool.as_ref()?)?;
+        let reader = self.other(tool.spec.check_tool.as_ref()?, cx).filter(|reader| reader.is_usable())?;
         if reader.spec.effect != Effect::Read {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = check_arguments(reader, arguments, &mut unseen).ok()?;
-        let judgement = judge(&self.rules, &candidate, cx);
-        let permit = admit(judgement, candidate, &self.rules, cx, &mut unseen).ok()?;
+        let candidate = check_arguments(&reader, arguments, &mut unseen).ok()?;
+        let rules = self.rules_for_others();
+        let judgement = judge(rules, &candidate, cx);
+        let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
         Some(match permit.look(cx).await? {
             Ok(output) => {
                 let answered = Answered { output, by: reader.clone() };
                 let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
-                bounded(output, reader, cx, &mut unseen).0.text
+                bounded(output, &reader, cx, &mut unseen).0.text
             }
             Err(problem) => format!("the check failed: {problem}"),
         })

@@ -5,6 +5,7 @@ use std::time::Duration;
 use helve_guard::Verdict;
 use helve_types::{Effect, Failure, FailureKind, ToolOutput};
 
+use super::millis;
 use crate::{Failures, ToolError};
 
 /// How an attempt ended.
@@ -76,8 +77,7 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
         Ended::Error(ToolError::Busy { message, retry_after }) => {
             let failed = || {
                 let mut failure = Failure::new(FailureKind::Failed, message);
-                failure.retry_after_ms =
-                    retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                failure.retry_after_ms = retry_after.map(millis);
                 After::Down(failure)
             };
             again(retry_after).map_or_else(failed, unsent)

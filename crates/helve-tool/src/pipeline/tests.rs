@@ -544,6 +544,24 @@ async fn a_check_tool_is_asked_about_what_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_check_tool_is_asked_also_where_the_run_does_not_have_it_and_by_the_rules() {
+    let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
+    for (rules, said) in [(vec![anything()], " one mail to x"), (vec![never, anything()], "")] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", rules);
+        let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+        lab.tool(send, Guards::default(), hangs());
+        let others = Lab::new().await;
+        others.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
+        let pipeline = lab.pipeline().with_stand_ins(Arc::new(others.registry), lab.rules.clone());
+        let call = lab.call("send", r#"{"q": "x"}"#);
+        pipeline.execute(&call, &lab.context(&call)).await.unwrap();
+        let log = lab.log().await;
+        assert!(log.ends_with(&format!("tool.unknown the tool did not answer within 60 s{said}\n")), "{log}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_check_tool_that_a_rule_forbids_is_not_asked() {
     let mut lab = Lab::new().await;
     let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
