@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
-use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json, hex};
+use helve_types::{
+    ApprovalKind, Effect, Failure, FailureKind, Question, Stage, ToolCall, Trail, canonical_json, hex,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::check::Arguments;
 use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
-use crate::{CallContext, Grant, Registered, Request};
+use crate::{CallContext, Grant, Registered, Request, Unknown};
 
 /// A checked call that nobody has judged yet.
 pub(crate) struct Candidate {
@@ -45,6 +47,12 @@ pub(crate) struct Edit {
 pub(crate) enum Warned {
     Yes,
     No,
+}
+
+impl Warned {
+    fn of(leaving: Option<&Leaving>) -> Self {
+        if leaving.is_some() { Self::Yes } else { Self::No }
+    }
 }
 
 fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: Warned) -> String {
@@ -138,9 +146,15 @@ pub(crate) fn ask(
     because: String,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
+    not_denied(&judgement, candidate)?;
+    Ok(question(candidate, because, judgement.must_ask, cx))
+}
+
+/// Whether a person may allow the call at all.
+pub(crate) fn not_denied(judgement: &Judgement, candidate: &Candidate) -> Result<(), Failure> {
     match judgement.verdict {
         Verdict::Deny => Err(denied(candidate, &judgement.because)),
-        Verdict::Allow | Verdict::Ask => Ok(question(candidate, because, judgement.must_ask, cx)),
+        Verdict::Allow | Verdict::Ask => Ok(()),
     }
 }
 
@@ -163,8 +177,37 @@ pub(crate) fn granted<'a>(
     cx.grant.as_ref().filter(holds)
 }
 
+/// The question what became of a call. It is bound to what running it again would send, if that is what was sent and is
+/// shown; otherwise having it run again is no consent, and is asked about like any call.
+pub(crate) fn ask_outcome(
+    call: &ToolCall,
+    unknown: Unknown,
+    again: Option<&Candidate>,
+    rules: &Rules,
+    cx: &CallContext,
+) -> Question {
+    let leaving = again.and_then(|again| judge(rules, again, cx).must_ask);
+    let bound = again.filter(|again| shown(again, cx) == unknown.request);
+    Question {
+        approval: cx.world.approval_id(),
+        call: Some(call.id.clone()),
+        kind: ApprovalKind::Outcome,
+        tool: call.name.clone(),
+        version: bound.map(|again| again.tool.version.clone()).unwrap_or_default(),
+        arguments: call.arguments.clone(),
+        request: unknown.request,
+        sent_at: Some(unknown.sent_at),
+        checked: unknown.checked,
+        effect: again.map_or(Effect::NonIdempotent, |again| again.tool.spec.effect),
+        because: unknown.because,
+        binding: bound.map(|again| again.binding(Warned::of(leaving.as_ref()))).unwrap_or_default(),
+        warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
+        expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+    }
+}
+
 fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx: &CallContext) -> Question {
-    let warned = if leaving.is_some() { Warned::Yes } else { Warned::No };
+    let warned = Warned::of(leaving.as_ref());
     Question {
         approval: cx.world.approval_id(),
         call: Some(cx.call.clone()),
@@ -172,7 +215,9 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
         tool: candidate.tool.spec.name.clone(),
         version: candidate.tool.version.clone(),
         arguments: candidate.arguments.canonical.clone(),
-        request: request(candidate, cx),
+        request: shown(candidate, cx),
+        sent_at: None,
+        checked: None,
         warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
         effect: candidate.tool.spec.effect,
         because,
@@ -182,6 +227,6 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
 }
 
 /// What would go over the wire, where the tool knows more of that than the arguments say.
-fn request(candidate: &Candidate, cx: &CallContext) -> Option<String> {
+pub(crate) fn shown(candidate: &Candidate, cx: &CallContext) -> Option<String> {
     candidate.tool.tool.as_ref()?.preview(Request { arguments: &candidate.arguments.value }, cx)
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use helve_types::{Stage, Trail};
 use tracing::{debug, info};
 
-use crate::Outcome;
 use crate::permit::millis;
+use crate::{Outcome, Unknown};
 
 pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
@@ -28,7 +28,7 @@ pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
             info!(outcome = "refused", failure = failure.kind.as_str(), ms, "the call is over");
             debug!(problem = failure.message, "why it was refused");
         }
-        Outcome::Unknown { because, .. } => {
+        Outcome::Unknown(Unknown { because, .. }) => {
             info!(outcome = "unknown", ms, "nobody knows what became of the call");
             debug!(problem = because, "why nobody knows");
         }

@@ -16,9 +16,10 @@ use futures_util::FutureExt;
 use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
-use self::after::{After, Ended, after};
+pub(crate) use self::after::too_late;
+use self::after::{After, Ended, Tries, after};
 use crate::gate::Candidate;
-use crate::outcome::{Doubt, Outcome, Stop};
+use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Progress, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
@@ -76,7 +77,7 @@ impl Permit {
         &self,
         cx: &CallContext,
         trail: &mut Trail,
-        in_doubt: &mut Option<Doubt>,
+        in_doubt: &mut Option<Unknown>,
     ) -> Result<ToolOutput, Stop> {
         let attempts_max = self.tool.guarding.settings.attempts.max(1);
         let attempts_before = self.stands_in.as_ref().map_or(cx.attempts_before, |it| it.attempts_before);
@@ -87,18 +88,21 @@ impl Permit {
             let ticket = self.admit_by_breaker(trail)?;
             let Sent { at, ended } = self.send(cx, attempts_before + tries, trail).await?;
             self.tell_breaker(ticket, &ended);
-            match after(ended, self.tool.spec.effect, tries, attempts_max) {
+            match after(
+                ended,
+                self.tool.spec.effect,
+                Tries { before: attempts_before, now: tries, max: attempts_max },
+            ) {
                 After::Done(output) => return Ok(*output),
                 After::Declined(failure) => return Err(failure.into()),
                 After::Down(failure) => return Err(Stop::down(failure)),
                 After::Unknown(because) => {
-                    let then = self.tool.spec.on_unknown;
-                    let unknown = Outcome::Unknown { sent_at: at, because, checked: None, then };
-                    return Err(unknown.into());
+                    let unknown = Unknown::new(at, because, self.tool.spec.on_unknown);
+                    return Err(Outcome::Unknown(unknown).into());
                 }
                 After::Again { pause, doubt } => {
                     if let Some(because) = doubt {
-                        *in_doubt = Some(Doubt { sent_at: at, because, then: self.tool.spec.on_unknown });
+                        *in_doubt = Some(Unknown::new(at, because, self.tool.spec.on_unknown));
                     }
                     let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
                     tokio::select! {

@@ -19,12 +19,12 @@ use tokio::time::Instant;
 
 use crate::bound::{Beside, bound};
 use crate::check::check;
-use crate::gate::{Candidate, admit, ask, judge};
-use crate::outcome::{Doubt, Stop};
-use crate::permit::Permit;
+use crate::gate::{Candidate, admit, ask, ask_outcome, judge, not_denied, shown};
+use crate::outcome::Stop;
+use crate::permit::{Permit, too_late};
 use crate::pipeline::instead::Answered;
 use crate::standing::spared;
-use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
+use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
 
 pub use self::brought::Brought;
 
@@ -74,11 +74,14 @@ impl Pipeline {
     pub async fn resend(
         &self,
         call: &ToolCall,
-        sent_at: Timestamp,
+        before: SentBefore,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let because = "the server stopped while the call was in flight".into();
-        let doubt = Doubt { sent_at, because, then: on_unknown(call, cx) };
+        let because = "the server stopped while the call was in flight";
+        if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.world.now()) {
+            return self.lose(call, before.at, format!("{because}; {why}"), cx).await;
+        }
+        let doubt = Unknown::new(before.at, because, on_unknown(call, cx));
         self.run_and_record(call, Some(doubt), cx).await
     }
 
@@ -108,10 +111,32 @@ impl Pipeline {
         Ok(ask(judgement, &candidate, because, cx)?)
     }
 
+    /// Whether a person may put these arguments in the place of those that they were asked about.
+    pub fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
+        let (tool, _) = cx.toolbox.resolve(tool)?;
+        let candidate = check_arguments(tool, arguments, &mut Trail::default())?;
+        not_denied(&judge(&self.rules, &candidate, cx), &candidate)
+    }
+
+    /// Asks a person what became of a call that was cut off, with all that is known of it. Whoever has it run again
+    /// agrees to just what the question shows.
+    pub async fn ask_outcome(
+        &self,
+        call: &ToolCall,
+        unknown: Unknown,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let mut unseen = Trail::default();
+        let tool = resolve(call, cx, &mut unseen).ok();
+        let again = tool.and_then(|tool| check_arguments(tool, &call.arguments, &mut unseen).ok());
+        let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
+        self.settle(&call.id, Outcome::Asked(question), cx).await
+    }
+
     async fn run_and_record(
         &self,
         call: &ToolCall,
-        doubt: Option<Doubt>,
+        doubt: Option<Unknown>,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let began = Instant::now();
@@ -165,8 +190,8 @@ impl Pipeline {
         because: String,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
-        let outcome = self.checked(lost, call, cx).await;
+        let lost = Unknown::new(sent_at, because, on_unknown(call, cx));
+        let outcome = self.checked(Outcome::Unknown(lost), call, cx).await;
         let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
         let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
         let entry = outcome.entry(&call.id, Trail::default(), beside);
@@ -194,7 +219,7 @@ impl Pipeline {
     async fn in_doubt(
         &self,
         stop: Stop,
-        doubt: Option<Doubt>,
+        doubt: Option<Unknown>,
         call: &ToolCall,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
@@ -203,30 +228,52 @@ impl Pipeline {
         Ok(if resent { self.checked(outcome, call, cx).await } else { outcome })
     }
 
-    /// Adds to the unknown outcome of a call what its check tool says about what was sent.
+    /// Adds to the unknown outcome of a call what was sent, and what its check tool says about that.
     async fn looked_into<T>(
         &self,
         ran: Result<T, Stop>,
         permit: &Permit,
         cx: &CallContext,
     ) -> Result<T, Stop> {
-        let Err(Stop::Outcome(outcome)) = ran else { return ran };
-        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
-            return Err(Stop::Outcome(outcome));
-        };
-        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
-        Err(Outcome::Unknown { sent_at, because, checked, then }.into())
+        match ran {
+            Err(Stop::Outcome(outcome)) => match *outcome {
+                Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                    let unknown =
+                        self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                    Err(Outcome::Unknown(unknown).into())
+                }
+                other => Err(other.into()),
+            },
+            ran => ran,
+        }
     }
 
     /// The same for a call that was sent before the server stopped.
     async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
-        let Outcome::Unknown { sent_at, because, checked: None, then } = outcome else { return outcome };
-        let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
-        let checked = match cx.toolbox.resolve(&call.name) {
-            Ok((tool, _)) => self.look_for(tool, edited.unwrap_or(&call.arguments), cx).await,
-            Err(_) => None,
-        };
-        Outcome::Unknown { sent_at, because, checked, then }
+        match outcome {
+            Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
+                let sent = edited.unwrap_or(&call.arguments);
+                Outcome::Unknown(match cx.toolbox.resolve(&call.name) {
+                    Ok((tool, _)) => self.inspected(unknown, tool, sent, cx).await,
+                    Err(_) => unknown,
+                })
+            }
+            other => other,
+        }
+    }
+
+    /// What was sent by this tool with these arguments, and what became of it as far as anybody can say.
+    pub(super) async fn inspected(
+        &self,
+        unknown: Unknown,
+        tool: &Arc<Registered>,
+        arguments: &str,
+        cx: &CallContext,
+    ) -> Unknown {
+        let sent = check_arguments(tool, arguments, &mut Trail::default()).ok();
+        let request = sent.and_then(|sent| shown(&sent, cx));
+        Unknown { request, checked: self.look_for(tool, arguments, cx).await, ..unknown }
     }
 
     /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments

@@ -100,10 +100,18 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     if question.kind != ApprovalKind::Budget {
         fact(words.effect, words.effect(question.effect));
     }
+    if let Some(sent_at) = question.sent_at {
+        fact(words.sent_at, &in_utc(sent_at));
+    }
     fact(words.asks_for, &held.user.0);
     fact(words.until, &in_utc(question.expires_at));
     body.push_str("</dl>\n");
-    let texts = [(words.request, question.request.as_deref()), (words.arguments, Some(&*question.arguments))];
+    let request = if question.kind == ApprovalKind::Outcome { words.sent } else { words.request };
+    let texts = [
+        (words.checked, question.checked.as_deref()),
+        (request, question.request.as_deref()),
+        (words.arguments, Some(&*question.arguments)),
+    ];
     for (name, text) in texts {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));

@@ -16,7 +16,7 @@ use crate::check::check;
 use crate::gate::{Candidate, admit, judge};
 use crate::outcome::{Outcome, Stop};
 use crate::permit::{Permit, millis};
-use crate::{CallContext, Registered};
+use crate::{CallContext, Registered, Unknown};
 
 /// Whoever stands in may have a stand-in of its own, but not for ever.
 const STAND_INS_MAX: usize = 3;
@@ -164,13 +164,16 @@ impl Pipeline {
     /// was called.
     async fn checked_stand_in(&self, stop: Stop, permit: &Permit, cx: &CallContext) -> Stop {
         let Stop::Outcome(outcome) = stop else { return stop };
-        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
-            return Stop::Outcome(outcome);
-        };
-        let name = &permit.tool.spec.name;
-        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
-        let checked = checked.or_else(|| Some(format!("it was sent by `{name}`; nobody has checked it")));
-        Outcome::Unknown { sent_at, because, checked, then }.into()
+        match *outcome {
+            Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                let name = &permit.tool.spec.name;
+                let unknown = self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                let unchecked = || format!("it was sent by `{name}`; nobody has checked it");
+                let checked = Some(unknown.checked.unwrap_or_else(unchecked));
+                Outcome::Unknown(Unknown { checked, ..unknown }).into()
+            }
+            other => other.into(),
+        }
     }
 }
 

@@ -112,7 +112,7 @@ async fn a_call_that_is_on_record_is_not_asked_about_again() {
     assert!(log.contains("[resolved fits hook(louder changed) allow run(1)]"), "{log}");
     let sent = lab.call("put", r#"{"q":"x!"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&sent) };
-    lab.pipeline().resend(&sent, Timestamp(7), &cx).await.unwrap();
+    lab.pipeline().resend(&sent, sent_before(&lab), &cx).await.unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
