@@ -17,7 +17,7 @@ use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
-use helve_types::{Fact, OutputFile, RunId, ToolSpec, World};
+use helve_types::{Effect, Fact, OutputFile, RunId, Timestamp, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
