@@ -65,6 +65,20 @@ describe('a call that changes something', () => {
     await shows(page.getByText(/^Edited and allowed by/));
   });
 
+  test('says what is wrong with edited arguments, and keeps them to be put right', async () => {
+    const page = await openQuestion();
+    await click(page, 'Edit & allow…');
+    const editor = page.getByRole('textbox', { name: /Arguments to send/ });
+    await editor.fill('{"nope": 1}');
+    await click(page, 'Allow as edited');
+    await shows(page.getByText(/the question stays open: .*"text" is a required property/));
+    expect(await editor.inputValue()).toBe('{"nope": 1}');
+    await editor.fill('{"text": "the meeting is at ten"}');
+    await click(page, 'Allow as edited');
+    await finished(page);
+    await shows(page.getByText(/^Edited and allowed by/));
+  });
+
   test.runIf(!isMock)('is not asked about again once it is always allowed, until that is taken back', async () => {
     const page = await openQuestion();
     await click(page, 'Always allow…');
@@ -194,7 +208,10 @@ describe.runIf(isMock)('odd questions', () => {
     const page = await openPage();
     await ask(page, 'cut off the mail');
     await shows(card(page, /send_mail: Outcome unknown/));
-    await shows(page.getByRole('group', { name: 'Did send_mail happen?' }));
+    const asked = page.getByRole('group', { name: 'Did send_mail happen?' });
+    await shows(asked.getByText(/^Sent /));
+    await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
+    await shows(asked.getByRole('group', { name: 'What went over the wire' }).getByText(/^POST https:/));
     await click(page, 'It happened');
     await finished(page);
     await shows(answer(page).getByText(/a person says: happened/));

@@ -99,8 +99,7 @@ impl Agent {
             return kit.clone();
         }
         let all = registry.all();
-        let usable =
-            |tool: &Arc<Registered>| tool.is_enabled() && tool.is_agreed() && self.may_use(tool.spec(), user);
+        let usable = |tool: &Arc<Registered>| tool.is_usable() && self.may_use(tool.spec(), user);
         let kit = Arc::new(Kit::new(all.into_iter().filter(usable)));
         // Rules about single users make kits of single users.
         if !self.pipeline.rules().mention_users() {

@@ -46,6 +46,9 @@ pub(crate) enum Command {
 
 pub(crate) type Reply = oneshot::Sender<Result<(), CommandError>>;
 
+/// Who lets a question expire.
+pub(crate) const BY_TIME: &str = "time";
+
 /// Why a run did not do as it was told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
@@ -54,6 +57,12 @@ pub enum CommandError {
 
     #[error("this answer does not fit the question")]
     DoesNotFit,
+
+    #[error("its time was up before anybody answered; the question can no longer be answered")]
+    Expired,
+
+    #[error("the edited arguments cannot be sent, so the question stays open: {0}")]
+    BadEdit(String),
 
     #[error("`always` does not fit: {0}")]
     BadAlways(String),

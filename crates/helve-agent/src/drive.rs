@@ -4,6 +4,7 @@
 //! One driver owns a run at a time; it ends when the run is over, or when nothing can go on until somebody acts,
 //! and another takes the run up from its log.
 
+mod answer;
 mod budget;
 mod calls;
 mod client;
@@ -30,7 +31,7 @@ use self::calls::SeenTo;
 use self::spending::Lost;
 use crate::agents::Kit;
 use crate::budget::Before;
-use crate::command::{Command, CommandError};
+use crate::command::Command;
 use crate::feed::Feed;
 use crate::run::{Run, Step};
 use crate::runtime::Shared;
@@ -203,20 +204,7 @@ impl Driver {
         self.absorb();
         match command {
             Command::Answer { approval, answer, by, reply } => {
-                let question = self.run.open_question(approval).cloned();
-                let result = match question {
-                    None => Err(CommandError::NotOpen),
-                    Some(question) if !answer.fits(question.kind) => Err(CommandError::DoesNotFit),
-                    Some(question) => {
-                        self.shared.world.fate.at("approval.before_answer");
-                        let fact = Fact::ApprovalAnswered { approval, call: question.call, answer, by };
-                        let entry = Entry { state: Some(RunState::Running), ..fact.into() };
-                        self.journal.commit(entry).await?;
-                        self.shared.world.fate.at("approval.after_answer");
-                        Ok(())
-                    }
-                };
-                _ = reply.send(result);
+                _ = reply.send(self.answer(approval, answer, by).await?);
             }
             Command::Claim { call, client, by, reply } => {
                 _ = reply.send(self.claim(&call, &client, &by).await?);

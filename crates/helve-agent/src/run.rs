@@ -14,7 +14,7 @@ mod speech;
 #[cfg(test)]
 mod tests;
 
-use helve_tool::{Grant, Outcome};
+use helve_tool::{Grant, Outcome, SentBefore, Unknown};
 use helve_types::{
     CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams, PartId,
     RunId, RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Trail, Usage,
@@ -102,8 +102,8 @@ pub enum Errand {
         call: ToolCall,
         attempts_before: u32,
         grant: Option<Grant>,
-        /// When it was sent before, if that may have taken effect.
-        sent_at: Option<Timestamp>,
+        /// That it was sent before, if that may have taken effect.
+        before: Option<SentBefore>,
     },
     /// It repeats what was done before, and a person has to say whether to go on.
     AskRepeated { call: ToolCall, because: String },
@@ -112,7 +112,7 @@ pub enum Errand {
     /// It was in flight when the server stopped, and must not be sent again.
     Lose { call: ToolCall, sent_at: Timestamp, because: String },
     /// A person has to say what became of it.
-    AskOutcome { call: ToolCall, because: String },
+    AskOutcome { call: ToolCall, unknown: Box<Unknown> },
     /// A person wants it done again, as a new call.
     Repeat { call: ToolCall, replaces: CallId },
 }
@@ -307,7 +307,7 @@ impl Run {
                     .as_ref()
                     .and_then(|old| self.calls.iter_mut().find(|held| held.call.id == *old))
                 {
-                    Some(old) => *old = planned,
+                    Some(old) => old.give_way(planned),
                     None => self.calls.push(planned),
                 }
             }

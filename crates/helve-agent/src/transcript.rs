@@ -259,13 +259,17 @@ fn name_of(tool: &ToolPart) -> &str {
 
 /// Told to the model when nobody can say whether the effect happened.
 fn unknown(tool: &ToolPart) -> String {
-    json!({
+    let cut_off = tool.cut_off.as_ref();
+    let mut told = json!({
         "status": "outcome_unknown",
         "call_id": tool.call,
-        "sent_at": tool.started_at,
+        "sent_at": cut_off.map(|cut_off| cut_off.sent_at).or(tool.started_at),
         "note": "The effect may have happened. Verify before repeating.",
-    })
-    .to_string()
+    });
+    if let Some(checked) = cut_off.and_then(|cut_off| cut_off.checked.as_ref()) {
+        told["checked"] = json!(checked);
+    }
+    told.to_string()
 }
 
 /// Vendors refuse a history with broken arguments; the call's result says what was wrong with them.

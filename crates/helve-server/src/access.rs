@@ -18,14 +18,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use helve_store::{Scope, Store, StoreError, Token, TokenRights};
-use helve_types::{Timestamp, UserId, World};
+use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 pub(crate) use self::origin::keep_foreign_pages_out;
 pub(crate) use self::session::COOKIE;
 use crate::app::App;
-use crate::hex::hex;
 use crate::listen::Peer;
 use crate::problem::Problem;
 

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{CallOptions, Called, Order};
 use helve_store::AuditEntry;
-use helve_tool::{Outcome, Progress};
+use helve_tool::{Outcome, Progress, Unknown};
 use helve_types::{Failure, FailureKind, ToolOutput, Trail, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -178,7 +178,9 @@ fn view(called: Called) -> Result<CallView, Problem> {
             }
             None => CallView { outcome: "refused", failure: Some(failure), ..view },
         },
-        Outcome::Unknown { because, .. } => CallView { outcome: "unknown", because: Some(because), ..view },
+        Outcome::Unknown(Unknown { because, .. }) => {
+            CallView { outcome: "unknown", because: Some(because), ..view }
+        }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
     })
 }
@@ -231,7 +233,7 @@ pub(crate) async fn execute(
     let result = match called.outcome {
         Outcome::Finished(output) => Ok(output.text),
         Outcome::Failed(failure) | Outcome::Refused(failure) => Err(failure.message),
-        Outcome::Unknown { because, .. } => {
+        Outcome::Unknown(Unknown { because, .. }) => {
             Err(format!("nobody can say whether it happened: {because}; check before you repeat it"))
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),

@@ -20,7 +20,6 @@ mod declared;
 mod direct;
 mod executions;
 mod health;
-mod hex;
 mod import;
 mod input;
 mod kept;

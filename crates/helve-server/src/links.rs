@@ -218,7 +218,7 @@ async fn answered(app: &App, frame: &Frame, held: &Approval, answer: Answer, uri
     match settle(app, scope.clone(), held.id(), answer, by).await {
         // Looked at again it says what was answered; sent again it would say it twice.
         Ok(_) => frame.see_other(uri),
-        Err(CommandError::NotOpen | CommandError::Over) => {
+        Err(CommandError::NotOpen | CommandError::Expired | CommandError::Over) => {
             match app.runtime.store().approval(scope, held.id()).await {
                 Ok(now) => settled(frame, StatusCode::CONFLICT, &now),
                 Err(_) => told(frame, StatusCode::SERVICE_UNAVAILABLE, frame.words.unavailable),

@@ -2,9 +2,9 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use helve_types::hex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::hex::hex;
 use crate::problem::Problem;
 
 #[derive(RustEmbed)]

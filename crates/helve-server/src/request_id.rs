@@ -13,11 +13,10 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use helve_types::World;
+use helve_types::{World, hex};
 use tracing::{Instrument, debug, error_span, info};
 
 use crate::app::App;
-use crate::hex::hex;
 use crate::problem::Told;
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");

@@ -4,11 +4,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{Called, StartRequest, Started};
 use helve_store::IdempotencyKey;
-use helve_types::{ConversationId, RunId, World};
+use helve_types::{ConversationId, RunId, World, hex};
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::hex::hex;
 use crate::problem::Problem;
 use crate::sse::{Listener, Render};
 

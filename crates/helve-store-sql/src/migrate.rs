@@ -1,5 +1,6 @@
 //! Brings a database to the newest layout: numbered files, each applied once, in a transaction.
 
+use helve_types::hex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
@@ -92,7 +93,7 @@ fn applied(connection: &Connection) -> Result<Vec<(u32, String)>, rusqlite::Erro
 }
 
 fn checksum_of(sql: &str) -> String {
-    Sha256::digest(sql).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(sql))
 }
 
 #[cfg(test)]

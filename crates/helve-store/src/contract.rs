@@ -261,6 +261,8 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         version: "v1".into(),
         arguments: "{}".into(),
         request: None,
+        sent_at: None,
+        checked: None,
         warnings: vec![],
         repeats: false,
         effect: Effect::NonIdempotent,

@@ -140,7 +140,7 @@ fn check_spec(spec: &ToolSpec) -> Result<(), DefinitionError> {
 /// Whether the effect class can be true of the method.
 fn check_effect(definition: &ToolDefinition) -> Result<(), DefinitionError> {
     let endpoint = &definition.endpoint;
-    let keyed = endpoint.idempotency_header.is_some();
+    let keyed = endpoint.idempotency_header.as_ref().is_some_and(|name| !name.is_empty());
     match (definition.effect(), endpoint.method) {
         (Effect::Read, Method::Put | Method::Patch | Method::Delete) => {
             wrong("effect", "a PUT, PATCH or DELETE changes something; say `idempotent` or `non_idempotent`")
@@ -227,7 +227,8 @@ fn key_in_query(auth: &Auth) -> Option<&str> {
     }
 }
 
-/// The header that the call's id goes into: the one that is named, or the usual one where repeating must be safe.
+/// The header that the call's id goes into: the one that is named, or the usual one where something is changed. Whoever
+/// knows it does what is sent twice only once; to everybody else it means nothing.
 fn idempotency(
     endpoint: &Endpoint,
     effect: Effect,
@@ -235,8 +236,11 @@ fn idempotency(
 ) -> Result<Option<HeaderName>, DefinitionError> {
     let Some(named) = &endpoint.idempotency_header else {
         let usual = HeaderName::from_static("idempotency-key");
-        return Ok((effect == Effect::Idempotent && !template.has_header(&usual)).then_some(usual));
+        return Ok((effect != Effect::Read && !template.has_header(&usual)).then_some(usual));
     };
+    if named.is_empty() {
+        return Ok(None);
+    }
     let field = "endpoint.idempotency_header";
     let name = header_name(named).map_err(|problem| DefinitionError::new(field, problem))?;
     if template.has_header(&name) {

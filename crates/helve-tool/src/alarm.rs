@@ -1,11 +1,12 @@
 //! Telling somebody that a tool went down or came back.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use helve_guard::Change;
 use helve_types::{Timestamp, World};
 use serde::Serialize;
+
+use crate::permit::millis;
 
 /// A breaker has opened or closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,8 +59,7 @@ impl Bell {
             kind,
             because: because.into(),
             at: self.world.now(),
-            retry_after_ms: retry_after
-                .map(|pause: Duration| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+            retry_after_ms: retry_after.map(millis),
         });
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_store::{Desk, MemoryStore, RunJournal};
-use helve_types::{CallId, ConversationId, MessageId, RunId, Taint, UserId, World};
+use helve_types::{CallId, ConversationId, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
 use crate::Toolbox;
@@ -75,6 +75,15 @@ pub struct Skip {
     /// The call goes past the limits of the tool and of the user. It takes no slot, so it does not count against
     /// others.
     pub limit: bool,
+}
+
+/// That a call was in flight when the server stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentBefore {
+    /// The first attempt of all.
+    pub first_at: Timestamp,
+    /// The last one.
+    pub at: Timestamp,
 }
 
 /// A person's consent to one exact call.

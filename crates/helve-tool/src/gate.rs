@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use helve_policy::{Access, Judgement, Leaving, Rules, Verdict, leaving};
-use helve_types::{ApprovalKind, Effect, Failure, FailureKind, Question, Stage, Trail, canonical_json};
+use helve_types::{
+    ApprovalKind, Effect, Failure, FailureKind, Question, Stage, ToolCall, Trail, canonical_json, hex,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::check::{Arguments, check};
+use crate::check::Arguments;
 use crate::outcome::{Outcome, Stop};
 use crate::permit::Permit;
-use crate::{CallContext, Grant, Registered, Request};
+use crate::{CallContext, Grant, Registered, Request, Unknown};
 
 /// A checked call that nobody has judged yet.
 pub(crate) struct Candidate {
@@ -33,6 +35,13 @@ impl Candidate {
     }
 }
 
+/// What a person wrote in place of the arguments they were asked about, as hooks left it.
+pub(crate) struct Edit {
+    pub(crate) candidate: Candidate,
+    /// A hook made something else of it, which nobody has seen.
+    pub(crate) rewritten: bool,
+}
+
 /// Whether the person who agreed was told that private data could leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Warned {
@@ -40,12 +49,18 @@ pub(crate) enum Warned {
     No,
 }
 
+impl Warned {
+    fn of(leaving: Option<&Leaving>) -> Self {
+        if leaving.is_some() { Self::Yes } else { Self::No }
+    }
+}
+
 fn binding(tool: &str, version: &str, effect: Effect, arguments: &Value, warned: Warned) -> String {
     let mut bound = json!({"tool": tool, "version": version, "effect": effect, "arguments": arguments});
     if warned == Warned::Yes {
         bound["warned"] = true.into();
     }
-    Sha256::digest(canonical_json(&bound)).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(canonical_json(&bound)))
 }
 
 pub(crate) fn judge(rules: &Rules, candidate: &Candidate, cx: &CallContext) -> Judgement {
@@ -73,6 +88,7 @@ pub(crate) fn access<'a>(candidate: &'a Candidate, cx: &'a CallContext) -> Acces
 pub(crate) fn admit(
     judgement: Judgement,
     candidate: Candidate,
+    edit: Option<Edit>,
     rules: &Rules,
     cx: &CallContext,
     trail: &mut Trail,
@@ -87,12 +103,19 @@ pub(crate) fn admit(
         }
         // Also where no rule asks: a call that repeats itself was put before a person, who may have changed it.
         Verdict::Allow | Verdict::Ask if let Some(grant) = granted(&candidate, must_ask.as_ref(), cx) => {
-            let agreed = edited(candidate, grant)?;
+            let (agreed, rewritten) = match edit {
+                Some(Edit { candidate, rewritten }) => (candidate, rewritten),
+                None => (Candidate { changed: grant.changed, ..candidate }, false),
+            };
             // A person may allow what asks; what is forbidden they cannot write into it.
-            let Judgement { verdict, because, .. } = judge(rules, &agreed, cx);
+            let Judgement { verdict, because, must_ask, .. } = judge(rules, &agreed, cx);
             if verdict == Verdict::Deny {
                 decided("deny");
                 return Err(denied(&agreed, &because).into());
+            }
+            if rewritten {
+                decided("ask");
+                return Err(Outcome::Asked(question(&agreed, REWRITTEN.into(), must_ask, cx)).into());
             }
             decided("approved");
             Ok(Permit::new(agreed))
@@ -114,6 +137,9 @@ pub(crate) fn admit(
     }
 }
 
+/// Why a person is asked about a call that they have just edited.
+const REWRITTEN: &str = "a check that comes first has changed what you wrote";
+
 /// The question about a call that repeats itself, which is asked whatever the rules say, unless they forbid it.
 pub(crate) fn ask(
     judgement: Judgement,
@@ -121,13 +147,21 @@ pub(crate) fn ask(
     because: String,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
+    not_denied(&judgement, candidate)?;
     let because = match judgement.verdict {
-        Verdict::Deny => return Err(denied(candidate, &judgement.because)),
         // A yes is a yes to both.
         Verdict::Ask => format!("{because}; besides, {}", judgement.because),
-        Verdict::Allow => because,
+        Verdict::Allow | Verdict::Deny => because,
     };
     Ok(Question { repeats: true, ..question(candidate, because, judgement.must_ask, cx) })
+}
+
+/// Whether a person may allow the call at all.
+pub(crate) fn not_denied(judgement: &Judgement, candidate: &Candidate) -> Result<(), Failure> {
+    match judgement.verdict {
+        Verdict::Deny => Err(denied(candidate, &judgement.because)),
+        Verdict::Allow | Verdict::Ask => Ok(()),
+    }
 }
 
 fn denied(candidate: &Candidate, because: &str) -> Failure {
@@ -149,18 +183,38 @@ pub(crate) fn granted<'a>(
     cx.grant.as_ref().filter(holds)
 }
 
-/// The call as the person agreed to it, whose edits must fit the schema like anybody's arguments.
-fn edited(candidate: Candidate, grant: &Grant) -> Result<Candidate, Failure> {
-    let Some(text) = &grant.edited else {
-        return Ok(Candidate { changed: grant.changed, ..candidate });
-    };
-    let Candidate { tool, .. } = candidate;
-    let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, text)?;
-    Ok(Candidate { tool, arguments, changed: true })
+/// The question what became of a call. It is bound to what running it again would send, if that is what was sent and is
+/// shown; otherwise having it run again is no consent, and is asked about like any call.
+pub(crate) fn ask_outcome(
+    call: &ToolCall,
+    unknown: Unknown,
+    again: Option<&Candidate>,
+    rules: &Rules,
+    cx: &CallContext,
+) -> Question {
+    let leaving = again.and_then(|again| judge(rules, again, cx).must_ask);
+    let bound = again.filter(|again| shown(again, cx) == unknown.request);
+    Question {
+        approval: cx.world.approval_id(),
+        call: Some(call.id.clone()),
+        kind: ApprovalKind::Outcome,
+        tool: call.name.clone(),
+        version: bound.map(|again| again.tool.version.clone()).unwrap_or_default(),
+        arguments: call.arguments.clone(),
+        request: unknown.request,
+        sent_at: Some(unknown.sent_at),
+        checked: unknown.checked,
+        effect: again.map_or(Effect::NonIdempotent, |again| again.tool.spec.effect),
+        because: unknown.because,
+        binding: bound.map(|again| again.binding(Warned::of(leaving.as_ref()))).unwrap_or_default(),
+        warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
+        repeats: false,
+        expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+    }
 }
 
 fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx: &CallContext) -> Question {
-    let warned = if leaving.is_some() { Warned::Yes } else { Warned::No };
+    let warned = Warned::of(leaving.as_ref());
     Question {
         approval: cx.world.approval_id(),
         call: Some(cx.call.clone()),
@@ -168,7 +222,9 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
         tool: candidate.tool.spec.name.clone(),
         version: candidate.tool.version.clone(),
         arguments: candidate.arguments.canonical.clone(),
-        request: request(candidate, cx),
+        request: shown(candidate, cx),
+        sent_at: None,
+        checked: None,
         warnings: leaving.map(|leaving| leaving.warnings).unwrap_or_default(),
         repeats: false,
         effect: candidate.tool.spec.effect,
@@ -179,6 +235,6 @@ fn question(candidate: &Candidate, because: String, leaving: Option<Leaving>, cx
 }
 
 /// What would go over the wire, where the tool knows more of that than the arguments say.
-fn request(candidate: &Candidate, cx: &CallContext) -> Option<String> {
+pub(crate) fn shown(candidate: &Candidate, cx: &CallContext) -> Option<String> {
     candidate.tool.tool.as_ref()?.preview(Request { arguments: &candidate.arguments.value }, cx)
 }

@@ -43,7 +43,7 @@ pub use catalogue::{
     Over, RESERVED_NAMES, differences, read_definition,
 };
 pub use check::check_schema;
-pub use context::{CallContext, Grant, Progress, Skip};
+pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
@@ -52,7 +52,7 @@ pub use hooks::{
 };
 pub use json::JsonBounds;
 pub use metrics::ToolMetrics;
-pub use outcome::{Fault, Outcome, settled_by};
+pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
 pub use pipeline::{Brought, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};

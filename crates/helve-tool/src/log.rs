@@ -9,13 +9,14 @@ use std::time::Duration;
 use helve_types::{Stage, Trail};
 use tracing::{debug, info};
 
-use crate::Outcome;
+use crate::permit::millis;
+use crate::{Outcome, Unknown};
 
 pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
     for stage in &trail.0 {
         tell_stage(stage);
     }
-    let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let ms = millis(took);
     let from_cache = trail.from_cache();
     match outcome {
         Outcome::Finished(_) => info!(outcome = "finished", ms, from_cache, "the call is over"),
@@ -27,7 +28,7 @@ pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
             info!(outcome = "refused", failure = failure.kind.as_str(), ms, "the call is over");
             debug!(problem = failure.message, "why it was refused");
         }
-        Outcome::Unknown { because, .. } => {
+        Outcome::Unknown(Unknown { because, .. }) => {
             info!(outcome = "unknown", ms, "nobody knows what became of the call");
             debug!(problem = because, "why nobody knows");
         }

@@ -4,6 +4,7 @@ use helve_store::{Entry, StoreError, Whole};
 use helve_types::{
     Answer, CallId, Fact, Failure, FailureKind, Labels, OnUnknown, Question, Timestamp, ToolOutput, Trail,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::bound::Beside;
 
@@ -16,13 +17,7 @@ pub enum Outcome {
     /// It did not run.
     Refused(Failure),
     /// It was cut off in flight.
-    Unknown {
-        sent_at: Timestamp,
-        because: String,
-        checked: Option<String>,
-        /// What the tool's definition wants done about it.
-        then: OnUnknown,
-    },
+    Unknown(Unknown),
     /// A person has to decide.
     Asked(Question),
     /// The client has to run it.
@@ -47,8 +42,8 @@ impl Outcome {
             Self::Finished(output) => Fact::ToolFinished { call, output, trail },
             Self::Failed(failure) => Fact::ToolFailed { call, failure, trail },
             Self::Refused(failure) => Fact::ToolRefused { call, failure, trail },
-            Self::Unknown { sent_at, because, checked, then } => {
-                Fact::ToolUnknown { call, sent_at, because, checked, then, trail, labels }
+            Self::Unknown(Unknown { sent_at, because, request, checked, then }) => {
+                Fact::ToolUnknown { call, sent_at, because, request, checked, then, trail, labels }
             }
             Self::Asked(question) => Fact::ApprovalAsked(question),
             Self::Delegated { tool, arguments } => {
@@ -59,27 +54,34 @@ impl Outcome {
     }
 }
 
-/// An attempt that may have taken effect without anybody knowing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Doubt {
-    pub(crate) sent_at: Timestamp,
-    pub(crate) because: String,
-    pub(crate) then: OnUnknown,
+/// An attempt that may have taken effect without anybody knowing, and all that is known of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unknown {
+    pub sent_at: Timestamp,
+    pub because: String,
+    /// What went over the wire, where the tool knows more of that than the arguments say.
+    pub request: Option<String>,
+    /// What the tool's check tool says about it.
+    pub checked: Option<String>,
+    /// What the tool's definition wants done about it.
+    pub then: OnUnknown,
 }
 
-impl Doubt {
+impl Unknown {
+    /// Before anybody has looked into it.
+    pub(crate) fn new(sent_at: Timestamp, because: impl Into<String>, then: OnUnknown) -> Self {
+        Self { sent_at, because: because.into(), request: None, checked: None, then }
+    }
+
     /// Whatever kept the call from its answer afterwards: it may have happened before.
     pub(crate) fn over(self, outcome: Outcome) -> Outcome {
-        let Self { sent_at, because, then } = self;
-        let because = match outcome {
-            Outcome::Failed(failure) | Outcome::Refused(failure) => {
-                format!("{because}; then: {}", failure.message)
-            }
+        let then = match outcome {
+            Outcome::Failed(failure) | Outcome::Refused(failure) => format!("then: {}", failure.message),
             // Consent to what may have been done already is no consent.
-            Outcome::Asked(_) => format!("{because}; nobody has allowed to try it again"),
+            Outcome::Asked(_) => "nobody has allowed to try it again".into(),
             known => return known,
         };
-        Outcome::Unknown { sent_at, because, checked: None, then }
+        Outcome::Unknown(Self { because: format!("{}; {then}", self.because), ..self })
     }
 }
 
@@ -133,7 +135,12 @@ impl Stop {
         Self::Down { because: failure.message.clone(), failure }
     }
 
-    pub(crate) fn in_doubt(self, doubt: Option<Doubt>) -> Self {
+    /// A person has stopped the run, and nothing has left.
+    pub(crate) fn cancelled() -> Self {
+        Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent").into()
+    }
+
+    pub(crate) fn in_doubt(self, doubt: Option<Unknown>) -> Self {
         match (self, doubt) {
             (Self::Outcome(outcome), Some(doubt)) => doubt.over(*outcome).into(),
             (Self::Down { failure, .. }, Some(doubt)) => doubt.over(Outcome::failed(failure)).into(),

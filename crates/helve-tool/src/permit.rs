@@ -13,12 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use helve_types::{Effect, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail};
+use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
-use self::after::{After, Ended, after};
+pub(crate) use self::after::too_late;
+use self::after::{After, Ended, Tries, after};
 use crate::gate::Candidate;
-use crate::outcome::{Doubt, Outcome, Stop};
+use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Progress, Registered, Request, ToolError};
 
 pub(crate) struct Permit {
@@ -76,7 +77,7 @@ impl Permit {
         &self,
         cx: &CallContext,
         trail: &mut Trail,
-        in_doubt: &mut Option<Doubt>,
+        in_doubt: &mut Option<Unknown>,
     ) -> Result<ToolOutput, Stop> {
         let attempts_max = self.tool.guarding.settings.attempts.max(1);
         let attempts_before = self.stands_in.as_ref().map_or(cx.attempts_before, |it| it.attempts_before);
@@ -87,23 +88,26 @@ impl Permit {
             let ticket = self.admit_by_breaker(trail)?;
             let Sent { at, ended } = self.send(cx, attempts_before + tries, trail).await?;
             self.tell_breaker(ticket, &ended);
-            match after(ended, self.tool.spec.effect, tries, attempts_max) {
+            match after(
+                ended,
+                self.tool.spec.effect,
+                Tries { before: attempts_before, now: tries, max: attempts_max },
+            ) {
                 After::Done(output) => return Ok(*output),
                 After::Declined(failure) => return Err(failure.into()),
                 After::Down(failure) => return Err(Stop::down(failure)),
                 After::Unknown(because) => {
-                    let then = self.tool.spec.on_unknown;
-                    let unknown = Outcome::Unknown { sent_at: at, because, checked: None, then };
-                    return Err(unknown.into());
+                    let unknown = Unknown::new(at, because, self.tool.spec.on_unknown);
+                    return Err(Outcome::Unknown(unknown).into());
                 }
                 After::Again { pause, doubt } => {
                     if let Some(because) = doubt {
-                        *in_doubt = Some(Doubt { sent_at: at, because, then: self.tool.spec.on_unknown });
+                        *in_doubt = Some(Unknown::new(at, because, self.tool.spec.on_unknown));
                     }
                     let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
-                        () = cx.cancel.cancelled() => return Err(cancelled().into()),
+                        () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
                     }
                 }
             }
@@ -113,7 +117,7 @@ impl Permit {
     /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable, nor after a stop.
     async fn send(&self, cx: &CallContext, attempt: u32, trail: &mut Trail) -> Result<Sent, Stop> {
         if cx.cancel.is_cancelled() {
-            return Err(cancelled().into());
+            return Err(Stop::cancelled());
         }
         cx.world.fate.at("tool.before_started");
         cx.journal.commit(self.started(cx, attempt)).await?;
@@ -184,10 +188,7 @@ impl Permit {
     }
 }
 
-fn cancelled() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent")
-}
-
-fn millis(duration: Duration) -> u64 {
+/// As the record has durations.
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,36 +7,35 @@
 mod brought;
 pub(crate) mod instead;
 mod labels;
+mod unknown;
 
 use std::sync::Arc;
 
 use helve_policy::Rules;
 use helve_store::Entry;
-use helve_types::{
-    CallId, Effect, Failure, OnUnknown, Question, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail,
-};
+use helve_types::{CallId, Failure, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use crate::bound::{Beside, bound};
 use crate::check::check;
-use crate::gate::{Candidate, admit, ask, judge};
-use crate::outcome::{Doubt, Stop};
-use crate::permit::Permit;
-use crate::pipeline::instead::Answered;
+use crate::gate::{Candidate, admit, ask, judge, not_denied};
+use crate::outcome::Stop;
+use crate::permit::too_late;
 use crate::standing::spared;
-use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry};
+use crate::{CallContext, Fault, Hooks, Outcome, Registered, Registry, SentBefore, Unknown};
 
 pub use self::brought::Brought;
+use self::unknown::on_unknown;
 
 /// The only way to run a tool.
 pub struct Pipeline {
     rules: Rules,
     hooks: Arc<Hooks>,
-    stand_ins: Option<StandIns>,
+    others: Option<Others>,
 }
 
-/// The tools that may stand in for those of a run.
-struct StandIns {
+/// The tools beside those of a run: they may stand in for those, or look into what became of their calls.
+struct Others {
     registry: Arc<Registry>,
     /// Consent to call a tool is no consent to call what stands in for it.
     rules: Rules,
@@ -44,7 +43,7 @@ struct StandIns {
 
 impl Pipeline {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, hooks: Arc::default(), stand_ins: None }
+        Self { rules, hooks: Arc::default(), others: None }
     }
 
     /// What the operator wants asked around every call.
@@ -53,10 +52,11 @@ impl Pipeline {
         Self { hooks, ..self }
     }
 
-    /// Tools that a run does not have may stand in for those that it has, as these rules allow.
+    /// Tools that a run does not have may stand in for those that it has, and check what became of their calls, as
+    /// these rules allow.
     #[must_use]
     pub fn with_stand_ins(self, registry: Arc<Registry>, rules: Rules) -> Self {
-        Self { stand_ins: Some(StandIns { registry, rules }), ..self }
+        Self { others: Some(Others { registry, rules }), ..self }
     }
 
     pub fn rules(&self) -> &Rules {
@@ -73,11 +73,14 @@ impl Pipeline {
     pub async fn resend(
         &self,
         call: &ToolCall,
-        sent_at: Timestamp,
+        before: SentBefore,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
-        let because = "the server stopped while the call was in flight".into();
-        let doubt = Doubt { sent_at, because, then: on_unknown(call, cx) };
+        let because = "the server stopped while the call was in flight";
+        if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.world.now()) {
+            return self.lose(call, before.at, format!("{because}; {why}"), cx).await;
+        }
+        let doubt = Unknown::new(before.at, because, on_unknown(call, cx));
         self.run_and_record(call, Some(doubt), cx).await
     }
 
@@ -107,10 +110,17 @@ impl Pipeline {
         Ok(ask(judgement, &candidate, because, cx)?)
     }
 
+    /// Whether a person may put these arguments in the place of those that they were asked about.
+    pub fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
+        let (tool, _) = cx.toolbox.resolve(tool)?;
+        let candidate = check_arguments(tool, arguments, &mut Trail::default())?;
+        not_denied(&judge(&self.rules, &candidate, cx), &candidate)
+    }
+
     async fn run_and_record(
         &self,
         call: &ToolCall,
-        doubt: Option<Doubt>,
+        doubt: Option<Unknown>,
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let began = Instant::now();
@@ -145,7 +155,8 @@ impl Pipeline {
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
-        let permit = admit(judgement, candidate, &self.rules, cx, trail)?; // Denied, or a person is asked
+        let edit = self.hooks.before_edit(&candidate, &judgement, cx, trail).await?; // what a person wrote into it
+        let permit = admit(judgement, candidate, edit, &self.rules, cx, trail)?; // Denied, or a person is asked
         let ran = self.run(&permit, cx, trail).await; // Limited, Unavailable, Failed, TimedOut, unknown, delegated
         tool.drop_stale(cx); // also after a failure: the write may have happened
         let answered = self.looked_into(ran, &permit, cx).await?;
@@ -153,24 +164,6 @@ impl Pipeline {
         let output = self.hooks.after(answered, &permit, cx, trail).await; // by a hook: changed or withheld
         let output = ToolOutput { labels: Some(labels), ..output };
         Ok(bounded(output, tool, cx, trail))
-    }
-
-    /// Records that a call was cut off in flight, together with what its check tool says about it.
-    pub async fn lose(
-        &self,
-        call: &ToolCall,
-        sent_at: Timestamp,
-        because: String,
-        cx: &CallContext,
-    ) -> Result<Outcome, Fault> {
-        let lost = Outcome::Unknown { sent_at, because, checked: None, then: on_unknown(call, cx) };
-        let outcome = self.checked(lost, call, cx).await;
-        let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
-        let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
-        let entry = outcome.entry(&call.id, Trail::default(), beside);
-        // The run may have waited for a client that went silent: now it is ours again, also after a crash.
-        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
-        Ok(outcome)
     }
 
     /// Records an outcome that came from elsewhere: from a person, or from the run itself.
@@ -187,71 +180,6 @@ impl Pipeline {
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)
     }
-
-    /// The outcome of a call that did not end well, which may have happened before if it is sent again.
-    async fn in_doubt(
-        &self,
-        stop: Stop,
-        doubt: Option<Doubt>,
-        call: &ToolCall,
-        cx: &CallContext,
-    ) -> Result<Outcome, Fault> {
-        let resent = doubt.is_some();
-        let outcome = stop.in_doubt(doubt).outcome()?;
-        Ok(if resent { self.checked(outcome, call, cx).await } else { outcome })
-    }
-
-    /// Adds to the unknown outcome of a call what its check tool says about what was sent.
-    async fn looked_into<T>(
-        &self,
-        ran: Result<T, Stop>,
-        permit: &Permit,
-        cx: &CallContext,
-    ) -> Result<T, Stop> {
-        let Err(Stop::Outcome(outcome)) = ran else { return ran };
-        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
-            return Err(Stop::Outcome(outcome));
-        };
-        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
-        Err(Outcome::Unknown { sent_at, because, checked, then }.into())
-    }
-
-    /// The same for a call that was sent before the server stopped.
-    async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
-        let Outcome::Unknown { sent_at, because, checked: None, then } = outcome else { return outcome };
-        let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
-        let checked = match cx.toolbox.resolve(&call.name) {
-            Ok((tool, _)) => self.look_for(tool, edited.unwrap_or(&call.arguments), cx).await,
-            Err(_) => None,
-        };
-        Outcome::Unknown { sent_at, because, checked, then }
-    }
-
-    /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
-    /// of a call that is on record, so it is not put on record itself.
-    async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
-        let reader = cx.toolbox.named(tool.spec.check_tool.as_ref()?)?;
-        if reader.spec.effect != Effect::Read {
-            return None;
-        }
-        let mut unseen = Trail::default();
-        let candidate = check_arguments(reader, arguments, &mut unseen).ok()?;
-        let judgement = judge(&self.rules, &candidate, cx);
-        let permit = admit(judgement, candidate, &self.rules, cx, &mut unseen).ok()?;
-        Some(match permit.look(cx).await? {
-            Ok(output) => {
-                let answered = Answered { output, by: reader.clone() };
-                let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
-                bounded(output, reader, cx, &mut unseen).0.text
-            }
-            Err(problem) => format!("the check failed: {problem}"),
-        })
-    }
-}
-
-/// What the call's tool wants done when nobody knows what became of it.
-fn on_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
-    cx.toolbox.resolve(&call.name).map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default()
 }
 
 fn resolve<'a>(

@@ -163,6 +163,11 @@ impl Registered {
         self.enabled.load(Ordering::Relaxed)
     }
 
+    /// Whether it is switched on, and is what somebody agreed to.
+    pub fn is_usable(&self) -> bool {
+        self.is_enabled() && self.is_agreed()
+    }
+
     pub fn metrics(&self) -> ToolMetrics {
         self.counters.read()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Effect, Example, LabelTerms, OnUnknown, canonical_json};
@@ -103,8 +103,9 @@ pub struct Endpoint {
     /// How many redirects are followed, 3 at most; none unless said.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redirects: u8,
-    /// The header under which the other side takes the key of an idempotent call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The header under which the other side takes the key of a call that changes something; `Idempotency-Key` unless
+    /// said, and none if this is empty or null.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "null_is_empty")]
     pub idempotency_header: Option<String>,
     /// Whether 429, and 503 with `Retry-After`, mean that nothing was done.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
@@ -265,6 +266,11 @@ impl ToolDefinition {
 
 fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}})
+}
+
+/// What is said to be nothing, as opposed to what is not said.
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(Option::deserialize(deserializer)?.unwrap_or_default()))
 }
 
 fn api_key_header() -> String {

@@ -127,6 +127,9 @@ pub enum Fact {
         call: CallId,
         sent_at: Timestamp,
         because: String,
+        /// What was sent, with the names of secrets in place of them; none where that is not more than the arguments.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
         /// What the tool's check tool said, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checked: Option<String>,
@@ -315,10 +318,16 @@ pub struct Question {
     pub version: String,
     /// Canonical JSON: what is approved is what is sent.
     pub arguments: String,
-    /// What would go over the wire, with the names of secrets in place of them; none where that is not more than the
-    /// arguments.
+    /// What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
+    /// than the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// When the call was sent whose outcome is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+    /// What the tool's check tool said about it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
     pub effect: Effect,
     /// What a person should know before they agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

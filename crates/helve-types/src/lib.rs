@@ -11,6 +11,7 @@ mod compaction;
 mod definition;
 mod event;
 mod fingerprint;
+mod hex;
 mod ids;
 mod labels;
 mod live;
@@ -39,10 +40,11 @@ pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
 pub use fingerprint::Fingerprint;
+pub use hex::hex;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use live::{Live, PartKind};
-pub use message::{Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart, ToolState};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,

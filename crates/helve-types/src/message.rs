@@ -95,11 +95,26 @@ pub struct ToolPart {
     pub output: Option<ToolOutput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// What is known of a call that was cut off in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<CutOff>,
     pub requested_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+}
+
+/// A call of which nobody knows whether it took effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CutOff {
+    pub sent_at: Timestamp,
+    /// What was sent, where that is more than the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// What the tool's check tool said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -159,6 +174,7 @@ impl Message {
                     state: ToolState::Pending,
                     output: None,
                     failure: None,
+                    cut_off: None,
                     requested_at: at,
                     started_at: None,
                     ended_at: None,
@@ -224,11 +240,13 @@ impl Message {
                     part.ended_at = Some(at);
                 });
             }
-            Fact::ToolUnknown { call, because, labels, .. } => {
+            Fact::ToolUnknown { call, sent_at, because, request, checked, labels, .. } => {
                 self.change(call, |part| {
                     part.state = ToolState::Unknown;
                     let failure = Failure::new(FailureKind::Failed, because.clone());
                     part.failure = Some(Failure { labels: labels.clone(), ..failure });
+                    let (request, checked) = (request.clone(), checked.clone());
+                    part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
                     part.ended_at = Some(at);
                 });
             }
@@ -329,8 +347,9 @@ fn told_of_outcome(answer: &Answer) -> Option<&'static str> {
         Answer::Outcome { answer: OutcomeAnswer::DidNotHappen } => {
             Some("A person has checked: this call did not take effect.")
         }
-        Answer::Expire => Some("Nobody could say whether this call took effect. Verify before repeating it."),
-        Answer::Outcome { answer: OutcomeAnswer::RunAgain }
+        // Nobody could say: the model hears what it would have heard without the question.
+        Answer::Expire
+        | Answer::Outcome { answer: OutcomeAnswer::RunAgain }
         | Answer::Approve { .. }
         | Answer::Reject { .. }
         | Answer::Respond { .. } => None,

@@ -18,6 +18,10 @@ class Cancelled extends Error {}
 
 const usage = { input_tokens: 12, output_tokens: 34, cached_tokens: 8 };
 
+/** What is known of a call that was cut off. */
+const BROKEN = 'the connection broke after the request was sent';
+const CUT_OFF = { request: 'POST https://mail.example.org/send', checked: 'one mail in the outbox' };
+
 /** What a step costs. */
 const COST = 1_200_000;
 
@@ -192,12 +196,7 @@ export class MockRun {
       }
     }
     if (tool === 'send_mail') {
-      this.feed.record({
-        type: 'tool.unknown',
-        call,
-        sent_at: Date.now(),
-        because: 'the connection broke after the request was sent',
-      });
+      this.feed.record({ type: 'tool.unknown', call, because: BROKEN, ...CUT_OFF, sent_at: Date.now() });
       const answer = await this.#ask(call, tool, input, 'outcome');
       return { text: answer.decision === 'outcome' ? `a person says: ${answer.answer}` : 'unknown', isError: false };
     }
@@ -263,10 +262,8 @@ export class MockRun {
       tool,
       arguments: JSON.stringify(input),
       effect: 'non_idempotent',
-      because:
-        kind === 'permission'
-          ? 'it changes something, and nobody has said that it always may'
-          : 'the connection broke after the request was sent',
+      because: kind === 'permission' ? 'it changes something, and nobody has said that it always may' : BROKEN,
+      ...(kind === 'outcome' ? { ...CUT_OFF, sent_at: Date.now() } : {}),
       binding: 'sha256:0',
       expires_at: Date.now() + 7 * 86_400_000,
     };

@@ -119,6 +119,11 @@ export class World {
     if (before && JSON.stringify(before.answer) === JSON.stringify(answer)) return;
     if (before) throw new Problem(409, 'approval_answered', 'somebody answered first');
     const pending = found([...this.#runs.values()].map((run) => run.pending.get(id)).find(Boolean));
+    // As the server checks edited arguments against the schema.
+    if ('arguments' in answer && answer.arguments && JSON.parse(answer.arguments).text === undefined) {
+      const wrong = 'the edited arguments cannot be sent, so the question stays open: "text" is a required property';
+      throw new Problem(422, 'bad_arguments', wrong);
+    }
     // A test that answers from a second window says so.
     const by = 'reason' in answer && answer.reason === 'from another window' ? 'mei' : 'local';
     this.#answered.set(id, { answer, by });

@@ -92,6 +92,8 @@ impl Driver {
             version: String::new(),
             arguments: "{}".into(),
             request: None,
+            sent_at: None,
+            checked: None,
             warnings: vec![],
             repeats: false,
             effect: Effect::Read,

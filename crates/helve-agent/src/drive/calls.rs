@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use helve_tool::{CallContext, Fault, Grant, Outcome, Progress};
-use helve_types::{ApprovalKind, CallId, Effect, Fact, PartId, Question, ToolCall};
+use helve_tool::{CallContext, Fault, Grant, Progress};
+use helve_types::{CallId, Fact, PartId};
 
 use tracing::Instrument;
 
@@ -37,11 +37,11 @@ impl Driver {
         let id = errand.call().clone();
         let pipeline = self.pipeline.clone();
         match errand {
-            Errand::Execute { call, attempts_before, grant, sent_at } => {
+            Errand::Execute { call, attempts_before, grant, before } => {
                 let cx = self.context(&id, attempts_before, grant);
                 Box::pin(async move {
-                    let seen_to = match sent_at {
-                        Some(sent_at) => pipeline.resend(&call, sent_at, &cx).await,
+                    let seen_to = match before {
+                        Some(before) => pipeline.resend(&call, before, &cx).await,
                         None => pipeline.execute(&call, &cx).await,
                     };
                     (id, seen_to.map(drop))
@@ -55,10 +55,9 @@ impl Driver {
                 let cx = self.context(&id, 0, None);
                 Box::pin(async move { (id, pipeline.lose(&call, sent_at, because, &cx).await.map(drop)) })
             }
-            Errand::AskOutcome { call, because } => {
+            Errand::AskOutcome { call, unknown } => {
                 let cx = self.context(&id, 0, None);
-                let asked = Outcome::Asked(self.outcome_question(&call, because));
-                Box::pin(async move { (id, pipeline.settle(&call.id, asked, &cx).await.map(drop)) })
+                Box::pin(async move { (id, pipeline.ask_outcome(&call, *unknown, &cx).await.map(drop)) })
             }
             Errand::AskRepeated { call, because } => {
                 let cx = self.context(&id, 0, None);
@@ -77,27 +76,6 @@ impl Driver {
                 };
                 Box::pin(async move { (id, journal.commit(again).await.map_err(Fault::from)) })
             }
-        }
-    }
-
-    fn outcome_question(&self, call: &ToolCall, because: String) -> Question {
-        let world = &self.shared.world;
-        let effect =
-            self.kit.toolbox.named(&call.name).map_or(Effect::NonIdempotent, |tool| tool.spec().effect);
-        Question {
-            approval: world.approval_id(),
-            call: Some(call.id.clone()),
-            kind: ApprovalKind::Outcome,
-            tool: call.name.clone(),
-            version: String::new(),
-            arguments: call.arguments.clone(),
-            request: None,
-            warnings: vec![],
-            repeats: false,
-            effect,
-            because,
-            binding: String::new(),
-            expires_at: world.now().plus_ms(Question::OPEN_MS),
         }
     }
 

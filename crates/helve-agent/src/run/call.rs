@@ -1,6 +1,6 @@
 //! One call of a run, from planned to settled.
 
-use helve_tool::{Grant, Outcome, settled_by};
+use helve_tool::{Grant, Outcome, SentBefore, Unknown, settled_by};
 use helve_types::{
     Answer, ApprovalKind, Effect, Fact, Failure, FailureKind, OnUnknown, OutcomeAnswer, Question, RunState,
     Timestamp, ToolCall, Trail, canonical_json,
@@ -28,6 +28,7 @@ pub(crate) enum Phase {
     Started {
         effect: Effect,
         attempt: u32,
+        first_at: Timestamp,
         at: Timestamp,
         /// What was really sent, where a hook or a person changed it.
         arguments: Option<String>,
@@ -48,17 +49,15 @@ pub(crate) enum Phase {
     },
     /// Cut off in flight.
     Unknown {
-        because: String,
-        then: OnUnknown,
+        unknown: Box<Unknown>,
         /// What was really sent, where a hook or a person changed it.
         arguments: Option<String>,
     },
     AskedOutcome(Box<Question>),
-    Repeated {
-        replaces: helve_types::CallId,
-        /// Those that the person was shown.
-        arguments: String,
-    },
+    /// A person wants it done again, as a new call: just what the question showed.
+    Repeated(Box<Question>),
+    /// A person ordered it in place of one that was cut off, and agreed to it by that.
+    Ordered(Box<Consent>),
     Settled,
 }
 
@@ -98,17 +97,34 @@ fn consent(call: &ToolCall, question: &Question, answer: &Answer) -> Option<Box<
     }))
 }
 
+/// The consent in having the call of a question run again, if the question showed what would be sent.
+fn ordered(question: &Question) -> Option<Box<Consent>> {
+    let (binding, asked) = (question.binding.clone(), question.arguments.clone());
+    (!binding.is_empty()).then(|| Box::new(Consent { binding, asked, changed: false, edited: None }))
+}
+
 impl Call {
+    /// Puts the call that a person ordered in the place of this one.
+    pub(super) fn give_way(&mut self, mut new: Self) {
+        if let Phase::Repeated(question) = &self.phase
+            && let Some(consent) = ordered(question)
+        {
+            new.phase = Phase::Ordered(consent);
+        }
+        *self = new;
+    }
+
     pub(super) fn learn(&mut self, at: Timestamp, fact: &Fact) {
         self.phase = match (fact, std::mem::replace(&mut self.phase, Phase::Settled)) {
             (Fact::ToolStarted { effect, attempt, arguments, .. }, before) => {
-                let consent = match before {
-                    Phase::Answered { question, answer } => consent(&self.call, &question, &answer),
-                    Phase::Started { consent, .. } => consent,
-                    _ => None,
+                let (consent, first_at) = match before {
+                    Phase::Answered { question, answer } => (consent(&self.call, &question, &answer), at),
+                    Phase::Ordered(consent) => (Some(consent), at),
+                    Phase::Started { consent, first_at, .. } => (consent, first_at),
+                    _ => (None, at),
                 };
                 let arguments = arguments.clone();
-                Phase::Started { effect: *effect, attempt: *attempt, at, arguments, consent }
+                Phase::Started { effect: *effect, attempt: *attempt, first_at, at, arguments, consent }
             }
             (Fact::ToolDelegated { arguments, trail, .. }, _) => {
                 let arguments = arguments.as_ref().unwrap_or(&self.call.arguments).clone();
@@ -117,13 +133,20 @@ impl Call {
             (Fact::ToolClaimed { client, by, .. }, Phase::Delegated { handed, .. }) => {
                 Phase::Claimed { at, handed, client: client.clone(), by: by.clone() }
             }
-            (Fact::ToolUnknown { because, then, .. }, before) => {
+            (Fact::ToolUnknown { sent_at, because, request, checked, then, .. }, before) => {
                 let arguments = match before {
                     Phase::Started { arguments, .. } => arguments,
                     Phase::Claimed { handed, .. } => Some(handed.arguments),
                     _ => None,
                 };
-                Phase::Unknown { because: because.clone(), then: *then, arguments }
+                let unknown = Unknown {
+                    sent_at: *sent_at,
+                    because: because.clone(),
+                    request: request.clone(),
+                    checked: checked.clone(),
+                    then: *then,
+                };
+                Phase::Unknown { unknown: Box::new(unknown), arguments }
             }
             (Fact::ApprovalAsked(question), before) => match question.kind {
                 ApprovalKind::Permission => Phase::Asked(Box::new(question.clone())),
@@ -138,7 +161,7 @@ impl Call {
                     answer: Answer::Outcome { answer: OutcomeAnswer::RunAgain }, ..
                 },
                 Phase::AskedOutcome(question),
-            ) => Phase::Repeated { replaces: self.call.id.clone(), arguments: question.arguments },
+            ) => Phase::Repeated(question),
             (Fact::ApprovalAnswered { .. }, _)
             | (Fact::ToolFinished { .. } | Fact::ToolFailed { .. } | Fact::ToolRefused { .. }, _) => {
                 Phase::Settled
@@ -179,15 +202,21 @@ impl Call {
         let with = |arguments: &str| ToolCall { arguments: arguments.into(), ..call() };
         match &self.phase {
             Phase::Planned => {
-                Some(Errand::Execute { call: call(), attempts_before: 0, grant: None, sent_at: None })
+                Some(Errand::Execute { call: call(), attempts_before: 0, grant: None, before: None })
             }
+            Phase::Ordered(consent) => Some(Errand::Execute {
+                call: with(&consent.asked),
+                attempts_before: 0,
+                grant: Some(consent.grant()),
+                before: None,
+            }),
             Phase::Answered { question, answer } => Some(match settled_by(answer) {
                 Some(outcome) => Errand::Settle { call: self.call.id.clone(), outcome },
                 None => Errand::Execute {
                     call: with(&question.arguments),
                     attempts_before: 0,
                     grant: consent(&self.call, question, answer).map(|consent| consent.grant()),
-                    sent_at: None,
+                    before: None,
                 },
             }),
             // Only a crash leaves a started call to the machine: the driver sees to those it started.
@@ -196,26 +225,26 @@ impl Call {
                 sent_at: *at,
                 because: "the server stopped while the call was in flight".into(),
             }),
-            Phase::Started { effect, attempt, at, arguments, consent } => {
+            Phase::Started { effect, attempt, first_at, at, arguments, consent } => {
                 // Consent is bound to what was asked about; the person's edits come after.
                 let asked = consent.as_ref().map(|consent| &consent.asked).or(arguments.as_ref());
                 Some(Errand::Execute {
                     call: with(asked.unwrap_or(&self.call.arguments)),
                     attempts_before: *attempt,
                     grant: consent.as_ref().map(|consent| consent.grant()),
-                    sent_at: (*effect != Effect::Read).then_some(*at),
+                    before: (*effect != Effect::Read).then_some(SentBefore { first_at: *first_at, at: *at }),
                 })
             }
-            Phase::Unknown { because, then, arguments } => match then {
+            Phase::Unknown { unknown, arguments } => match unknown.then {
                 OnUnknown::AskUser => Some(Errand::AskOutcome {
                     call: with(arguments.as_ref().unwrap_or(&self.call.arguments)),
-                    because: because.clone(),
+                    unknown: unknown.clone(),
                 }),
                 OnUnknown::TellModel | OnUnknown::FailRun => None,
             },
-            Phase::Repeated { replaces, arguments } => {
-                let again = ToolCall { id: self.call.id.again(), ..with(arguments) };
-                Some(Errand::Repeat { call: again, replaces: replaces.clone() })
+            Phase::Repeated(question) => {
+                let again = ToolCall { id: self.call.id.again(), ..with(&question.arguments) };
+                Some(Errand::Repeat { call: again, replaces: self.call.id.clone() })
             }
             Phase::Asked(_)
             | Phase::Delegated { .. }
@@ -244,7 +273,7 @@ impl Call {
 
     /// Whether the run cannot go on for lack of knowledge.
     pub(super) fn ends_run(&self) -> bool {
-        matches!(self.phase, Phase::Unknown { then: OnUnknown::FailRun, .. })
+        matches!(&self.phase, Phase::Unknown { unknown, .. } if unknown.then == OnUnknown::FailRun)
     }
 
     pub(super) fn question(&self) -> Option<&Question> {
@@ -258,21 +287,27 @@ impl Call {
     pub(super) fn abandoned(&self) -> Option<Fact> {
         let call = self.call.id.clone();
         match &self.phase {
-            Phase::Settled | Phase::Unknown { .. } | Phase::AskedOutcome(_) | Phase::Repeated { .. } => None,
+            Phase::Settled | Phase::Unknown { .. } | Phase::AskedOutcome(_) | Phase::Repeated(_) => None,
             Phase::Started { effect: Effect::Idempotent | Effect::NonIdempotent, at, .. }
             | Phase::Claimed { at, .. } => {
                 let because = match self.phase {
                     Phase::Claimed { .. } => "the run was stopped while a client had the call",
                     _ => "the run was stopped while the call was in flight",
                 };
-                let because = because.into();
-                let then = OnUnknown::TellModel;
-                let trail = Trail::default();
-                let labels = None;
-                Some(Fact::ToolUnknown { call, sent_at: *at, because, checked: None, then, trail, labels })
+                Some(Fact::ToolUnknown {
+                    call,
+                    sent_at: *at,
+                    because: because.into(),
+                    request: None,
+                    checked: None,
+                    then: OnUnknown::TellModel,
+                    trail: Trail::default(),
+                    labels: None,
+                })
             }
             // Nobody has begun a call that nobody has claimed.
             Phase::Planned
+            | Phase::Ordered(_)
             | Phase::Asked(_)
             | Phase::Answered { .. }
             | Phase::Delegated { .. }

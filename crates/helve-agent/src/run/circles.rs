@@ -514,6 +514,7 @@ mod tests {
                 requested_at: Timestamp(1),
                 started_at: None,
                 ended_at: None,
+                cut_off: None,
             })));
         }
         let hints = Circles::hints(&message);

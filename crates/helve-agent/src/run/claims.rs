@@ -125,6 +125,7 @@ mod tests {
             call: call(),
             sent_at: Timestamp(1),
             because,
+            request: None,
             checked: None,
             then,
             trail,

@@ -95,6 +95,8 @@ fn asked(call: CallId, kind: ApprovalKind) -> Fact {
         version: "v1".into(),
         arguments: "{}".into(),
         request: None,
+        sent_at: None,
+        checked: None,
         warnings: vec![],
         repeats: false,
         effect: Effect::NonIdempotent,
@@ -114,6 +116,7 @@ fn unknown(call: CallId, then: OnUnknown) -> Fact {
         call,
         sent_at: Timestamp(0),
         because: "lost".into(),
+        request: None,
         checked: None,
         then,
         trail: Trail::default(),
@@ -155,9 +158,9 @@ fn a_call_is_judged_by_what_the_model_had_read_when_it_asked_for_it() {
     };
     let failed = Fact::ToolFailed { call: id(1, 0), failure, trail: Trail::default() };
     let lost = match unknown(id(1, 0), OnUnknown::TellModel) {
-        Fact::ToolUnknown { call, sent_at, because, checked, then, trail, .. } => {
+        Fact::ToolUnknown { call, sent_at, because, request, checked, then, trail, .. } => {
             let labels = Some(Box::new(outside.labels("t")));
-            Fact::ToolUnknown { call, sent_at, because, checked, then, trail, labels }
+            Fact::ToolUnknown { call, sent_at, because, request, checked, then, trail, labels }
         }
         other => other,
     };
@@ -196,11 +199,11 @@ fn words(step: &Step) -> String {
 fn errand_words(errand: &Errand) -> String {
     let place = errand.call().as_str().split_once(':').map_or("", |(_, place)| place);
     match errand {
-        Errand::Execute { attempts_before, grant, sent_at, .. } => {
+        Errand::Execute { attempts_before, grant, before, .. } => {
             format!(
                 "execute {place} after {attempts_before}{}{}",
                 if grant.is_some() { " granted" } else { "" },
-                if sent_at.is_some() { " in doubt" } else { "" }
+                if before.is_some() { " in doubt" } else { "" }
             )
         }
         Errand::Settle { outcome, .. } => match outcome {
@@ -346,13 +349,20 @@ fn a_repeated_call_takes_the_place_of_the_old_one() {
         part: None,
         replaces: Some(id(1, 0)),
     };
-    let facts = said(1, 1).into_iter().chain([
-        unknown(id(1, 0), OnUnknown::AskUser),
-        asked(id(1, 0), ApprovalKind::Outcome),
-        answered(id(1, 0), Answer::Outcome { answer: OutcomeAnswer::RunAgain }),
-        again,
-    ]);
-    check(facts, expect!["execute 1:0+ after 0"]);
+    let after = |question: Fact| {
+        let answer = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
+        let lost = unknown(id(1, 0), OnUnknown::AskUser);
+        said(1, 1).into_iter().chain([lost, question, answered(id(1, 0), answer), again.clone()])
+    };
+    let question = asked(id(1, 0), ApprovalKind::Outcome);
+    check(after(question.clone()), expect!["execute 1:0+ after 0 granted"]);
+    // Also when the server stops before it is sent, and after.
+    let started = [sent(id(1, 0).again(), Effect::Idempotent)];
+    check(after(question.clone()).chain(started), expect!["execute 1:0+ after 1 granted in doubt"]);
+    // A question that is bound to nothing has shown nothing to agree to.
+    let Fact::ApprovalAsked(bound) = question else { panic!() };
+    let unbound = Fact::ApprovalAsked(Question { binding: String::new(), ..bound });
+    check(after(unbound), expect!["execute 1:0+ after 0"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use helve_store::{
     Claimed, Entry, IdempotencyKey, NewRun, Opened, Place, Recorded, RunJournal, RunRecord, StoreError,
 };
-use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip};
+use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip, Unknown};
 use helve_types::{
     CallId, Cancelled, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState,
     ToolCall, ToolChoice, Trail, UserId,
@@ -330,9 +330,15 @@ fn came_of(fact: &Fact) -> Option<(CallId, Outcome, Trail)> {
         Fact::ToolFinished { call, output, trail } => (call, Outcome::Finished(output.clone()), trail),
         Fact::ToolFailed { call, failure, trail } => (call, Outcome::Failed(failure.clone()), trail),
         Fact::ToolRefused { call, failure, trail } => (call, Outcome::Refused(failure.clone()), trail),
-        Fact::ToolUnknown { call, sent_at, because, checked, then, trail, .. } => {
-            let (because, checked) = (because.clone(), checked.clone());
-            (call, Outcome::Unknown { sent_at: *sent_at, because, checked, then: *then }, trail)
+        Fact::ToolUnknown { call, sent_at, because, request, checked, then, trail, .. } => {
+            let unknown = Unknown {
+                sent_at: *sent_at,
+                because: because.clone(),
+                request: request.clone(),
+                checked: checked.clone(),
+                then: *then,
+            };
+            (call, Outcome::Unknown(unknown), trail)
         }
         _ => return None,
     };

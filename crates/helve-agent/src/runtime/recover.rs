@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::seat::Seat;
 use super::{Order, Runtime, Shared};
 use crate::agents::{Agent, Kit};
-use crate::command::{Command, CommandError};
+use crate::command::{BY_TIME, Command, CommandError};
 use crate::drive::{Driver, Parts, ending};
 use crate::run::{Run, Step};
 
@@ -140,7 +140,7 @@ impl Runtime {
         for held in self.shared.store.expired_approvals(self.shared.world.now()).await? {
             let (reply, _answer) = oneshot::channel();
             let approval = held.id();
-            let by = "time".to_owned();
+            let by = BY_TIME.to_owned();
             self.shared.send(held.run, Command::Answer { approval, answer: Answer::Expire, by, reply });
         }
         Ok(())

@@ -133,6 +133,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                         call,
                         sent_at: Timestamp(0),
                         because: "lost".into(),
+                        request: None,
                         checked: None,
                         then: OnUnknown::TellModel,
                         trail,

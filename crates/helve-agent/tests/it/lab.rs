@@ -37,6 +37,10 @@ impl Tool for LabTool {
         &self.spec
     }
 
+    fn preview(&self, request: Request<'_>, _: &CallContext) -> Option<String> {
+        self.spec.check_tool.as_ref().map(|_| format!("POST {}", request.arguments))
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         let before = self.runs.fetch_add(1, Ordering::Relaxed);
         let q = request.arguments["q"].as_str().unwrap_or_default().to_owned();

@@ -181,15 +181,122 @@ async fn run_again_is_a_new_call_in_the_place_of_the_old_one() {
     answer(&lab, Answer::approve()).await.unwrap();
     settle(&mut started.follower).await;
     answer(&lab, Answer::Outcome { answer: OutcomeAnswer::RunAgain }).await.unwrap();
-    settle(&mut started.follower).await;
-    // The new call is as risky as the old one was.
-    answer(&lab, Answer::Reject { reason: "enough".into() }).await.unwrap();
+    // Whoever has just what was shown run again has agreed to it.
+    assert_eq!(settle(&mut started.follower).await, "needs_attention");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 2);
+    answer(&lab, Answer::Outcome { answer: OutcomeAnswer::DidNotHappen }).await.unwrap();
     assert_eq!(settle(&mut started.follower).await, "run.finished");
     let calls = lab.store.calls(started.run).await.unwrap();
-    assert_eq!(calls.iter().map(|call| call.state.as_str()).collect::<Vec<_>>(), ["unknown", "denied"]);
+    assert_eq!(calls.iter().map(|call| call.state.as_str()).collect::<Vec<_>>(), ["unknown", "unknown"]);
     let asked = &lab.model.asked()[1];
     assert_eq!(asked.matches("calls: ").count(), 1, "{asked}");
-    assert_eq!(asked.matches("call_1 Error").count(), 1, "{asked}");
+    assert_eq!(asked.matches("call_1 A person has checked").count(), 1, "{asked}");
+}
+
+/// A call of `send` that a server left in flight, before the person who is asked what became of it.
+async fn in_doubt() -> (Lab, helve_types::RunId) {
+    let checked = ToolSpec { check_tool: Some("look".into()), ..spec("send", Effect::NonIdempotent) };
+    let lab = Lab::new([reply(SEND), reply("say I see.")]).upgraded(checked);
+    let dying = lab.dying_at("tool.after_started");
+    let mut started = dying.start("send x").await;
+    settle(&mut started.follower).await;
+    answer(&dying, Answer::approve()).await.unwrap();
+    until(&mut started.follower, "tool.started").await;
+    let lab = lab.restarted();
+    lab.runtime.recover().await.unwrap();
+    let mut follower = lab.runtime.follow(started.run, 0);
+    assert_eq!(settle(&mut follower).await, "waiting_approval");
+    assert_eq!(settle(&mut follower).await, "needs_attention");
+    (lab, started.run)
+}
+
+#[tokio::test]
+async fn what_is_run_again_is_asked_about_if_it_is_not_what_was_shown_and_refused_if_it_is_forbidden() {
+    let again = || Answer::Outcome { answer: OutcomeAnswer::RunAgain };
+    // An upgrade that defines the tool otherwise.
+    let (lab, run) = in_doubt().await;
+    let changed = ToolSpec { description: "Sends twice.".into(), ..spec("send", Effect::NonIdempotent) };
+    let upgraded = lab.upgraded(changed);
+    let after = upgraded.store.run(Scope::Everyone, run).await.unwrap().last_seq;
+    answer(&upgraded, again()).await.unwrap();
+    assert_eq!(settle(&mut upgraded.runtime.follow(run, after)).await, "waiting_approval");
+    assert!(!upgraded.log(run).await.contains("tool.finished"));
+    // A rule that was made meanwhile.
+    let (lab, run) = in_doubt().await;
+    let never = serde_json::from_value(serde_json::json!({"tool": "send", "action": "deny"})).unwrap();
+    let settings = helve_agent::RuntimeSettings { rules: vec![never], ..Default::default() };
+    let stricter = lab.restarted_as(settings);
+    let after = stricter.store.run(Scope::Everyone, run).await.unwrap().last_seq;
+    answer(&stricter, again()).await.unwrap();
+    assert_eq!(settle(&mut stricter.runtime.follow(run, after)).await, "run.finished");
+    assert!(stricter.log(run).await.contains("not allowed"), "{}", stricter.log(run).await);
+}
+
+#[tokio::test]
+async fn whoever_decides_about_an_unknown_outcome_is_told_all_that_is_known_of_it() {
+    let (lab, run) = in_doubt().await;
+    let question = lab.questions().await.remove(0);
+    assert_eq!(question.request.as_deref(), Some(r#"POST {"q":"x"}"#));
+    assert_eq!(question.checked.as_deref(), Some("found x"));
+    assert_eq!(question.sent_at, Some(lab.world.now()));
+    // Nobody answers: the model is told the same.
+    lab.world.clock.advance_ms(8 * 24 * 60 * 60 * 1_000);
+    lab.runtime.sweep().await.unwrap();
+    until(&mut lab.runtime.follow(run, 0), "run.finished").await;
+    let asked = &lab.model.asked()[1];
+    for told in ["outcome_unknown", r#""checked":"found x""#, "Verify before repeating"] {
+        assert!(asked.contains(told), "{asked}");
+    }
+    let conversation = lab.store.run(Scope::Everyone, run).await.unwrap().conversation.unwrap();
+    let messages = lab.store.messages(Scope::Everyone, conversation).await.unwrap();
+    let cut_off = messages.iter().flat_map(|message| message.tools()).find_map(|tool| tool.cut_off.clone());
+    let cut_off = cut_off.unwrap();
+    assert_eq!((cut_off.request, cut_off.checked), (question.request, question.checked));
+}
+
+#[tokio::test]
+async fn an_edit_that_cannot_be_sent_leaves_the_question_open_and_names_the_field() {
+    let never = serde_json::json!({"tool": "send", "arguments": {"q": "*@evil.test"}, "action": "deny"});
+    let settings = helve_agent::RuntimeSettings {
+        rules: vec![serde_json::from_value(never).unwrap()],
+        ..Default::default()
+    };
+    let model = helve_model::ScriptedModel::new([reply(SEND), reply("say Sent.")]);
+    let lab = Lab::with_model(model, settings);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    let edit = |arguments: &str| Answer::Approve { arguments: Some(arguments.into()), always: None };
+    for (arguments, told) in [
+        (r#"{"q": 7}"#, "field `q`"),
+        (r#"{"nope": 1}"#, "\"q\" is a required property"),
+        (r#"[1]"#, "object"),
+        ("{", "JSON"),
+        (r#"{"q": "eve@evil.test"}"#, "not allowed"),
+    ] {
+        let refused = answer(&lab, edit(arguments)).await.unwrap_err().to_string();
+        assert!(refused.contains(told), "{arguments}: {refused}");
+        assert_eq!(lab.questions().await.len(), 1, "{arguments}");
+    }
+    answer(&lab, edit(r#"{"q": "y"}"#)).await.unwrap();
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.log(started.run).await.contains("tool.finished sent y"));
+}
+
+#[tokio::test]
+async fn a_question_whose_time_is_up_cannot_be_answered_even_if_nobody_has_noticed_yet() {
+    let lab = Lab::new([reply(SEND), reply("say Nobody was there.")]);
+    let mut started = lab.start("send x").await;
+    settle(&mut started.follower).await;
+    lab.world.clock.advance_ms(helve_types::Question::OPEN_MS - 1);
+    let question = lab.questions().await.remove(0);
+    lab.world.clock.advance_ms(1);
+    let late =
+        lab.runtime.answer(Scope::User(mei()), question.approval, Answer::approve(), "mei".into()).await;
+    assert!(late.unwrap_err().to_string().contains("its time was up"));
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+    let log = lab.log(started.run).await;
+    assert!(log.contains(r#"approval.answered {"decision":"expire"} by time"#), "{log}");
 }
 
 #[tokio::test]

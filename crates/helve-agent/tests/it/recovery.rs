@@ -107,6 +107,22 @@ async fn a_read_that_was_in_flight_is_sent_again_under_the_same_id() {
 }
 
 #[tokio::test]
+async fn what_may_be_sent_again_is_not_after_a_day_since_it_was_first_sent() {
+    let lab = Lab::new([reply("say Hm.")]);
+    let run = crashed(&lab, |call| started(call, "send", Effect::Idempotent)).await;
+    let again = lab.dying_at("tool.after_started");
+    again.runtime.recover().await.unwrap();
+    crate::lab::until(&mut again.runtime.follow(run, 0), "tool.started").await;
+    lab.world.clock.advance_ms(24 * 60 * 60 * 1_000 + 1);
+    let later = lab.restarted();
+    later.runtime.recover().await.unwrap();
+    assert_eq!(settle(&mut later.runtime.follow(run, 0)).await, "needs_attention");
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 0);
+    let log = lab.log(run).await;
+    assert!(log.contains("more than 24 hours ago"), "{log}");
+}
+
+#[tokio::test]
 async fn an_effect_that_was_in_flight_is_unknown_and_never_sent_again() {
     let lab = Lab::new([reply("say Hm.")]);
     let run = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;

@@ -138,7 +138,19 @@ impl Story {
                 let (sent_at, because, then) = (Timestamp(0), "cut".into(), OnUnknown::AskUser);
                 let trail = Trail::default();
                 let labels = None;
-                (Fact::ToolUnknown { call, sent_at, because, checked: None, then, trail, labels }, "unknown")
+                (
+                    Fact::ToolUnknown {
+                        call,
+                        sent_at,
+                        because,
+                        request: None,
+                        checked: None,
+                        then,
+                        trail,
+                        labels,
+                    },
+                    "unknown",
+                )
             }
             other => panic!("a story knows no `{other}`"),
         };
@@ -218,6 +230,8 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         version: "v1".into(),
         arguments: ARGUMENTS.into(),
         request: None,
+        sent_at: None,
+        checked: None,
         warnings: vec![],
         repeats: false,
         effect,

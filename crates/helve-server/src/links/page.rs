@@ -5,11 +5,10 @@ use std::fmt::Write;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{Approval, ApprovalState};
-use helve_types::{Answer, ApprovalKind, Timestamp, visible};
+use helve_types::{Answer, ApprovalKind, Timestamp, hex, visible};
 
 use super::decisions;
 use super::words::Words;
-use crate::hex::hex;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
     color:#1a1a1a;background:#fff}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid #bbb;padding:.75rem;\
@@ -101,10 +100,18 @@ pub(super) fn card(frame: &Frame, held: &Approval) -> Response {
     if question.kind != ApprovalKind::Budget {
         fact(words.effect, words.effect(question.effect));
     }
+    if let Some(sent_at) = question.sent_at {
+        fact(words.sent_at, &in_utc(sent_at));
+    }
     fact(words.asks_for, &held.user.0);
     fact(words.until, &in_utc(question.expires_at));
     body.push_str("</dl>\n");
-    let texts = [(words.request, question.request.as_deref()), (words.arguments, Some(&*question.arguments))];
+    let request = if question.kind == ApprovalKind::Outcome { words.sent } else { words.request };
+    let texts = [
+        (words.checked, question.checked.as_deref()),
+        (request, question.request.as_deref()),
+        (words.arguments, Some(&*question.arguments)),
+    ];
     for (name, text) in texts {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             add(&mut body, format_args!("<h2>{name}</h2>\n<pre dir=\"ltr\">{}</pre>\n", escaped(text)));

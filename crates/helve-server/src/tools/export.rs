@@ -29,11 +29,7 @@ pub(super) async fn export_tools(
         Some(tag) => registry.with_tag(tag),
         None => registry.all(),
     };
-    let specs: Vec<_> = tools
-        .iter()
-        .filter(|tool| tool.is_enabled() && tool.is_agreed())
-        .map(|tool| &**tool.spec())
-        .collect();
+    let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = app.declared(&query.format, &specs).ok_or_else(|| {
         let known = "`openai`, `anthropic`, `gemini` and `ollama`";
         Problem::bad_request(

@@ -274,6 +274,10 @@ impl Tool for Lost {
         &self.0
     }
 
+    fn preview(&self, _: Request<'_>, _: &CallContext) -> Option<String> {
+        Some("POST https://mail.example/send".into())
+    }
+
     fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async { Err(ToolError::Lost("the line went dead".into())) })
     }
@@ -282,7 +286,8 @@ impl Tool for Lost {
 #[tokio::test]
 async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let rule = serde_json::from_value(json!({"tool": "lose", "action": "allow"})).unwrap();
-    let tool = Lost(crate::house::spec("lose", Effect::NonIdempotent));
+    let lose = crate::house::spec("lose", Effect::NonIdempotent);
+    let tool = Lost(ToolSpec { check_tool: Some("look".into()), ..lose });
     let plan = Plan { tools: vec![Arc::new(tool)], rules: vec![rule], ..Plan::default() };
     let house = House::planned(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
     let links = ApprovalLinks::new(Seal::new([3; 32]), &house.url, HOURS);
@@ -294,6 +299,9 @@ async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let link = door.link().await;
     let (_, page) = text(door.get(&link).await).await;
     assert!(page.contains("Did this call happen?") && page.contains("It did not happen"), "{page}");
+    for known in ["2023-11-14 22:13 UTC", "POST https://mail.example/send", "look x"] {
+        assert!(page.contains(known), "{page}");
+    }
     assert!(!page.contains("value=\"approve\"") && !page.contains("<textarea"), "{page}");
     assert_eq!(door.press(&link, "decision=approve").await.status(), StatusCode::BAD_REQUEST);
     assert_eq!(door.press(&link, "decision=did_not_happen").await.status(), StatusCode::SEE_OTHER);

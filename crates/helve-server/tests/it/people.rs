@@ -88,14 +88,38 @@ async fn broken_edited_arguments_leave_the_question_open() {
     house.settled(&run).await;
     let listed = house.get_json("/api/approvals").await;
     let path = format!("/api/approvals/{}", listed["approvals"][0]["approval"].as_str().unwrap());
-    for arguments in ["{bad", "[1]", "", "\"x\""] {
+    for arguments in ["{bad", "[1]", "", "\"x\"", r#"{"nope": 1}"#, r#"{"q": 7}"#] {
         let refused = house.post(&path, json!({"decision": "approve", "arguments": arguments})).await;
-        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{arguments}");
-        assert_eq!(refused.json::<Value>().await.unwrap()["code"], "bad_arguments");
+        assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY, "{arguments}");
+        let problem = refused.json::<Value>().await.unwrap();
+        assert_eq!(problem["code"], "bad_arguments");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("the question stays open"), "{detail}");
+        assert_eq!(detail.contains("field `q`"), arguments.contains('7'), "{detail}");
         assert_eq!(house.get_json(&path).await["state"], "pending");
     }
     let edited = json!({"decision": "approve", "arguments": "{\"q\": \"y\"}"});
     assert_eq!(house.post(&path, edited).await.status(), StatusCode::OK);
     assert_eq!(house.settled(&run).await, "completed");
     assert!(house.model.asked()[1].contains("send y"), "{}", house.model.asked()[1]);
+}
+
+#[tokio::test]
+async fn a_question_whose_time_is_up_is_told_to_be_over_and_not_answered() {
+    let house = House::new([reply(r#"call send {"q": "x"}"#), reply("say Nobody was there.")]).await;
+    let (run, _) = house.start("send x").await;
+    house.settled(&run).await;
+    let listed = house.get_json("/api/approvals").await;
+    let path = format!("/api/approvals/{}", listed["approvals"][0]["approval"].as_str().unwrap());
+    house.world.clock.advance_ms(helve_types::Question::OPEN_MS);
+    // Once as the first to notice, and once after somebody has.
+    for _ in 0..2 {
+        let late = house.post(&path, json!({"decision": "approve"})).await;
+        assert_eq!(late.status(), StatusCode::CONFLICT);
+        let problem = late.json::<Value>().await.unwrap();
+        assert_eq!(problem["code"], "approval_expired");
+        assert!(problem["detail"].as_str().unwrap().contains("its time was up"), "{problem}");
+    }
+    assert_eq!(house.settled(&run).await, "completed");
+    assert_eq!(house.get_json(&path).await["answer"]["decision"], "expire");
 }

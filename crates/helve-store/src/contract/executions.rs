@@ -131,6 +131,7 @@ pub async fn a_call_says_what_became_of_it_and_whose_it_was(store: Subject) {
         call: lost.clone(),
         sent_at: Timestamp(1_000),
         because,
+        request: None,
         checked: None,
         then: helve_types::OnUnknown::TellModel,
         trail: Trail(vec![Stage::Run { attempt: 1, ms: 7 }]),

@@ -1,6 +1,6 @@
 //! What a database answered: text for a model, values for a program.
 
-use helve_types::ToolOutput;
+use helve_types::{ToolOutput, hex};
 use serde_json::{Map, Value, json};
 
 /// Of one value, as text of the table. The value itself has more.
@@ -92,10 +92,9 @@ pub(super) fn text(text: &str) -> Value {
 /// Bytes as PostgreSQL writes them.
 pub(super) fn bytes(bytes: &[u8]) -> Value {
     let shown = &bytes[..bytes.len().min(CELL_CHARS_MAX / 2)];
-    let mut hex = String::from("\\x");
-    shown.iter().for_each(|byte| hex.push_str(&format!("{byte:02x}")));
+    let mut text = format!("\\x{}", hex(shown));
     if shown.len() < bytes.len() {
-        hex.push_str(&format!("… (cut; {} bytes)", bytes.len()));
+        text.push_str(&format!("… (cut; {} bytes)", bytes.len()));
     }
-    hex.into()
+    text.into()
 }

@@ -91,8 +91,19 @@ async fn the_key_of_a_call_is_its_id_in_every_attempt() {
     let server = Server::json(json!({})).await;
     let cx = context();
     let put = json!({"endpoint": {"method": "PUT"}, "effect": "idempotent"});
-    let post = json!({"endpoint": {"method": "POST", "idempotency_header": "X-Request-Key"}});
-    for changes in [put.clone(), put, post, json!({"endpoint": {"method": "POST"}})] {
+    let post = |header: Value| json!({"endpoint": {"method": "POST", "idempotency_header": header}});
+    let own = json!({"endpoint": {"method": "POST", "headers": {"Idempotency-Key": "{city}"}}});
+    for changes in [
+        put.clone(),
+        put,
+        json!({"endpoint": {"method": "POST"}}),
+        json!({"endpoint": {"method": "DELETE"}}),
+        post(json!("X-Request-Key")),
+        own,
+        post(json!("")),
+        post(json!(null)),
+        json!({"endpoint": {"method": "POST"}, "effect": "read"}),
+    ] {
         server.call_in(&cx, "/v1/{city}", changes, here()).await.unwrap();
     }
     let keys: Vec<Option<String>> = server
@@ -106,8 +117,9 @@ async fn the_key_of_a_call_is_its_id_in_every_attempt() {
         })
         .collect();
     let id = CallId::new(cx.run, 1, 0);
-    let (usual, named) = (Some(format!("idempotency-key {id}")), Some(format!("x-request-key {id}")));
-    assert_eq!(keys, [usual.clone(), usual, named, None]);
+    let usual = || Some(format!("idempotency-key {id}"));
+    let (named, own) = (Some(format!("x-request-key {id}")), Some("idempotency-key Oslo".to_owned()));
+    assert_eq!(keys, [usual(), usual(), usual(), usual(), named, own, None, None, None]);
 }
 
 #[tokio::test]

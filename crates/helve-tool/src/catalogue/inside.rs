@@ -93,7 +93,7 @@ fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> {
         ("endpoint.body_format", *body_format != BodyFormat::default()),
         ("endpoint.auth", *auth != Auth::None),
         ("endpoint.redirects", *redirects > 0),
-        ("endpoint.idempotency_header", idempotency_header.is_some()),
+        ("endpoint.idempotency_header", idempotency_header.as_ref().is_some_and(|name| !name.is_empty())),
         ("endpoint.busy_is_not_done", !busy_is_not_done),
         ("breaker.failure_statuses", statuses),
         ("response_transform", definition.response_transform.is_some()),

@@ -2,16 +2,17 @@
 //!
 //! Before: after the arguments were checked and before they are judged, so that rules and people decide about what will
 //! run. A call that a person was asked about, or that was sent before, has its arguments on record; nobody is asked
-//! about it again. After: on every delivery; what is cached is the tool's own output.
+//! about it again, only about what the person wrote in their place. After: on every delivery; what is cached is the tool's own output.
 
 use std::borrow::Cow;
 
+use helve_policy::Judgement;
 use helve_types::{Failure, FailureKind, Stage, ToolOutput, Trail};
 use serde_json::Value;
 
 use super::{Answer, ChangedOutput, HookCall, HookPoint, Hooks, Placed};
 use crate::check::check;
-use crate::gate::Candidate;
+use crate::gate::{Candidate, Edit, granted};
 use crate::outcome::Stop;
 use crate::permit::Permit;
 use crate::pipeline::instead::Answered;
@@ -30,6 +31,30 @@ impl Hooks {
             return Ok(candidate);
         }
         self.before_unless_stopped(candidate, None, cx, trail).await
+    }
+
+    /// What the person who allowed the call wrote in place of its arguments, if they did, as the hooks leave it. It must
+    /// fit the schema like anybody's arguments.
+    pub(crate) async fn before_edit(
+        &self,
+        candidate: &Candidate,
+        judgement: &Judgement,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<Option<Edit>, Stop> {
+        let grant = granted(candidate, judgement.must_ask.as_ref(), cx);
+        let Some(text) = grant.and_then(|grant| grant.edited.as_ref()) else { return Ok(None) };
+        let tool = candidate.tool.clone();
+        let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, text)?;
+        let written = arguments.canonical.clone();
+        let edited = Candidate { tool, arguments, changed: true };
+        // What was sent before has passed them.
+        if self.is_empty() || cx.attempts_before > 0 {
+            return Ok(Some(Edit { candidate: edited, rewritten: false }));
+        }
+        let candidate = self.before_unless_stopped(edited, None, cx, trail).await?;
+        let rewritten = candidate.arguments.canonical != written;
+        Ok(Some(Edit { candidate, rewritten }))
     }
 
     /// The same for a tool that stands in. Those who were asked about the call are not asked again.
@@ -55,9 +80,7 @@ impl Hooks {
     ) -> Result<Candidate, Stop> {
         tokio::select! {
             asked = self.ask_before(candidate, called, cx, trail) => asked,
-            () = cx.cancel.cancelled() => {
-                Err(Failure::new(FailureKind::Cancelled, "the run was stopped before the call was sent").into())
-            }
+            () = cx.cancel.cancelled() => Err(Stop::cancelled()),
         }
     }
 

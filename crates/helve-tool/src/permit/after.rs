@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use helve_guard::Verdict;
-use helve_types::{Effect, Failure, FailureKind, ToolOutput};
+use helve_types::{Effect, Failure, FailureKind, Timestamp, ToolOutput};
 
+use super::millis;
 use crate::{Failures, ToolError};
 
 /// How an attempt ended.
@@ -46,10 +47,42 @@ pub(super) enum After {
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) -> After {
+/// What changes something is sent at most so often in all, however often the server was stopped in between, …
+const SENT_MAX: u32 = 5;
+/// … and no later than this after the first time: the other side may have forgotten the key.
+const SENT_WITHIN_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// How often a call was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tries {
+    /// Before the server stopped.
+    pub(super) before: u32,
+    /// Since then.
+    pub(super) now: u32,
+    /// The most, since then.
+    pub(super) max: u32,
+}
+
+impl Tries {
+    fn are_left(self, effect: Effect) -> bool {
+        let sent = self.before.saturating_add(self.now);
+        self.now < self.max && (effect == Effect::Read || sent < SENT_MAX)
+    }
+}
+
+/// Why a call that was in flight when the server stopped is not sent again, although its effect would allow it.
+pub(crate) fn too_late(sent_before: u32, first_at: Timestamp, now: Timestamp) -> Option<String> {
+    if sent_before >= SENT_MAX {
+        return Some(format!("it was sent {sent_before} times and is not sent again"));
+    }
+    let is_old = now.since_ms(first_at) > SENT_WITHIN_MS;
+    is_old.then(|| "it was first sent more than 24 hours ago and is not sent again".into())
+}
+
+pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
     let again = |pause: Option<Duration>| {
-        let pause = pause.unwrap_or(FIRST_PAUSE * 2u32.saturating_pow(tries.saturating_sub(1).min(5)));
-        (tries < tries_max && pause <= PAUSE_MAX).then_some(pause)
+        let pause = pause.unwrap_or(FIRST_PAUSE * 2u32.saturating_pow(tries.now.saturating_sub(1).min(5)));
+        (tries.are_left(effect) && pause <= PAUSE_MAX).then_some(pause)
     };
     let unsent = |pause| After::Again { pause, doubt: None };
     // May it be sent again although it may have happened?
@@ -76,8 +109,7 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: u32, tries_max: u32) ->
         Ended::Error(ToolError::Busy { message, retry_after }) => {
             let failed = || {
                 let mut failure = Failure::new(FailureKind::Failed, message);
-                failure.retry_after_ms =
-                    retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                failure.retry_after_ms = retry_after.map(millis);
                 After::Down(failure)
             };
             again(retry_after).map_or_else(failed, unsent)
@@ -121,14 +153,33 @@ mod tests {
     const IDEMPOTENT: Effect = Effect::Idempotent;
     const NON_IDEMPOTENT: Effect = Effect::NonIdempotent;
 
-    fn word(ended: &Ended, effect: Effect, tries: u32) -> &'static str {
-        match after(ended.clone(), effect, tries, 2) {
+    fn word(ended: &Ended, effect: Effect, now: u32) -> &'static str {
+        word_of(ended, effect, Tries { before: 0, now, max: 2 })
+    }
+
+    fn word_of(ended: &Ended, effect: Effect, tries: Tries) -> &'static str {
+        match after(ended.clone(), effect, tries) {
             After::Done(_) => "done",
             After::Declined(_) => "declined",
             After::Down(_) => "down",
             After::Unknown(_) => "unknown",
             After::Again { doubt: None, .. } => "again",
             After::Again { doubt: Some(_), .. } => "again, in doubt",
+        }
+    }
+
+    #[test]
+    fn what_was_sent_before_the_server_stopped_counts_unless_it_only_reads() {
+        let lost = Ended::Error(ToolError::Lost("reset".into()));
+        for (before, now, words) in [
+            (0, 1, ["again", "again, in doubt"]),
+            (3, 1, ["again", "again, in doubt"]),
+            (4, 1, ["again", "unknown"]),
+            (2, 3, ["again", "unknown"]),
+            (u32::MAX, 1, ["again", "unknown"]),
+        ] {
+            let tries = Tries { before, now, max: 5 };
+            assert_eq!([READ, IDEMPOTENT].map(|effect| word_of(&lost, effect, tries)), words, "{tries:?}");
         }
     }
 

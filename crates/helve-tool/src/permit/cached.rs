@@ -10,7 +10,7 @@ use helve_guard::{Cache, How, KeyParts, LastGood, Ran, Scope};
 use helve_types::{FailureKind, Stage, ToolOutput, Trail, canonical_json};
 use serde_json::Value;
 
-use super::{Permit, cancelled};
+use super::Permit;
 use crate::outcome::{Outcome, Stop};
 use crate::{CachePolicy, CacheScope, CallContext};
 
@@ -43,7 +43,7 @@ impl Permit {
             // Whoever runs the call notices the stop by itself; whoever waits for another run's call does not.
             biased;
             found = cached => found,
-            () = cx.cancel.cancelled() => return Err(cancelled().into()),
+            () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
         };
         let how = found.as_ref().map_or(How::Miss, |found| found.how);
         trail.push(Stage::Cache {

@@ -5,7 +5,7 @@ use helve_types::{Failure, FailureKind, Stage, Trail};
 use tokio::time::Instant;
 
 use super::after::{Ended, health};
-use super::{Permit, cancelled, millis};
+use super::{Permit, millis};
 use crate::CallContext;
 use crate::outcome::Stop;
 
@@ -37,7 +37,7 @@ impl Permit {
         };
         let entered = tokio::select! {
             entered = entered => entered,
-            () = cx.cancel.cancelled() => return Err(cancelled().into()),
+            () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
         };
         let waited_ms = millis(asked.elapsed());
         entered

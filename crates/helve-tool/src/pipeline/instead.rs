@@ -15,8 +15,8 @@ use super::Pipeline;
 use crate::check::check;
 use crate::gate::{Candidate, admit, judge};
 use crate::outcome::{Outcome, Stop};
-use crate::permit::Permit;
-use crate::{CallContext, Registered};
+use crate::permit::{Permit, millis};
+use crate::{CallContext, Registered, Unknown};
 
 /// Whoever stands in may have a stand-in of its own, but not for ever.
 const STAND_INS_MAX: usize = 3;
@@ -102,9 +102,7 @@ impl Pipeline {
             not_used("the chain of stand-ins is a circle or too long");
             return None;
         }
-        let Some(tool) =
-            self.other(name, cx).filter(|tool| tool.is_enabled() && tool.is_agreed() && tool.tool.is_some())
-        else {
+        let Some(tool) = self.other(name, cx).filter(|tool| tool.is_usable() && tool.tool.is_some()) else {
             not_used("there is no such tool, or it is switched off or not agreed to");
             return None;
         };
@@ -122,8 +120,9 @@ impl Pipeline {
             not_used("a hook refused it");
             return None;
         };
-        let judgement = judge(self.stand_in_rules(), &candidate, cx);
-        let Ok(permit) = admit(judgement, candidate, self.stand_in_rules(), cx, &mut Trail::default()) else {
+        let rules = self.rules_for_others();
+        let judgement = judge(rules, &candidate, cx);
+        let Ok(permit) = admit(judgement, candidate, None, rules, cx, &mut Trail::default()) else {
             not_used("a rule forbids it or wants a person to be asked");
             return None;
         };
@@ -131,13 +130,14 @@ impl Pipeline {
         Some(permit.instead_of(called, cx.attempts_before + u32::try_from(runs).unwrap_or(u32::MAX)))
     }
 
+    /// A tool that was not called itself: the run's own of that name, or else any.
     pub(super) fn other(&self, name: &str, cx: &CallContext) -> Option<Arc<Registered>> {
         let own = cx.toolbox.named(name).cloned();
-        own.or_else(|| self.stand_ins.as_ref()?.registry.get(name))
+        own.or_else(|| self.others.as_ref()?.registry.get(name))
     }
 
-    fn stand_in_rules(&self) -> &Rules {
-        self.stand_ins.as_ref().map_or(&self.rules, |others| &others.rules)
+    pub(super) fn rules_for_others(&self) -> &Rules {
+        self.others.as_ref().map_or(&self.rules, |others| &others.rules)
     }
 
     /// Runs the tool that stands in, and counts it as a call of its own.
@@ -165,13 +165,16 @@ impl Pipeline {
     /// was called.
     async fn checked_stand_in(&self, stop: Stop, permit: &Permit, cx: &CallContext) -> Stop {
         let Stop::Outcome(outcome) = stop else { return stop };
-        let Outcome::Unknown { sent_at, because, checked: None, then } = *outcome else {
-            return Stop::Outcome(outcome);
-        };
-        let name = &permit.tool.spec.name;
-        let checked = self.look_for(&permit.tool, &permit.arguments.canonical, cx).await;
-        let checked = checked.or_else(|| Some(format!("it was sent by `{name}`; nobody has checked it")));
-        Outcome::Unknown { sent_at, because, checked, then }.into()
+        match *outcome {
+            Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                let name = &permit.tool.spec.name;
+                let unknown = self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                let unchecked = || format!("it was sent by `{name}`; nobody has checked it");
+                let checked = Some(unknown.checked.unwrap_or_else(unchecked));
+                Outcome::Unknown(Unknown { checked, ..unknown }).into()
+            }
+            other => other.into(),
+        }
     }
 }
 
@@ -256,8 +259,4 @@ fn in_words(age: Duration) -> String {
         _ => (seconds / 86_400, "day"),
     };
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

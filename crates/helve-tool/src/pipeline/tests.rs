@@ -17,7 +17,7 @@ use helve_guard::{BreakerSettings, LimitSettings};
 use helve_policy::{Action, Rule};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal, Store};
-use helve_types::{Fact, FailureKind, OutputFile, RunId, ToolSpec, World};
+use helve_types::{Effect, Fact, FailureKind, OutputFile, RunId, Timestamp, ToolSpec, World};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -544,6 +544,24 @@ async fn a_check_tool_is_asked_about_what_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_check_tool_is_asked_also_where_the_run_does_not_have_it_and_by_the_rules() {
+    let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
+    for (rules, said) in [(vec![anything()], " one mail to x"), (vec![never, anything()], "")] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", rules);
+        let send = ToolSpec { check_tool: Some("sent_mail".into()), ..spec("send", Effect::NonIdempotent) };
+        lab.tool(send, Guards::default(), hangs());
+        let others = Lab::new().await;
+        others.tool(spec("sent_mail", Effect::Read), Guards::default(), says("one mail to x"));
+        let pipeline = lab.pipeline().with_stand_ins(Arc::new(others.registry), lab.rules.clone());
+        let call = lab.call("send", r#"{"q": "x"}"#);
+        pipeline.execute(&call, &lab.context(&call)).await.unwrap();
+        let log = lab.log().await;
+        assert!(log.ends_with(&format!("tool.unknown the tool did not answer within 60 s{said}\n")), "{log}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_check_tool_that_a_rule_forbids_is_not_asked() {
     let mut lab = Lab::new().await;
     let never = Rule { tool: Some("sent_mail".into()), action: Action::Deny, ..anything() };
@@ -627,9 +645,13 @@ async fn what_may_have_happened_stays_unknown_when_it_cannot_be_sent_again() {
     assert!(matches!(outcome, Ok(Outcome::Unknown { .. })), "stopped between two attempts: {outcome:?}");
 }
 
+/// That a call was sent once, not long ago.
+fn sent_before(lab: &Lab) -> SentBefore {
+    SentBefore { first_at: lab.world.now(), at: Timestamp(7) }
+}
+
 #[tokio::test]
 async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened() {
-    let sent_at = Timestamp(7);
     let deny = Rule { action: Action::Deny, ..anything() };
     let ask = Rule { action: Action::Ask, ..anything() };
     for (rule, name) in [(deny, "put"), (ask, "put"), (anything(), "gone")] {
@@ -638,8 +660,8 @@ async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened
         let runs = lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
         let call = lab.call(name, r#"{"q": "x"}"#);
         let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-        let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_at, &cx).await.unwrap();
-        assert!(matches!(outcome, Outcome::Unknown { sent_at: Timestamp(7), .. }), "{outcome:?}");
+        let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
+        assert!(matches!(outcome, Outcome::Unknown(Unknown { sent_at: Timestamp(7), .. })), "{outcome:?}");
         assert_eq!(runs.load(Ordering::Relaxed), 0);
     }
     let mut lab = Lab::new().await;
@@ -647,8 +669,30 @@ async fn a_call_that_was_in_flight_at_a_crash_is_never_said_not_to_have_happened
     lab.tool(spec("put", Effect::Idempotent), Guards::default(), says("put"));
     let call = lab.call("put", r#"{"q": "x"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-    let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_at, &cx).await.unwrap();
+    let outcome = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
     assert_eq!(outcome, finished("put", "put"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_sent_again_five_times_in_all_and_within_a_day_however_often_the_server_stops() {
+    let day = 24 * 60 * 60 * 1_000;
+    // How often it was sent before, how old the first of these is, and how often it is sent now.
+    for (attempts_before, age_ms, sent_now) in [(1, 0, 2), (3, day, 2), (4, 0, 1), (5, 0, 0), (1, day + 1, 0)]
+    {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+        let put = ToolSpec { check_tool: Some("look".into()), ..spec("put", Effect::Idempotent) };
+        let runs = lab.tool(put, Guards::default(), fails(ToolError::Lost("reset".into())));
+        lab.tool(spec("look", Effect::Read), Guards::default(), says("it is there"));
+        let call = lab.call("put", r#"{"q": "x"}"#);
+        let cx = CallContext { attempts_before, ..lab.context(&call) };
+        let first_at = lab.world.now().plus_ms(-age_ms);
+        let before = SentBefore { first_at, at: lab.world.now() };
+        let outcome = lab.pipeline().resend(&call, before, &cx).await.unwrap();
+        let Outcome::Unknown(unknown) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(runs.load(Ordering::Relaxed), sent_now, "{attempts_before} before, {age_ms} ms ago");
+        assert_eq!(unknown.checked.as_deref(), Some("it is there"));
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use helve_store::Store;
 use helve_store_sql::{DataDir, DataDirError, SqliteStore};
-use helve_types::World;
+use helve_types::{World, hex};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Client;
@@ -144,8 +144,4 @@ async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<
         config.token = Some(hex(&world.secret()).into());
     }
     Ok(if known { given } else { config.token.clone() })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use helve_agent::CallOptions;
-use helve_tool::{Catalogue, Listed, Outcome, Progress};
+use helve_tool::{Catalogue, Listed, Outcome, Progress, Unknown};
 use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
@@ -199,11 +199,7 @@ fn described(tool: &Listed) -> Value {
 
 fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     let tools = catalogue.registry().all();
-    let specs: Vec<_> = tools
-        .iter()
-        .filter(|tool| tool.is_enabled() && tool.is_agreed())
-        .map(|tool| &**tool.spec())
-        .collect();
+    let specs: Vec<_> = tools.iter().filter(|tool| tool.is_usable()).map(|tool| &**tool.spec()).collect();
     let declared = declarations(format, &specs).with_context(|| {
         format!("there is no format `{format}`; take openai, anthropic, gemini or ollama")
     })?;
@@ -232,7 +228,7 @@ async fn call(
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Failed(failure) | Outcome::Refused(failure) => bail!("{}", failure.message),
-        Outcome::Unknown { because, .. } => {
+        Outcome::Unknown(Unknown { because, .. }) => {
             bail!("nobody can say whether it happened: {because}; check before you repeat it")
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => {

@@ -210,44 +210,80 @@ fn a_server_that_wants_a_token_is_shown_the_one_of_the_environment() {
 }
 
 #[test]
-fn a_call_that_may_have_happened_is_settled_from_the_terminal() {
-    let service = Outside::new(|_| Reply::Silence);
+fn a_call_that_may_have_happened_is_run_again_once_and_settled_from_the_terminal() {
+    let service = Outside::new(|asked| match asked.path.as_str() {
+        "/pay" => Reply::Silence,
+        _ => Reply::new(200, "text/plain", "no rent was paid"),
+    });
+    let payments = || service.asked().into_iter().filter(|asked| asked.path == "/pay").collect::<Vec<_>>();
     let home = Home::new_calling("pay");
     let config = std::fs::read_to_string(&home.config).unwrap();
     let allowed = format!("{config}\n[egress]\nallow = [\"{}\"]\n", service.address);
     std::fs::write(&home.config, allowed).unwrap();
-    let tool = json!({"name": "pay", "description": "Pays.", "effect": "non_idempotent",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
-        "endpoint": {"method": "POST", "url_template": format!("http://{}/pay", service.address)}});
-    let added = run(&[&["tools", "add", "-"], &home.at()[..]].concat(), &tool.to_string());
-    assert!(added.status.success(), "{}", err(&added));
+    let tool = |name: &str, method: &str, check: Option<&str>| {
+        json!({"name": name, "description": "Pays, or looks.", "check_tool": check,
+            "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+            "endpoint": {"method": method, "url_template": format!("http://{}/{name}", service.address)}})
+    };
+    for tool in [tool("paid", "GET", None), tool("pay", "POST", Some("paid"))] {
+        let added = run(&[&["tools", "add", "-"], &home.at()[..]].concat(), &tool.to_string());
+        assert!(added.status.success(), "{}", err(&added));
+    }
     let served = home.serve(&[]);
     let (story, question) = ask(&served, "", "rent");
     home.done(&["approvals", "answer", &question, "approve"]);
-    while service.asked().is_empty() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    let sent = |times: usize| {
+        while payments().len() < times {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    let asked_what_happened = || {
+        for _ in 0..600 {
+            let listed = home.done(&["approvals", "list"]);
+            if !listed.is_empty() {
+                assert!(listed.contains("did it happen?") && listed.contains("pay "), "{listed}");
+                return listed.split(' ').next().unwrap().to_owned();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("nobody was asked");
+    };
+    sent(1);
     // It was sent, and the server dies before it hears of it.
     drop(served);
 
     let served = home.serve(&[]);
-    let mut listed = String::new();
-    for _ in 0..600 {
-        listed = home.done(&["approvals", "list"]);
-        if !listed.is_empty() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+    let id = &asked_what_happened();
+    let shown = home.done(&["approvals", "show", id]);
+    let request = format!("| POST http://{}/pay\n", service.address);
+    for known in ["it may or may not have happened", &request, "| idempotency-key: ", "| no rent was paid\n"]
+    {
+        assert!(shown.contains(known), "{shown}");
     }
-    assert!(listed.contains("did it happen?") && listed.contains("pay "), "{listed}");
-    let id = listed.split(' ').next().unwrap();
+    // Whoever has it run again has agreed to it, and it has a key of its own.
+    home.done(&["approvals", "answer", id, "run-again"]);
+    sent(2);
+    assert_eq!(home.done(&["approvals", "list"]), "");
+    let keys = payments().into_iter().map(|asked| {
+        asked
+            .headers
+            .into_iter()
+            .find(|header| header.to_lowercase().starts_with("idempotency-key:"))
+            .unwrap()
+    });
+    let keys: Vec<String> = keys.collect();
+    assert_ne!(keys[0], keys[1]);
+    drop(served);
+
+    let served = home.serve(&[]);
+    let id = &asked_what_happened();
     assert!(home.refused(&["approvals", "answer", id, "approve"]).contains("does not fit"));
     let answered = home.done(&["approvals", "answer", id, "happened"]);
     assert!(answered.ends_with("answered: happened\n"), "{answered}");
     let told = home.done(&["runs", "follow", &story]);
     assert!(told.contains("unknown    1:0 may or may not have happened"), "{told}");
     assert!(told.contains("this call did take effect"), "{told}");
-    assert_eq!(service.asked().len(), 1);
+    assert_eq!(payments().len(), 2);
     drop(served);
 }
 

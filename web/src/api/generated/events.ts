@@ -118,6 +118,10 @@ export type EventBody = (
        * Where the words above are from, if not all of them are Helve's own.
        */
       labels?: Labels | null;
+      /**
+       * What was sent, with the names of secrets in place of them; none where that is not more than the arguments.
+       */
+      request?: string | null;
       sent_at: Timestamp;
       /**
        * What the tool's definition wants done about it.
@@ -596,6 +600,10 @@ export interface Question {
    * The call that it is about; none where it is about the run.
    */
   call?: CallId | null;
+  /**
+   * What the tool's check tool said about it, if it has one.
+   */
+  checked?: string | null;
   effect: Effect;
   expires_at: Timestamp;
   kind: ApprovalKind;
@@ -604,10 +612,14 @@ export interface Question {
    */
   repeats?: boolean;
   /**
-   * What would go over the wire, with the names of secrets in place of them; none where that is not more than the
-   * arguments.
+   * What would go over the wire, or went, with the names of secrets in place of them; none where that is not more
+   * than the arguments.
    */
   request?: string | null;
+  /**
+   * When the call was sent whose outcome is asked for.
+   */
+  sent_at?: Timestamp | null;
   /**
    * Empty where it is about the run.
    */
@@ -725,6 +737,10 @@ export interface Message {
 }
 export interface ToolPart {
   call: CallId;
+  /**
+   * What is known of a call that was cut off in flight.
+   */
+  cut_off?: CutOff | null;
   ended_at?: Timestamp | null;
   failure?: Failure | null;
   /**
@@ -738,6 +754,20 @@ export interface ToolPart {
   state: ToolState;
   step: number;
   tool: string;
+}
+/**
+ * A call of which nobody knows whether it took effect.
+ */
+export interface CutOff {
+  /**
+   * What the tool's check tool said about it.
+   */
+  checked?: string | null;
+  /**
+   * What was sent, where that is more than the input.
+   */
+  request?: string | null;
+  sent_at: Timestamp;
 }
 /**
  * What is known about one message of the model besides its words.

@@ -49,8 +49,13 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
       </h3>
       <Warnings question={question} />
       <Facts question={question} />
+      {question.checked && (
+        <Pane title={t.tools.checked} text={question.checked}>
+          <VisibleText text={question.checked} />
+        </Pane>
+      )}
       {question.request && (
-        <Pane title={t.approvals.request} text={question.request}>
+        <Pane title={isOutcome ? t.tools.sentRequest : t.approvals.request} text={question.request}>
           <VisibleText text={question.request} />
         </Pane>
       )}
@@ -84,6 +89,7 @@ function Facts({ question }: { question: Question }) {
   return (
     <div className={styles.facts}>
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
+      {question.sent_at && <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>}
       <p className={styles.because}>
         <VisibleText text={t.approvals.reasons[question.because] ?? question.because} />
       </p>

@@ -1,7 +1,7 @@
-import type { RunId, Stage } from '@/api/generated/events';
+import type { CutOff, RunId, Stage } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { firstString, layOutJson } from '@/lib/json-text';
-import { formatDuration } from '@/lib/time';
+import { formatDateTime, formatDuration } from '@/lib/time';
 import { Code, VisibleText } from '@/ui/Code';
 import { Pane } from '@/ui/Pane';
 import { isForBrowser } from './call-view';
@@ -39,10 +39,23 @@ export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
         />
       )}
       {call.state === 'unknown' && <p className={styles.note}>{t.tools.unknownHint}</p>}
+      {call.cutOff && <CutOffFacts cutOff={call.cutOff} />}
       {failure?.retry_after_ms && (
         <p className={styles.note}>{t.tools.retryAfter(formatDuration(failure.retry_after_ms, tag))}</p>
       )}
       {call.trail.length > 0 && <Trail stages={call.trail} />}
+    </>
+  );
+}
+
+/** What was sent when, and what the check tool said about it. */
+function CutOffFacts({ cutOff }: { cutOff: CutOff }) {
+  const { t, tag } = useSpeech();
+  return (
+    <>
+      <p className={styles.note}>{t.tools.sentAt(formatDateTime(cutOff.sent_at, tag))}</p>
+      {cutOff.request && <JsonPane title={t.tools.sentRequest} text={cutOff.request} />}
+      {cutOff.checked && <JsonPane title={t.tools.checked} text={cutOff.checked} />}
     </>
   );
 }

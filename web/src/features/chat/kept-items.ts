@@ -40,6 +40,7 @@ function keptCall(part: ToolPart): Call {
     progress: '',
     output: part.output ?? null,
     failure: part.failure ?? null,
+    cutOff: part.cut_off ?? null,
     trail: [],
     approval: null,
     claimedBy: null,

@@ -218,10 +218,15 @@ describe('a call', () => {
     const feed = new FakeFeed();
     start(feed);
     request(feed);
-    feed.record(stepFinished, { type: 'tool.unknown', call: CALL, sent_at: 5, because: 'the server stopped' });
+    const known = { sent_at: 5, request: 'POST https://mail.example/send', checked: 'one mail' };
+    feed.record(stepFinished, { type: 'tool.unknown', call: CALL, because: 'the server stopped', ...known });
     feed.record({ type: 'approval.asked', ...question, kind: 'outcome' });
     let state = fold(feed);
-    expect(callOf(state)).toMatchObject({ state: 'unknown', failure: { message: 'the server stopped' } });
+    expect(callOf(state)).toMatchObject({
+      state: 'unknown',
+      failure: { message: 'the server stopped' },
+      cutOff: known,
+    });
     feed.record({ type: 'tool.requested', step: 1, call: `${CALL}+`, tool: 'x', arguments: '{}', replaces: CALL });
     state = fold(feed, state);
     expect(itemsOf(state)).toHaveLength(1);

@@ -8,6 +8,7 @@ import type {
   Answer,
   CallId,
   Compaction,
+  CutOff,
   Ending,
   EventBody,
   Failure,
@@ -103,6 +104,8 @@ export interface Call {
   progress: string;
   output: ToolOutput | null;
   failure: Failure | null;
+  /** What is known of it if nobody knows whether it happened. */
+  cutOff: CutOff | null;
   trail: Trail;
   approval: Approval | null;
   /** The client that has it, as it calls itself. */
@@ -205,6 +208,7 @@ function newCall(key: string, step: number, tool: string, input: string): Call {
     progress: '',
     output: null,
     failure: null,
+    cutOff: null,
     trail: [],
     approval: null,
     claimedBy: null,
@@ -288,9 +292,10 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     case 'tool.refused':
       return change(state, fact.call, () => ({ ...ended(fact), state: 'refused', failure: fact.failure }));
     case 'tool.unknown': {
-      const message = [fact.because, fact.checked].filter(Boolean).join('\n');
-      const failure: Failure = { kind: 'failed', message, ...(fact.labels ? { labels: fact.labels } : {}) };
-      return change(state, fact.call, () => ({ ...ended({ ...fact, trail: [] }), state: 'unknown', failure }));
+      const { because: message, labels, sent_at, request, checked } = fact;
+      const failure: Failure = { kind: 'failed', message, ...(labels ? { labels } : {}) };
+      const cutOff: CutOff = { sent_at, request: request ?? null, checked: checked ?? null };
+      return change(state, fact.call, () => ({ ...ended({ ...fact, trail: [] }), state: 'unknown', failure, cutOff }));
     }
     case 'approval.asked': {
       const { type: _, at: __, ...question } = fact;

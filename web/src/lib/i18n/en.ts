@@ -190,6 +190,9 @@ export const en = {
     trail: 'What each stage decided',
     cut: (kept: string, whole: string) => `Cut for the model: ${kept} of ${whole}`,
     unknownHint: 'It was cut off in flight: it may or may not have happened.',
+    sentAt: (when: string) => `Sent ${when}`,
+    sentRequest: 'What went over the wire',
+    checked: 'What the check tool says',
     metadata: 'Details',
     attachments: 'Attachments',
     saveFile: (name: string) => `Save ${name}`,
@@ -281,6 +284,7 @@ export const en = {
       'a rule wants a person to decide': 'A rule wants a person to decide',
       'it changes something': 'It changes something',
       'it changes something and cannot be taken back': 'It changes something and cannot be taken back',
+      'a check that comes first has changed what you wrote': 'A check that comes first has changed what you wrote',
       'it could carry private data out of the run, and text from outside may have asked for it':
         'It could carry private data out, and text from outside may have asked for it',
     } as Record<string, string>,

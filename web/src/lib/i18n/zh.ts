@@ -188,6 +188,9 @@ export const zh: Strings = {
     trail: '各环节的决定',
     cut: (kept, whole) => `给模型的内容已截短：${whole} 中的 ${kept}`,
     unknownHint: '调用中途被切断：可能已生效，也可能没有。',
+    sentAt: (when) => `发送于 ${when}`,
+    sentRequest: '已经发出的请求',
+    checked: '检查工具的回答',
     metadata: '详情',
     attachments: '附件',
     saveFile: (name) => `保存 ${name}`,
@@ -277,6 +280,7 @@ export const zh: Strings = {
       'a rule wants a person to decide': '有规则要求由人来决定',
       'it changes something': '会改变数据',
       'it changes something and cannot be taken back': '会改变数据，而且无法撤回',
+      'a check that comes first has changed what you wrote': '前置检查改动了你写的内容',
       'it could carry private data out of the run, and text from outside may have asked for it':
         '可能把私密数据带出去，而这可能是外来文字的指使',
     },

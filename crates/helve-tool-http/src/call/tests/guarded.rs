@@ -4,7 +4,7 @@
 use helve_policy::{Action, Rule, Rules};
 use helve_store::contract::Actor;
 use helve_store::{MemoryStore, RunJournal};
-use helve_tool::{Outcome, Pipeline, Registry, Toolbox};
+use helve_tool::{Outcome, Pipeline, Registry, Toolbox, Unknown};
 use helve_types::{Fact, ToolCall, World};
 
 use super::*;
@@ -53,7 +53,7 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             Outcome::Finished(output) => format!("finished: {}\n", output.text),
             Outcome::Failed(failure) => format!("failed: {}\n", failure.message),
             Outcome::Refused(failure) => format!("refused: {:?}\n", failure.kind),
-            Outcome::Unknown { because, .. } => format!("unknown: {because}\n"),
+            Outcome::Unknown(Unknown { because, .. }) => format!("unknown: {because}\n"),
             other => format!("{other:?}\n"),
         });
     }

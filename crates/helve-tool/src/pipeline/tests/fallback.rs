@@ -136,7 +136,7 @@ async fn nothing_stands_in_for_what_may_have_happened() {
         lab.registry.unregister("send").unwrap();
         lab.tool(spec("send", effect), or_tool("mail"), down());
         let cx = CallContext { attempts_before: 1, ..lab.context(&call) };
-        let again = Pipeline::new(lab.rules.clone()).resend(&call, Timestamp(7), &cx).await.unwrap();
+        let again = Pipeline::new(lab.rules.clone()).resend(&call, sent_before(&lab), &cx).await.unwrap();
         assert!(matches!(again, Outcome::Unknown { .. }), "{again:?}");
         assert_eq!(mails.load(Ordering::Relaxed), 0);
     }

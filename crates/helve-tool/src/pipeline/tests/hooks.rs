@@ -121,8 +121,56 @@ async fn a_call_that_is_on_record_is_not_asked_about_again() {
     assert!(log.contains("[resolved fits hook(louder changed) allow run(1)]"), "{log}");
     let sent = lab.call("put", r#"{"q":"x!"}"#);
     let cx = CallContext { attempts_before: 1, ..lab.context(&sent) };
-    lab.pipeline().resend(&sent, Timestamp(7), &cx).await.unwrap();
+    lab.pipeline().resend(&sent, sent_before(&lab), &cx).await.unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+/// Consent to the call of a question, with other arguments.
+fn edit(question: &helve_types::Question, arguments: &str) -> Grant {
+    Grant { binding: question.binding.clone(), changed: false, edited: Some(arguments.into()) }
+}
+
+#[tokio::test]
+async fn what_a_person_writes_into_a_call_passes_the_hooks_too() {
+    let mut lab = Lab::new().await;
+    lab.hooks = one(before(|call| {
+        let is_bad = call.arguments["q"] == "eve@evil.test";
+        Ok(if is_bad { Said::Refuse("not to strangers".into()) } else { Said::Nothing })
+    }));
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "mei"}"#);
+    let question = asked(&lab, &call).await;
+    execute_granted(&lab, &call, edit(&question, r#"{"q": "eve@evil.test"}"#)).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    execute_granted(&lab, &call, edit(&question, r#"{"q": "li"}"#)).await;
+    lab.check(expect![[r#"
+        tool.requested send {"q": "mei"}
+        approval.asked {"q":"mei"} it changes something and cannot be taken back
+        tool.refused `send` was not called: not to strangers [resolved fits hook(guard refused)]
+        tool.started send attempt 1 {"q":"li"}
+        tool.finished sent [resolved fits approved run(1)]
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn what_a_hook_makes_of_a_persons_edit_is_asked_about_anew() {
+    let mut lab = Lab::new().await;
+    lab.hooks = one(before(|call| {
+        let q = call.arguments["q"].as_str().unwrap();
+        Ok(if q == "li" { Said::Change(json!({"q": "li@example.com"})) } else { Said::Nothing })
+    }));
+    let runs = lab.tool(spec("send", Effect::NonIdempotent), Guards::default(), says("sent"));
+    let call = lab.call("send", r#"{"q": "mei"}"#);
+    let question = asked(&lab, &call).await;
+    let outcome = execute_granted(&lab, &call, edit(&question, r#"{"q": "li"}"#)).await;
+    let Outcome::Asked(anew) = outcome else { panic!("nobody was asked: {outcome:?}") };
+    assert_eq!((&*anew.arguments, runs.load(Ordering::Relaxed)), (r#"{"q":"li@example.com"}"#, 0));
+    assert_ne!(anew.binding, question.binding);
+    // What the person is shown now is what runs.
+    let recorded = ToolCall { arguments: anew.arguments.clone(), ..call };
+    execute_granted(&lab, &recorded, Grant { binding: anew.binding, changed: true, edited: None }).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

@@ -31,16 +31,21 @@ pub(crate) fn what(question: &Question) -> String {
         shown += &fields(&[("tool", line(&question.tool)), ("effect", effect(question.effect).to_owned())]);
     }
     shown += &fields(&[("because", line(&question.because))]);
+    if let Some(sent_at) = question.sent_at {
+        shown += &fields(&[("sent", format!("{}; it may or may not have happened", when(sent_at)))]);
+    }
     for warning in &question.warnings {
         shown += &fields(&[("WARNING", line(warning))]);
     }
-    if question.call.is_some() {
-        shown += "arguments\n";
-        shown += &in_gutter(&question.arguments);
-    }
-    if let Some(request) = &question.request {
-        shown += "request\n";
-        shown += &in_gutter(request);
+    let arguments = question.call.as_ref().map(|_| &question.arguments);
+    for (name, text) in [
+        ("arguments", arguments),
+        ("request", question.request.as_ref()),
+        ("check", question.checked.as_ref()),
+    ] {
+        if let Some(text) = text {
+            shown += &format!("{name}\n{}", in_gutter(text));
+        }
     }
     shown
 }
@@ -164,6 +169,8 @@ mod tests {
                 arguments: "{\"to\":\"a\\u001bb\",\"x\":\"c\u{202e}d\"}".into(),
                 request: Some("POST https://example.com/\n\neffect    read".into()),
                 effect: Effect::NonIdempotent,
+                sent_at: None,
+                checked: None,
                 warnings: vec!["it goes to\neffect    read".into()],
                 repeats: false,
                 because: "it changes something".into(),
@@ -199,6 +206,22 @@ mod tests {
               | effect    read
         "#]]
         .assert_eq(&card(&asked(), Timestamp(0)));
+    }
+
+    #[test]
+    fn whoever_is_asked_what_became_of_a_call_is_told_what_was_sent_and_what_its_check_says() {
+        let mut approval = asked();
+        approval.question.kind = ApprovalKind::Outcome;
+        approval.question.sent_at = Some(Timestamp(2_000));
+        approval.question.checked = Some("one mail\u{1b}[2J to a".into());
+        let shown = card(&approval, Timestamp(0));
+        for told in [
+            "sent      1970-01-01T00:00:02Z; it may or may not have happened\n",
+            "request\n  | POST https://example.com/\n",
+            "check\n  | one mail\\u001b[2J to a\n",
+        ] {
+            assert!(shown.contains(told), "{shown}");
+        }
     }
 
     #[test]

@@ -185,7 +185,10 @@ impl Chat {
             Next::Edit => questions.asking = self.edit(question, &questions.asking).await,
             Next::Send(answer) => {
                 questions.sent = self.answer(question.approval, &answer).await;
-                questions.asking = Asking::Choice;
+                // What was typed is not lost with an answer that was refused.
+                if questions.sent || !matches!(questions.asking, Asking::Edited(_)) {
+                    questions.asking = Asking::Choice;
+                }
             }
         }
         self.ask(questions);

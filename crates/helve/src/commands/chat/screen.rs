@@ -130,8 +130,10 @@ impl Screen {
             Fact::ToolFailed { call, failure, .. } | Fact::ToolRefused { call, failure, .. } => {
                 self.outcome("✗", call, &failure.message);
             }
-            Fact::ToolUnknown { call, because, .. } => {
-                self.outcome("?", call, &format!("it may or may not have happened: {because}"));
+            Fact::ToolUnknown { call, because, checked, .. } => {
+                let checked =
+                    checked.as_ref().map(|said| format!("; its check says: {said}")).unwrap_or_default();
+                self.outcome("?", call, &format!("it may or may not have happened: {because}{checked}"));
             }
             Fact::ApprovalAnswered { answer, by, .. } => {
                 self.note(&format!("answered by {}: {}", line(by), card::said(answer)));

@@ -1,7 +1,7 @@
 //! Bytes as text.
 
 /// Two hexadecimal digits for each byte.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)]));
     bytes.iter().flat_map(digits).collect()

@@ -1,0 +1,139 @@
+//! A call of which nobody knows whether it took effect: what can be found out about it, and who is told.
+//!
+//! What was sent is shown as it was, the tool's check tool is asked, and both go with the outcome to whoever decides: a
+//! person, or the model. What may be sent again at all is decided elsewhere (`permit/after`).
+
+use std::sync::Arc;
+
+use helve_store::Entry;
+use helve_types::{Effect, OnUnknown, RunState, Timestamp, ToolCall, Trail};
+
+use super::instead::Answered;
+use super::{Pipeline, bounded, check_arguments, resolve};
+use crate::gate::{admit, ask_outcome, judge, shown};
+use crate::outcome::Stop;
+use crate::permit::Permit;
+use crate::{CallContext, Fault, Outcome, Registered, Unknown};
+
+impl Pipeline {
+    /// Records that a call was cut off in flight, together with what its check tool says about it.
+    pub async fn lose(
+        &self,
+        call: &ToolCall,
+        sent_at: Timestamp,
+        because: String,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let lost = Unknown::new(sent_at, because, on_unknown(call, cx));
+        let outcome = self.checked(Outcome::Unknown(lost), call, cx).await;
+        let tool = cx.toolbox.resolve(&call.name).ok().map(|(tool, _)| &**tool);
+        let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
+        let entry = outcome.entry(&call.id, Trail::default(), beside);
+        // The run may have waited for a client that went silent: now it is ours again, also after a crash.
+        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
+        Ok(outcome)
+    }
+
+    /// Asks a person what became of a call that was cut off, with all that is known of it. Whoever has it run again
+    /// agrees to just what the question shows.
+    pub async fn ask_outcome(
+        &self,
+        call: &ToolCall,
+        unknown: Unknown,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let mut unseen = Trail::default();
+        let tool = resolve(call, cx, &mut unseen).ok();
+        let again = tool.and_then(|tool| check_arguments(tool, &call.arguments, &mut unseen).ok());
+        let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
+        self.settle(&call.id, Outcome::Asked(question), cx).await
+    }
+
+    /// The outcome of a call that did not end well, which may have happened before if it is sent again.
+    pub(super) async fn in_doubt(
+        &self,
+        stop: Stop,
+        doubt: Option<Unknown>,
+        call: &ToolCall,
+        cx: &CallContext,
+    ) -> Result<Outcome, Fault> {
+        let resent = doubt.is_some();
+        let outcome = stop.in_doubt(doubt).outcome()?;
+        Ok(if resent { self.checked(outcome, call, cx).await } else { outcome })
+    }
+
+    /// Adds to the unknown outcome of a call what was sent, and what its check tool says about that.
+    pub(super) async fn looked_into<T>(
+        &self,
+        ran: Result<T, Stop>,
+        permit: &Permit,
+        cx: &CallContext,
+    ) -> Result<T, Stop> {
+        match ran {
+            Err(Stop::Outcome(outcome)) => match *outcome {
+                Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                    let unknown =
+                        self.inspected(unknown, &permit.tool, &permit.arguments.canonical, cx).await;
+                    Err(Outcome::Unknown(unknown).into())
+                }
+                other => Err(other.into()),
+            },
+            ran => ran,
+        }
+    }
+
+    /// The same for a call that was sent before the server stopped.
+    pub(super) async fn checked(&self, outcome: Outcome, call: &ToolCall, cx: &CallContext) -> Outcome {
+        match outcome {
+            Outcome::Unknown(unknown) if unknown.checked.is_none() => {
+                let edited = cx.grant.as_ref().and_then(|grant| grant.edited.as_ref());
+                let sent = edited.unwrap_or(&call.arguments);
+                Outcome::Unknown(match cx.toolbox.resolve(&call.name) {
+                    Ok((tool, _)) => self.inspected(unknown, tool, sent, cx).await,
+                    Err(_) => unknown,
+                })
+            }
+            other => other,
+        }
+    }
+
+    /// What was sent by this tool with these arguments, and what became of it as far as anybody can say.
+    pub(super) async fn inspected(
+        &self,
+        unknown: Unknown,
+        tool: &Arc<Registered>,
+        arguments: &str,
+        cx: &CallContext,
+    ) -> Unknown {
+        let sent = check_arguments(tool, arguments, &mut Trail::default()).ok();
+        let request = sent.and_then(|sent| shown(&sent, cx));
+        Unknown { request, checked: self.look_for(tool, arguments, cx).await, ..unknown }
+    }
+
+    /// Asks the check tool of a tool, if it has one and nothing forbids it. It only reads, and with the arguments
+    /// of a call that is on record, so it is not put on record itself.
+    async fn look_for(&self, tool: &Registered, arguments: &str, cx: &CallContext) -> Option<String> {
+        let reader = self.other(tool.spec.check_tool.as_ref()?, cx).filter(|reader| reader.is_usable())?;
+        if reader.spec.effect != Effect::Read {
+            return None;
+        }
+        let mut unseen = Trail::default();
+        let candidate = check_arguments(&reader, arguments, &mut unseen).ok()?;
+        let rules = self.rules_for_others();
+        let judgement = judge(rules, &candidate, cx);
+        let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;
+        Some(match permit.look(cx).await? {
+            Ok(output) => {
+                let answered = Answered { output, by: reader.clone() };
+                let output = self.hooks.after(answered, &permit, cx, &mut unseen).await;
+                bounded(output, &reader, cx, &mut unseen).0.text
+            }
+            Err(problem) => format!("the check failed: {problem}"),
+        })
+    }
+}
+
+/// What the call's tool wants done when nobody knows what became of it.
+pub(super) fn on_unknown(call: &ToolCall, cx: &CallContext) -> OnUnknown {
+    cx.toolbox.resolve(&call.name).map(|(tool, _)| tool.spec.on_unknown).unwrap_or_default()
+}
