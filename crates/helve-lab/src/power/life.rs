@@ -24,6 +24,7 @@ const FAILING: usize = 2;
 /// How much is on record of a life, once it has begun: some hundred commits.
 const LOAD_BYTES: u64 = 6 << 20;
 const LOAD_MAX: Duration = Duration::from_secs(10);
+const HOLDS_ON: Duration = Duration::from_secs(5);
 
 /// One life, told so that the power can be cut at any moment of it.
 pub(super) struct Life {
@@ -90,9 +91,18 @@ pub(super) async fn live(command: &ServerCommand, dir: &Path, seed: u64) -> anyh
 async fn live_once(lab: &mut Lab<'_>, record: &Path, may_not_start: bool) -> anyhow::Result<Option<u32>> {
     let mut process = lab.spawn(None)?;
     let pid = process.pid();
-    match process.ready().await? {
+    // If the sync that fails is one of its start, it holds on for longer than is of interest here.
+    let patience = if may_not_start { HOLDS_ON } else { LOAD_MAX * 3 };
+    let ready = match tokio::time::timeout(patience, process.ready()).await {
+        Ok(ready) => ready?,
+        Err(_) => None,
+    };
+    match ready {
         Some(base) => lab.open(base, false),
-        None if may_not_start => {}
+        None if may_not_start => {
+            process.kill().await?;
+            return Ok(pid);
+        }
         None => anyhow::bail!("the server ended by itself while starting; see server.log"),
     }
     // It has done enough when enough is on record, however busy the machine is.
