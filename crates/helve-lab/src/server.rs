@@ -10,10 +10,11 @@ use helve::config::{Config, Environment, Overrides};
 use helve_store::Store;
 use helve_types::{Fate, World};
 
-use crate::bend::{Bent, Watched};
+use crate::CANARY;
+use crate::bend::{Bent, Ghost, Watched};
 use crate::labels::{CrashPoint, IN_STORE};
 use crate::mutants::Mutant;
-use crate::tools::lab_tools;
+use crate::tools::{Bench, lab_tools};
 
 #[derive(Debug, Args)]
 pub struct ServerArgs {
@@ -29,6 +30,12 @@ pub struct ServerArgs {
     /// Have this bug
     #[arg(long, env = "LAB_MUTANT")]
     mutant: Option<Mutant>,
+    /// Describe the tools that ask for consent in this edition
+    #[arg(long, default_value_t = 0)]
+    wording: u32,
+    /// Let the former owner of each run that is claimed write into it
+    #[arg(long)]
+    haunted: bool,
     /// End when standard input does: whoever holds its other end is gone
     #[arg(long)]
     end_with_stdin: bool,
@@ -38,7 +45,7 @@ pub struct ServerArgs {
 pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
     let overrides = Overrides { config: Some(args.config.clone()), ..Overrides::default() };
     // Whatever keys this machine has are not for the lab.
-    let config = Config::load(&overrides, &Environment::default())?;
+    let config = Config::load(&overrides, &Environment::of([("LAB_KEY", CANARY)]))?;
     _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(&config.log))
         .with_writer(std::io::stderr)
@@ -46,10 +53,9 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
         .try_init();
     install_tls();
     let fate = args.crash_at.map_or_else(Fate::default, CrashPoint::fate);
-    let extras = Extras {
-        tools: lab_tools(&args.ledger, Mutant::declared(args.mutant))?,
-        around_store: around_store(args, &fate),
-    };
+    let flaw = args.mutant.and_then(Mutant::flaw);
+    let bench = Bench { ledger: args.ledger.clone(), wording: args.wording, flaw };
+    let extras = Extras { tools: lab_tools(&bench)?, around_store: around_store(args, bench, &fate) };
     if args.end_with_stdin {
         end_with_stdin();
     }
@@ -60,19 +66,24 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Unless it is to have a bug or to die there, the store is the real one and nothing else.
-fn around_store(args: &ServerArgs, fate: &Fate) -> Option<AroundStore> {
-    let mutant = args.mutant;
+/// Unless it is haunted, to have a bug or to die there, the store is the real one and nothing else.
+fn around_store(args: &ServerArgs, bench: Bench, fate: &Fate) -> Option<AroundStore> {
+    let (mutant, haunted) = (args.mutant, args.haunted);
     let watched = args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| fate.clone());
-    if mutant.is_none() && watched.is_none() {
+    if mutant.is_none() && watched.is_none() && !haunted {
         return None;
     }
-    Some(Box::new(move |store: Arc<dyn Store>| {
-        let store = mutant.map_or(store.clone(), |mutant| mutant.around(store));
-        match watched {
-            Some(fate) => Bent::around(store, Watched { fate }),
-            None => store,
+    Some(Box::new(move |mut store: Arc<dyn Store>| {
+        if let Some(mutant) = mutant {
+            store = mutant.around(store, &bench);
         }
+        if haunted {
+            store = Bent::around(store, Ghost);
+        }
+        if let Some(fate) = watched {
+            store = Bent::around(store, Watched { fate });
+        }
+        store
     }))
 }
 

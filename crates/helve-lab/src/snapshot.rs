@@ -28,6 +28,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone)]
 pub struct Run {
+    pub user: String,
     pub state: RunState,
     pub ended: bool,
     pub conversation: Option<Uuid>,
@@ -94,13 +95,14 @@ impl Snapshot {
         if tables == 0 {
             return Ok(snapshot);
         }
-        each(db, "SELECT id, state, ended_at, conversation, history, setup FROM runs", |row| {
+        each(db, "SELECT id, state, ended_at, conversation, history, setup, user FROM runs", |row| {
             let run = Run {
                 state: RunState::parse(&get::<String>(row, 1)?).context("a state that does not exist")?,
                 ended: get::<Option<i64>>(row, 2)?.is_some(),
                 conversation: get::<Option<Vec<u8>>>(row, 3)?.map(|id| Uuid::from_slice(&id)).transpose()?,
                 history: usize::try_from(get::<i64>(row, 4)?)?,
                 setup: serde_json::from_str(&get::<String>(row, 5)?)?,
+                user: get(row, 6)?,
                 log: vec![],
             };
             snapshot.runs.insert(RunId(id(row, 0)?), run);

@@ -23,7 +23,9 @@ impl Driver {
         let queued = Fact::MessageQueued { message, text, by };
         // A run that was left alone is taken up again by whoever speaks to it.
         let goes_on = !matches!(self.run.next_step(), Step::Wait(_));
+        self.shared.world.fate.at("message.before_queued");
         self.journal.commit(Entry { state: goes_on.then_some(RunState::Running), ..queued.into() }).await?;
+        self.shared.world.fate.at("message.after_queued");
         Ok(Ok(()))
     }
 

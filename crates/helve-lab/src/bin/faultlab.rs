@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
-use helve_lab::mutants::Mutant;
+use helve_lab::mutants::{Finder, Mutant, SEEDS};
 use helve_lab::server::{ServerArgs, run};
 
 #[derive(Debug, Parser)]
@@ -58,6 +58,9 @@ struct KillArgs {
     /// Never at a label
     #[arg(long)]
     any_moment: bool,
+    /// No kills at all: a load, and a server that is brought to rest
+    #[arg(long)]
+    calm: bool,
     /// With this bug
     #[arg(long)]
     mutant: Option<Mutant>,
@@ -70,6 +73,9 @@ struct MutantsArgs {
     /// How many kills each bug may survive
     #[arg(long, default_value_t = 300)]
     kills: usize,
+    /// Only this one
+    #[arg(long)]
+    only: Option<Mutant>,
 }
 
 fn main() -> ExitCode {
@@ -121,8 +127,14 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
         (None, false) => Where::Everywhere,
     };
     let campaign = campaign(&args.common, args.kills)?;
-    let campaign =
-        Campaign { places, round: args.round, mutant: args.mutant, keep_going: args.keep_going, ..campaign };
+    let campaign = Campaign {
+        places,
+        round: args.round,
+        mutant: args.mutant,
+        keep_going: args.keep_going,
+        calm: args.calm,
+        ..campaign
+    };
     let Verdict { tally, failures } = campaign.run().await?;
     println!("{tally}");
     if failures.is_empty() {
@@ -135,22 +147,24 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
 
 async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
     let mut survivors = 0;
-    for mutant in Mutant::ALL {
-        let campaign = Campaign { mutant: Some(mutant), ..campaign(&args.common, args.kills)? };
-        let Verdict { tally, failures } = campaign.run().await?;
-        let rules: Vec<&str> = failures
-            .iter()
-            .flat_map(|failure| &failure.finding.violations)
-            .map(|violation| violation.rule)
-            .collect();
-        let mut rules = rules;
-        rules.sort_unstable();
-        rules.dedup();
-        let found = if failures.is_empty() { "SURVIVED".to_owned() } else { rules.join(" ") };
-        println!("{:<24}{:>6} kills  {found}", mutant.name(), tally.kills);
-        survivors += usize::from(failures.is_empty());
+    for seed in SEEDS.iter().filter(|seed| args.only.is_none_or(|only| only == seed.mutant)) {
+        let campaign = Campaign {
+            mutant: Some(seed.mutant),
+            calm: seed.finder == Finder::Calm,
+            until: Some(seed.rule),
+            ..campaign(&args.common, args.kills)?
+        };
+        let verdict = campaign.run().await?;
+        let found = if verdict.broke(seed.rule) { "found" } else { "SURVIVED" };
+        println!(
+            "{:<24}{:>6} kills  {found} by {}",
+            seed.name,
+            verdict.tally.kills,
+            verdict.rules().join(" ")
+        );
+        survivors += usize::from(!verdict.broke(seed.rule));
         // What a known bug leaves behind is of no use.
-        failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+        verdict.failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
     }
     Ok(if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

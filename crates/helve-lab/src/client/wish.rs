@@ -3,12 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
+use crate::house::{TERSE, THRIFTY};
 
 /// One run as a client wants it.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
     pub(super) nonce: String,
     pub(super) message: String,
+    pub(super) user: String,
+    /// The default one if none is named.
+    pub(super) agent: Option<&'static str>,
     pub(super) key: Option<String>,
     /// In the conversation of the run before, if that is free.
     pub(super) goes_on: bool,
@@ -16,20 +20,41 @@ pub(super) struct Wish {
     pub(super) cancel_after: Option<usize>,
     /// Hangs up and comes back once so many frames were seen on a connection.
     pub(super) hang_up_after: Option<usize>,
+    /// Says something to the run once so many events were seen.
+    pub(super) speak_after: Option<usize>,
 }
+
+/// Users share what `effect_look` has found, if something is wrong.
+const USERS: usize = 3;
 
 impl Wish {
     pub(super) fn throw(dice: &mut Dice, client: usize, n: usize) -> Self {
         let nonce = format!("c{client}-{n}");
+        let agent = match dice.below(10) {
+            0 | 1 => Some(THRIFTY),
+            2 => Some(TERSE),
+            _ => None,
+        };
+        let script = if agent == Some(THRIFTY) { costly(dice) } else { script(dice) };
+        // As much as the terse agent's model can read in a few turns.
+        let padding = if agent == Some(TERSE) { "some more words ".repeat(150) } else { String::new() };
         Self {
-            message: format!("{nonce} please [[{}]]", script(dice)),
+            message: format!("{nonce} please {padding}[[{script}]]"),
+            user: format!("u{}", client % USERS),
+            agent,
             key: dice.percent(60).then(|| format!("key-{nonce}")),
-            goes_on: dice.percent(40),
+            goes_on: dice.percent(if agent == Some(TERSE) { 90 } else { 40 }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
+            speak_after: dice.percent(15).then(|| 1 + dice.below(6) as usize),
             nonce,
         }
     }
+}
+
+/// What is said to a run at work.
+pub(super) fn speech(dice: &mut Dice) -> String {
+    format!("and also [[{}]]", script(dice))
 }
 
 const ROUNDS: &[&str] = &[
@@ -47,6 +72,14 @@ const ROUNDS: &[&str] = &[
     "effect_read/effect_tell/effect_put",
     "effect_ask+effect_tell",
     "effect_ask_put+effect_send",
+    "effect_look",
+    "effect_look",
+    "effect_put*3",
+    "effect_inbox/effect_mail",
+    "effect_client",
+    "effect_client",
+    "effect_client/effect_send",
+    "effect_inbox/effect_client+effect_mail",
 ];
 
 /// Faults of the ledger, mostly none.
@@ -104,9 +137,19 @@ fn script(dice: &mut Dice) -> String {
     if !fault.is_empty() {
         members.push(fault.to_owned());
     }
-    let arguments = json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)});
+    let notes = if members.iter().any(|member| member.contains("effect_look")) { 4 } else { 1_000 };
+    let arguments = json!({"note": format!("n{}", dice.below(notes)), "then": dice.pick(MANNERS)});
     members.push(format!("args={arguments}"));
     members.join(",")
+}
+
+/// More steps and calls than a thrifty run may have.
+fn costly(dice: &mut Dice) -> String {
+    let arguments = json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)});
+    let usage = 100 + dice.below(300);
+    let rounds = ["effect_read", "effect_tell", "effect_read*2"];
+    let rounds: Vec<&str> = (0..6).map(|_| *dice.pick(&rounds)).collect();
+    format!("text=3,usage={usage}/20,tools={},args={arguments}", rounds.join("/"))
 }
 
 /// What a person says to a question; none leaves it open.
@@ -115,7 +158,15 @@ pub(super) fn answer(dice: &mut Dice, kind: &str) -> Option<Value> {
         let words = ["happened", "did_not_happen", "run_again"];
         return dice.percent(85).then(|| json!({"decision": "outcome", "answer": dice.pick(&words)}));
     }
-    match dice.below(10) {
+    if kind == "budget" {
+        let decision = if dice.percent(70) { "approve" } else { "reject" };
+        return dice.percent(90).then(|| json!({"decision": decision}));
+    }
+    match dice.below(12) {
+        10 | 11 => {
+            let within = *dice.pick(&["run", "conversation", "agent"]);
+            Some(json!({"decision": "approve", "always": {"within": within}}))
+        }
         0..5 => Some(json!({"decision": "approve"})),
         5 => {
             let edited = json!({"note": format!("edited {}", dice.below(1_000)), "then": dice.pick(MANNERS)});

@@ -27,6 +27,8 @@ pub(super) struct Start<'a> {
     pub(super) ledger: &'a str,
     pub(super) crash_at: Option<CrashPoint>,
     pub(super) mutant: Option<Mutant>,
+    pub(super) wording: u32,
+    pub(super) haunted: bool,
     pub(super) log: &'a Path,
 }
 
@@ -50,11 +52,15 @@ impl Process {
             .arg("--config")
             .arg(start.config)
             .args(["--ledger", start.ledger])
+            .args(["--wording", &start.wording.to_string()])
             // Its other end closes however this process ends, and the server with it.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .kill_on_drop(true);
+        if start.haunted {
+            command.arg("--haunted");
+        }
         if let Some(point) = start.crash_at {
             command.args(["--crash-at", &point.to_string()]);
         }

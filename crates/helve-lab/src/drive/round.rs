@@ -16,14 +16,15 @@ use super::plan::Kill;
 use super::process::{Process, ServerCommand, Start};
 use super::tally::Tally;
 use crate::check::{Evidence, Violation, check};
-use crate::client::{Crowd, Door, Open, State, lock};
+use crate::client::{Crowd, Door, Open, State, Wire, lock};
 use crate::dice::Dice;
+use crate::footprint::Footprint;
+use crate::house::{Calling, configuration};
 use crate::labels::{self, CrashPoint, OUTSIDE};
 use crate::ledger::Ledger;
 use crate::mock::{Mock, Script};
 use crate::mutants::Mutant;
 use crate::snapshot::{Snapshot, runs_under_way};
-use crate::tools::PERMISSIONS;
 
 /// A label that is not passed in this time is given up.
 const LABEL_MAX: Duration = Duration::from_secs(3);
@@ -31,6 +32,14 @@ const LABEL_MAX: Duration = Duration::from_secs(3);
 const REST_MAX: Duration = Duration::from_secs(20);
 /// I9: every run ends or waits so long after the last start.
 const END_MAX: Duration = Duration::from_secs(30);
+
+/// The tools that ask for consent are described anew after so many starts.
+const WORDING_STARTS: u64 = 3;
+/// Every so-manieth start is haunted.
+const HAUNTED_STARTS: u64 = 4;
+/// A calm round: how often the server is brought to rest, and how long it is busy before.
+const RESTS: usize = 3;
+const BUSY: Duration = Duration::from_millis(1_500);
 
 /// Everything a round is made of.
 pub struct Round<'a> {
@@ -69,6 +78,7 @@ struct Lab<'a> {
     config: PathBuf,
     data: PathBuf,
     generation: u64,
+    footprints: Vec<Footprint>,
     tally: Tally,
 }
 
@@ -83,6 +93,17 @@ impl Round<'_> {
             }
         }
         lab.finish().await?;
+        let violations = lab.judge(true).await?;
+        if !violations.is_empty() {
+            return lab.found(Finding { kill: None, violations });
+        }
+        Ok(Outcome { tally: lab.tally, finding: None })
+    }
+
+    /// A load without kills: one server, brought to rest a few times.
+    pub async fn run_calmly(&self) -> anyhow::Result<Outcome> {
+        let mut lab = Lab::build(self).await?;
+        lab.work_and_rest().await?;
         let violations = lab.judge(true).await?;
         if !violations.is_empty() {
             return lab.found(Finding { kill: None, violations });
@@ -107,7 +128,11 @@ impl<'a> Lab<'a> {
         let data = round.dir.join("data");
         let config = round.dir.join("helve.toml");
         let door = Door::new();
-        let crowd = Crowd::start(&door, Dice::new(round.seed))?;
+        let wire = match round.mutant {
+            Some(Mutant::IdOnLiveFrame) => Wire::NumbersEverything,
+            _ => Wire::Clean,
+        };
+        let crowd = Crowd::start(&door, &ledger.url(), wire, Dice::new(round.seed))?;
         let lab = Self {
             round,
             door,
@@ -118,23 +143,13 @@ impl<'a> Lab<'a> {
             config,
             data,
             generation: 0,
+            footprints: vec![],
             tally: Tally::default(),
         };
-        std::fs::write(&lab.config, lab.configuration())?;
-        Ok(lab)
-    }
-
-    fn configuration(&self) -> String {
         // Half of the rounds read the calls out of the model's text.
-        let tools = if self.round.seed.is_multiple_of(2) { "native" } else { "prompt:hermes" };
-        format!(
-            "default_model = \"mock\"\n\n\
-             [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\n\n\
-             [[models]]\nname = \"mock\"\nprotocol = \"openai_chat\"\nmodel = \"mock\"\nbase_url = \"{}\"\n\
-             tools = \"{tools}\"\n\n{PERMISSIONS}",
-            self.data.display(),
-            self.mock.base_url()
-        )
+        let calling = if round.seed.is_multiple_of(2) { Calling::Native } else { Calling::InText };
+        std::fs::write(&lab.config, configuration(&lab.data, &lab.mock.base_url(), calling))?;
+        Ok(lab)
     }
 
     fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
@@ -145,6 +160,9 @@ impl<'a> Lab<'a> {
             ledger: &self.ledger.url(),
             crash_at,
             mutant: self.round.mutant,
+            // Tools change while people think about them, and now and then a former owner walks.
+            wording: u32::try_from(self.generation / WORDING_STARTS).unwrap_or(0),
+            haunted: self.generation.is_multiple_of(HAUNTED_STARTS),
             log: &self.round.dir.join("server.log"),
         })
     }
@@ -217,7 +235,14 @@ impl<'a> Lab<'a> {
     /// What disk, ledger and clients say now that nobody changes them.
     async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
         let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
-        let evidence = Evidence { disk, ledger: self.ledger.entries()?, clients: self.crowd.logs(), at_end };
+        let evidence = Evidence {
+            disk,
+            ledger: self.ledger.entries()?,
+            clients: self.crowd.logs(),
+            server_log: std::fs::read_to_string(self.round.dir.join("server.log"))?,
+            footprints: self.footprints.clone(),
+            at_end,
+        };
         self.tally.checks += 1;
         let (violations, evidence) =
             tokio::task::spawn_blocking(move || (check(&evidence), evidence)).await?;
@@ -238,6 +263,25 @@ impl<'a> Lab<'a> {
         }
         // Clients have read to the end as soon as there is one; a stuck run is the checker's to report.
         self.door.all_waiting(self.crowd.size(), Duration::from_secs(15)).await;
+        process.kill().await?;
+        self.rest().await
+    }
+
+    /// Busy and at rest by turns, and what the server takes up whenever it rests.
+    async fn work_and_rest(&mut self) -> anyhow::Result<()> {
+        let mut process = self.spawn(None)?;
+        let base = process.ready().await?.context("the server ended by itself while starting")?;
+        let pid = process.pid().context("the server is gone")?;
+        for _ in 0..RESTS {
+            self.open(base.clone(), false);
+            tokio::time::sleep(BUSY).await;
+            self.open(base.clone(), true);
+            ensure!(
+                self.door.all_waiting(self.crowd.size(), END_MAX).await,
+                "the clients do not come to rest"
+            );
+            self.footprints.push(Footprint::of(pid)?);
+        }
         process.kill().await?;
         self.rest().await
     }
