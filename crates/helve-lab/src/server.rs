@@ -1,6 +1,7 @@
 //! The server under test: the real one, with the lab's tools, a fate, and if so ordered a bug around it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -8,13 +9,15 @@ use helve::assemble::{AroundStore, Extras, install_tls};
 use helve::commands::serve::serve;
 use helve::config::{Config, Environment, Overrides};
 use helve_store::Store;
-use helve_types::{Fate, World};
+use helve_types::{Clock, Fate, World};
 
 use crate::CANARY;
 use crate::bend::{Bent, Ghost, Watched};
 use crate::labels::{CrashPoint, IN_STORE};
 use crate::mutants::Mutant;
 use crate::tools::{Bench, lab_tools};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 #[derive(Debug, Args)]
 pub struct ServerArgs {
@@ -36,6 +39,9 @@ pub struct ServerArgs {
     /// Let the former owner of each run that is claimed write into it
     #[arg(long)]
     haunted: bool,
+    /// Live so many days after today
+    #[arg(long, default_value_t = 0)]
+    days_ahead: u32,
     /// End when standard input does: whoever holds its other end is gone
     #[arg(long)]
     end_with_stdin: bool,
@@ -60,10 +66,29 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
         end_with_stdin();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let world = World { fate, ..World::real() };
+    let world = World { fate, clock: clock(args.days_ahead), ..World::real() };
     runtime.block_on(serve(&config, &world, extras)).context("the lab's server")?;
     runtime.shutdown_background();
     Ok(())
+}
+
+/// The system's clock, or one that is so many days ahead of it.
+fn clock(days: u32) -> Clock {
+    if days == 0 {
+        return Clock::System;
+    }
+    let ahead = Clock::manual(Clock::System.now().plus_ms(i64::from(days) * DAY_MS));
+    let moved = ahead.clone();
+    std::thread::spawn(move || {
+        let mut last = Clock::System.now();
+        loop {
+            std::thread::sleep(Duration::from_millis(1));
+            let now = Clock::System.now();
+            moved.advance_ms(now.0 - last.0);
+            last = now;
+        }
+    });
+    ahead
 }
 
 /// Unless it is haunted, to have a bug or to die there, the store is the real one and nothing else.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Context;
-use helve_types::{CallId, EventBody, Message, RunId, RunSetup, RunState};
+use helve_types::{CallId, EventBody, Message, RunId, RunSetup, RunState, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
@@ -147,12 +147,21 @@ impl Snapshot {
 
 /// How many runs a live database says are under way. For waiting, not for judging.
 pub(crate) fn runs_under_way(data: &Path) -> anyhow::Result<u64> {
+    count(data, "SELECT count(*) FROM runs WHERE state = 'running'")
+}
+
+/// How many questions wait for an answer that were asked before this moment. For waiting, not for judging.
+pub(crate) fn open_questions(data: &Path, before: Timestamp) -> anyhow::Result<u64> {
+    let asked = format!("SELECT count(*) FROM approvals WHERE state = 'pending' AND asked_at < {}", before.0);
+    count(data, &asked)
+}
+
+fn count(data: &Path, sql: &str) -> anyhow::Result<u64> {
     use rusqlite::OpenFlags;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(data.join("helve.db"), flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
-    let count: i64 =
-        db.query_row("SELECT count(*) FROM runs WHERE state = 'running'", [], |row| row.get(0))?;
+    let count: i64 = db.query_row(sql, [], |row| row.get(0))?;
     Ok(u64::try_from(count)?)
 }
 

@@ -81,17 +81,17 @@ impl Runtime {
         Err(if over { CommandError::Over } else { CommandError::Busy })
     }
 
-    /// Looks from time to time for questions that nobody answered, for clients that went silent and for runs that nobody
+    /// Looks at once and then from time to time for questions that nobody answered, for clients that went silent and for runs that nobody
     /// drives.
     pub async fn keep_watch(&self) {
         loop {
+            if let Err(error) = self.sweep().await {
+                tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
+            }
             tokio::select! {
                 () = tokio::time::sleep(SWEEP) => {}
                 () = self.shared.leases.next_over() => {}
                 () = self.shared.closing.cancelled() => return,
-            }
-            if let Err(error) = self.sweep().await {
-                tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
             }
         }
     }

@@ -115,8 +115,8 @@ fn progress(tally: &Tally, failures: usize) {
         "{:>7} kills  {:>5.0}/min  {:>6} runs  {:>6} effects  {failures} rounds with violations",
         tally.kills,
         tally.kills_per_minute(),
-        tally.runs,
-        tally.effects
+        tally.counted.runs,
+        tally.counted.effects
     );
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use helve_agent::Run as Machine;
-use helve_types::Fact;
+use helve_types::{Fact, StopReason};
 
 use super::Evidence;
 use crate::CANARY;
@@ -54,7 +54,8 @@ pub(super) fn no_secret(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-/// The mock's texts are the first words of one sequence, as many as its script says.
+/// The mock's texts are the first words of one sequence, as many as its script says. Of a message that a person
+/// stopped there is the beginning.
 pub(super) fn texts_are_whole(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
@@ -63,14 +64,24 @@ pub(super) fn texts_are_whole(evidence: &Evidence) -> Vec<String> {
             match &event.body.fact {
                 Fact::RunStarted(started) => may_say.extend(said_whole(&started.text)),
                 Fact::MessageQueued { text, .. } => may_say.extend(said_whole(text)),
-                Fact::TextFinished { text, .. } if !may_say.contains(text.trim()) => {
-                    wrong.push(format!("event {} of run {id} is `{text}`, not {may_say:?}", event.seq));
+                Fact::TextFinished { step, text, .. } => {
+                    let said = text.trim();
+                    let stopped = was_stopped(run, *step);
+                    if !may_say.iter().any(|whole| said == whole || (stopped && whole.starts_with(said))) {
+                        wrong.push(format!("event {} of run {id} is `{text}`, not {may_say:?}", event.seq));
+                    }
                 }
                 _ => {}
             }
         }
     }
     wrong
+}
+
+fn was_stopped(run: &Run, of: u32) -> bool {
+    run.log.iter().any(|event| {
+        matches!(event.body.fact, Fact::StepFinished { step, reason: StopReason::Cancelled, .. } if step == of)
+    })
 }
 
 /// What a model says that is asked this.

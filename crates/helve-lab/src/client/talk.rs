@@ -1,5 +1,7 @@
 //! One server, as a client talks to it: requests, and frames from a stream of events.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use helve_types::{CallId, MessageId, RunId};
@@ -9,6 +11,10 @@ use uuid::Uuid;
 
 use super::wish::Wish;
 use crate::tools::CLIENT_TOOL;
+
+/// Whoever is told to come again comes again soon, and not for ever.
+const COME_AGAIN: Duration = Duration::from_millis(20);
+const TRIES_MAX: usize = 100;
 
 /// The server is gone, or as good as gone.
 #[derive(Debug)]
@@ -105,11 +111,17 @@ impl Talk<'_> {
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), Gone> {
-        let response = self.http.post(format!("{}/api/{path}", self.base)).json(body).send().await?;
-        let status = response.status();
-        // An answer that broke off was not given.
-        let text = response.text().await?;
-        Ok((status, serde_json::from_str(&text).unwrap_or_default()))
+        for _ in 0..TRIES_MAX {
+            let response = self.http.post(format!("{}/api/{path}", self.base)).json(body).send().await?;
+            let status = response.status();
+            // An answer that broke off was not given.
+            let text = response.text().await?;
+            if status != StatusCode::SERVICE_UNAVAILABLE {
+                return Ok((status, serde_json::from_str(&text).unwrap_or_default()));
+            }
+            tokio::time::sleep(COME_AGAIN).await;
+        }
+        Ok((StatusCode::SERVICE_UNAVAILABLE, Value::Null))
     }
 
     /// The run's events after this one.

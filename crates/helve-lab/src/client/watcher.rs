@@ -11,7 +11,9 @@ use super::{Means, lock};
 use crate::dice::Dice;
 
 pub(super) struct Watcher {
-    name: String,
+    number: usize,
+    /// Counts the calls that it wanted; each is a client of its own, since a watcher forgets what it has done.
+    wanted: usize,
     means: Means,
     dice: Dice,
     /// The reader that is not at its end.
@@ -21,7 +23,7 @@ pub(super) struct Watcher {
 
 impl Watcher {
     pub(super) fn new(number: usize, means: Means, dice: Dice) -> Self {
-        Self { name: format!("w{number}"), means, dice, reading: None, errand: None }
+        Self { number, wanted: 0, means, dice, reading: None, errand: None }
     }
 
     pub(super) async fn run(mut self) {
@@ -58,9 +60,10 @@ impl Watcher {
                 Seen::Event(event) => match event.fact {
                     Fact::RunWaiting { .. } => break,
                     Fact::ToolDelegated { call, .. } if self.dice.percent(50) => {
+                        self.wanted += 1;
+                        let name = format!("w{}-{}", self.number, self.wanted);
                         let spoils_it = self.dice.percent(10);
-                        // Its user is the server's: nobody said otherwise.
-                        self.errand = Some(Errand::new(run, call, &self.name, "watcher", spoils_it));
+                        self.errand = Some(Errand::new(run, call, &name, &name, spoils_it));
                         self.go_on(talk).await?;
                     }
                     _ => {}

@@ -24,6 +24,9 @@ pub(super) struct Wish {
     pub(super) speak_after: Option<usize>,
 }
 
+/// The client whose conversations become long, and how many words it adds to each message.
+const TALKER: usize = 0;
+const PADDING: usize = 500;
 /// Users share what `effect_look` has found, if something is wrong.
 const USERS: usize = 3;
 
@@ -31,19 +34,19 @@ impl Wish {
     pub(super) fn throw(dice: &mut Dice, client: usize, n: usize) -> Self {
         let nonce = format!("c{client}-{n}");
         let agent = match dice.below(10) {
+            _ if client == TALKER => Some(TERSE),
             0 | 1 => Some(THRIFTY),
-            2 => Some(TERSE),
             _ => None,
         };
         let script = if agent == Some(THRIFTY) { costly(dice) } else { script(dice) };
         // As much as the terse agent's model can read in a few turns.
-        let padding = if agent == Some(TERSE) { "some more words ".repeat(150) } else { String::new() };
+        let padding = if agent == Some(TERSE) { "some more words ".repeat(PADDING) } else { String::new() };
         Self {
             message: format!("{nonce} please {padding}[[{script}]]"),
             user: format!("u{}", client % USERS),
             agent,
             key: dice.percent(60).then(|| format!("key-{nonce}")),
-            goes_on: dice.percent(if agent == Some(TERSE) { 90 } else { 40 }),
+            goes_on: dice.percent(if agent == Some(TERSE) { 95 } else { 40 }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
             speak_after: dice.percent(15).then(|| 1 + dice.below(6) as usize),

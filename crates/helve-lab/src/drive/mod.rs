@@ -10,4 +10,4 @@ pub use self::campaign::{Campaign, Failure, Verdict};
 pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
 pub use self::process::ServerCommand;
 pub use self::round::{Finding, Outcome, Round};
-pub use self::tally::Tally;
+pub use self::tally::{Counted, Tally};

@@ -29,6 +29,7 @@ pub(super) struct Start<'a> {
     pub(super) mutant: Option<Mutant>,
     pub(super) wording: u32,
     pub(super) haunted: bool,
+    pub(super) days_ahead: u32,
     pub(super) log: &'a Path,
 }
 
@@ -53,6 +54,7 @@ impl Process {
             .arg(start.config)
             .args(["--ledger", start.ledger])
             .args(["--wording", &start.wording.to_string()])
+            .args(["--days-ahead", &start.days_ahead.to_string()])
             // Its other end closes however this process ends, and the server with it.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use helve_types::Fate;
+use helve_types::{Clock, Fate};
 use tokio::net::TcpListener;
 
 use super::plan::Kill;
 use super::process::{Process, ServerCommand, Start};
-use super::tally::Tally;
+use super::tally::{Counted, Tally};
 use crate::check::{Evidence, Violation, check};
 use crate::client::{Crowd, Door, Open, State, Wire, lock};
 use crate::dice::Dice;
@@ -24,7 +24,7 @@ use crate::labels::{self, CrashPoint, OUTSIDE};
 use crate::ledger::Ledger;
 use crate::mock::{Mock, Script};
 use crate::mutants::Mutant;
-use crate::snapshot::{Snapshot, runs_under_way};
+use crate::snapshot::{Snapshot, open_questions, runs_under_way};
 
 /// A label that is not passed in this time is given up.
 const LABEL_MAX: Duration = Duration::from_secs(3);
@@ -37,6 +37,8 @@ const END_MAX: Duration = Duration::from_secs(30);
 const WORDING_STARTS: u64 = 3;
 /// Every so-manieth start is haunted.
 const HAUNTED_STARTS: u64 = 4;
+/// Days after which no question is open any more.
+const WEEK_LATER: u32 = 8;
 /// A calm round: how often the server is brought to rest, and how long it is busy before.
 const RESTS: usize = 3;
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -93,7 +95,11 @@ impl Round<'_> {
             }
         }
         lab.finish().await?;
-        let violations = lab.judge(true).await?;
+        let mut violations = lab.judge(true).await?;
+        if violations.is_empty() {
+            lab.wait_a_week().await?;
+            violations = lab.judge(true).await?;
+        }
         if !violations.is_empty() {
             return lab.found(Finding { kill: None, violations });
         }
@@ -153,6 +159,10 @@ impl<'a> Lab<'a> {
     }
 
     fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
+        self.spawn_ahead(crash_at, 0)
+    }
+
+    fn spawn_ahead(&mut self, crash_at: Option<CrashPoint>, days_ahead: u32) -> anyhow::Result<Process> {
         self.generation += 1;
         Process::spawn(&Start {
             command: self.round.command,
@@ -163,6 +173,7 @@ impl<'a> Lab<'a> {
             // Tools change while people think about them, and now and then a former owner walks.
             wording: u32::try_from(self.generation / WORDING_STARTS).unwrap_or(0),
             haunted: self.generation.is_multiple_of(HAUNTED_STARTS),
+            days_ahead,
             log: &self.round.dir.join("server.log"),
         })
     }
@@ -190,7 +201,7 @@ impl<'a> Lab<'a> {
             }
             Kill::AfterReady(wait) => {
                 let mut process = self.spawn(None)?;
-                let base = process.ready().await?.context("the server ended by itself while starting")?;
+                let base = self.ready(&mut process).await?;
                 self.open(base, false);
                 tokio::time::sleep(wait).await;
                 process.kill().await?;
@@ -199,6 +210,14 @@ impl<'a> Lab<'a> {
         }
         self.tally.kills += 1;
         self.rest().await
+    }
+
+    /// Waits until it takes requests, which it must come to.
+    async fn ready(&mut self, process: &mut Process) -> anyhow::Result<String> {
+        let began = Instant::now();
+        let base = process.ready().await?.context("the server ended by itself while starting")?;
+        self.tally.starting += began.elapsed();
+        Ok(base)
     }
 
     async fn kill_at(&mut self, point: CrashPoint) -> anyhow::Result<()> {
@@ -234,6 +253,7 @@ impl<'a> Lab<'a> {
 
     /// What disk, ledger and clients say now that nobody changes them.
     async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
+        let began = Instant::now();
         let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
         let evidence = Evidence {
             disk,
@@ -246,8 +266,9 @@ impl<'a> Lab<'a> {
         self.tally.checks += 1;
         let (violations, evidence) =
             tokio::task::spawn_blocking(move || (check(&evidence), evidence)).await?;
+        self.tally.judging += began.elapsed();
         if at_end || !violations.is_empty() {
-            self.tally.count(&evidence);
+            self.tally.counted = Counted::of(&evidence);
         }
         Ok(violations)
     }
@@ -255,7 +276,7 @@ impl<'a> Lab<'a> {
     /// A last start without a fate: everything that was begun comes to its end.
     async fn finish(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
-        let base = process.ready().await?.context("the server ended by itself while starting")?;
+        let base = self.ready(&mut process).await?;
         let began = Instant::now();
         self.open(base, true);
         while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
@@ -267,10 +288,24 @@ impl<'a> Lab<'a> {
         self.rest().await
     }
 
+    /// A start so much later that whatever nobody answered has expired.
+    async fn wait_a_week(&mut self) -> anyhow::Result<()> {
+        let today = Clock::System.now();
+        let mut process = self.spawn_ahead(None, WEEK_LATER)?;
+        self.ready(&mut process).await?;
+        let began = Instant::now();
+        while began.elapsed() < END_MAX
+            && open_questions(&self.data, today)? + runs_under_way(&self.data)? > 0
+        {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        process.kill().await
+    }
+
     /// Busy and at rest by turns, and what the server takes up whenever it rests.
     async fn work_and_rest(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
-        let base = process.ready().await?.context("the server ended by itself while starting")?;
+        let base = self.ready(&mut process).await?;
         let pid = process.pid().context("the server is gone")?;
         for _ in 0..RESTS {
             self.open(base.clone(), false);
