@@ -1,6 +1,8 @@
 //! A client that wants something: starts a run, follows it, answers what it is asked, runs what it is given, and adds
 //! what it forgot to say.
 
+use std::time::Duration;
+
 use helve_types::{EventBody, Fact, MessageId, RunId, RunState};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -13,6 +15,9 @@ use super::talk::{Gone, Started, Talk};
 use super::wish::{Wish, answer, speech};
 use super::{Means, lock};
 use crate::dice::Dice;
+
+/// The longest that a person thinks about a question.
+const THINKING_MS: u64 = 250;
 
 pub(super) struct Asker {
     number: usize,
@@ -168,9 +173,14 @@ impl Asker {
             Fact::ApprovalAsked(asked) => {
                 let kind = serde_json::to_value(asked.kind).unwrap_or_default();
                 let answer = answer(&mut self.dice, kind.as_str().unwrap_or_default());
-                let question = Question { approval: asked.approval.0, answer };
-                self.settle(talk, &question).await?;
-                affair.questions.push(question);
+                affair.questions.push(Question { approval: asked.approval.0, answer });
+                if self.dice.percent(30) {
+                    // A person thinks about it, and the server may not live to hear the answer.
+                    tokio::time::sleep(Duration::from_millis(self.dice.below(THINKING_MS))).await;
+                }
+                if let Some(question) = affair.questions.last() {
+                    self.settle(talk, question).await?;
+                }
             }
             Fact::ApprovalAnswered { approval, .. } => {
                 affair.questions.retain(|question| question.approval != approval.0);

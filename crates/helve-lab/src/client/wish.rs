@@ -49,7 +49,7 @@ impl Wish {
             goes_on: dice.percent(if agent == Some(TERSE) { 95 } else { 40 }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
-            speak_after: dice.percent(15).then(|| 1 + dice.below(6) as usize),
+            speak_after: dice.percent(25).then(|| 1 + dice.below(6) as usize),
             nonce,
         }
     }
@@ -77,6 +77,7 @@ const ROUNDS: &[&str] = &[
     "effect_ask_put+effect_send",
     "effect_look",
     "effect_look",
+    "effect_look+effect_read",
     "effect_put*3",
     "effect_inbox/effect_mail",
     "effect_client",
@@ -140,8 +141,12 @@ fn script(dice: &mut Dice) -> String {
     if !fault.is_empty() {
         members.push(fault.to_owned());
     }
-    let notes = if members.iter().any(|member| member.contains("effect_look")) { 4 } else { 1_000 };
-    let arguments = json!({"note": format!("n{}", dice.below(notes)), "then": dice.pick(MANNERS)});
+    // What is looked for is what others look for, too.
+    let arguments = if members.iter().any(|member| member.contains("effect_look")) {
+        json!({"note": "shared", "then": ""})
+    } else {
+        json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)})
+    };
     members.push(format!("args={arguments}"));
     members.join(",")
 }

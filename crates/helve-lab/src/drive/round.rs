@@ -34,7 +34,7 @@ const REST_MAX: Duration = Duration::from_secs(20);
 const END_MAX: Duration = Duration::from_secs(30);
 
 /// The tools that ask for consent are described anew after so many starts.
-const WORDING_STARTS: u64 = 3;
+const WORDING_STARTS: u64 = 2;
 /// Every so-manieth start is haunted.
 const HAUNTED_STARTS: u64 = 4;
 /// Days after which no question is open any more.
@@ -277,15 +277,21 @@ impl<'a> Lab<'a> {
     async fn finish(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
         let base = self.ready(&mut process).await?;
-        let began = Instant::now();
         self.open(base, true);
-        while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        self.runs_end().await?;
         // Clients have read to the end as soon as there is one; a stuck run is the checker's to report.
         self.door.all_waiting(self.crowd.size(), Duration::from_secs(15)).await;
         process.kill().await?;
         self.rest().await
+    }
+
+    /// Waits until no run is under way, but not for ever: a stuck run is the checker's to report.
+    async fn runs_end(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
     }
 
     /// A start so much later that whatever nobody answered has expired.
@@ -317,6 +323,7 @@ impl<'a> Lab<'a> {
             );
             self.footprints.push(Footprint::of(pid)?);
         }
+        self.runs_end().await?;
         process.kill().await?;
         self.rest().await
     }

@@ -67,6 +67,12 @@ const fn seed(mutant: Mutant, name: &'static str, rule: &'static str, says: &'st
     Seed { mutant, name, says, rule, finder: Finder::Kills }
 }
 
+impl Seed {
+    const fn found_calmly(self) -> Self {
+        Self { finder: Finder::Calm, ..self }
+    }
+}
+
 pub const SEEDS: &[Seed] = &[
     seed(
         Mutant::AckBeforeCommit,
@@ -123,8 +129,10 @@ pub const SEEDS: &[Seed] = &[
         "cache_for_everybody",
         "C1",
         "a user is given the answer to another user",
-    ),
-    seed(Mutant::PermitByTimer, "permit_by_timer", "L1", "a limit lets the next in while work still runs"),
+    )
+    .found_calmly(),
+    seed(Mutant::PermitByTimer, "permit_by_timer", "L1", "a limit lets the next in while work still runs")
+        .found_calmly(),
     seed(Mutant::IdOnLiveFrame, "id_on_live_frame", "I11", "text in progress carries an event's number"),
     seed(
         Mutant::AttemptsRunTogether,
@@ -132,11 +140,9 @@ pub const SEEDS: &[Seed] = &[
         "M1",
         "a text that broke off stays in front of the next attempt's",
     ),
-    seed(Mutant::SecretTold, "secret_told", "I17", "a result has the key in it that was sent along"),
-    Seed {
-        finder: Finder::Calm,
-        ..seed(Mutant::FilesLeaked, "files_leaked", "I18", "each call leaves a file open")
-    },
+    seed(Mutant::SecretTold, "secret_told", "I17", "a result has the key in it that was sent along")
+        .found_calmly(),
+    seed(Mutant::FilesLeaked, "files_leaked", "I18", "each call leaves a file open").found_calmly(),
 ];
 
 impl Mutant {

@@ -1,13 +1,17 @@
 //! `faultlab`: kills the server, and says whether it kept its promises.
 
+mod all;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
-use helve_lab::mutants::{Finder, Mutant, SEEDS};
+use helve_lab::mutants::{Finder, Mutant, SEEDS, Seed};
 use helve_lab::server::{ServerArgs, run};
+
+use self::all::{AllArgs, all};
 
 #[derive(Debug, Parser)]
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
@@ -20,6 +24,8 @@ struct Cli {
 enum Command {
     /// Kill it so many times, checking before each restart
     Kill(KillArgs),
+    /// Everything, in its long form, with one table at the end
+    All(AllArgs),
     /// Show that each seeded bug is found
     Mutants(MutantsArgs),
     /// The server under test; what `kill` starts
@@ -98,6 +104,7 @@ fn obey(command: Command) -> anyhow::Result<ExitCode> {
         match command {
             Command::Kill(args) => kill(args).await,
             Command::Mutants(args) => mutants(args).await,
+            Command::All(args) => all(&args).await,
             Command::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
@@ -147,24 +154,34 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
 
 async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
     let mut survivors = 0;
-    for seed in SEEDS.iter().filter(|seed| args.only.is_none_or(|only| only == seed.mutant)) {
-        let campaign = Campaign {
-            mutant: Some(seed.mutant),
-            calm: seed.finder == Finder::Calm,
-            until: Some(seed.rule),
-            ..campaign(&args.common, args.kills)?
-        };
-        let verdict = campaign.run().await?;
-        let found = if verdict.broke(seed.rule) { "found" } else { "SURVIVED" };
-        println!(
-            "{:<24}{:>6} kills  {found} by {}",
-            seed.name,
-            verdict.tally.kills,
-            verdict.rules().join(" ")
-        );
-        survivors += usize::from(!verdict.broke(seed.rule));
-        // What a known bug leaves behind is of no use.
-        verdict.failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+    let wanted = |seed: &&Seed| args.only.is_none_or(|only| only == seed.mutant);
+    for seed in SEEDS.iter().filter(wanted) {
+        let Found { line, by_its_rule } = try_mutant(seed, &args.common, args.kills).await?;
+        println!("{line}");
+        survivors += usize::from(!by_its_rule);
     }
     Ok(if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What became of a seeded bug.
+struct Found {
+    line: String,
+    by_its_rule: bool,
+}
+
+async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Result<Found> {
+    let campaign = Campaign {
+        mutant: Some(seed.mutant),
+        calm: seed.finder == Finder::Calm,
+        until: Some(seed.rule),
+        progress: |_, _| {},
+        ..campaign(common, kills)?
+    };
+    let verdict = campaign.run().await?;
+    let by_its_rule = verdict.broke(seed.rule);
+    let word = if by_its_rule { "found" } else { "SURVIVED" };
+    let (name, kills, rules) = (seed.name, verdict.tally.kills, verdict.rules().join(" "));
+    // What a known bug leaves behind is of no use.
+    verdict.failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+    Ok(Found { line: format!("{name:<24}{kills:>6} kills  {word} by {rules}"), by_its_rule })
 }
