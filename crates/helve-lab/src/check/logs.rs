@@ -97,16 +97,20 @@ pub(super) fn transcripts(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         let history = evidence.disk.history(run);
+        let judged = evidence.judged.get(id).copied().unwrap_or(0);
+        if run.log.last().is_some_and(|event| event.seq == judged) {
+            continue;
+        }
         wrong.extend(
-            broken_prefix(*id, run, history)
+            broken_prefix(*id, run, history, judged)
                 .map(|(seq, what)| format!("run {id}, up to event {seq}: {what}")),
         );
     }
     wrong
 }
 
-/// The first prefix of the log whose transcript no vendor would take.
-fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, String)> {
+/// The first prefix of the log, of those not judged before, whose transcript no vendor would take.
+fn broken_prefix(id: RunId, run: &Run, history: &[Message], judged: u64) -> Option<(u64, String)> {
     let first = run.log.first()?;
     let Fact::RunStarted(started) = &first.body.fact else {
         return Some((first.seq, "the log does not begin with run.started".into()));
@@ -115,7 +119,9 @@ fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, Stri
     let reader = Reader { model: &run.setup.model, fingerprint: None };
     for event in &run.log {
         machine.apply(event.body.at, &event.body.fact);
-        if let Err(what) = valid(&transcript(history, &machine, reader)) {
+        if event.seq > judged
+            && let Err(what) = valid(&transcript(history, &machine, reader))
+        {
             return Some((event.seq, what));
         }
     }

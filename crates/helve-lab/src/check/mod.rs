@@ -16,7 +16,7 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use helve_types::CallId;
+use helve_types::{CallId, RunId};
 
 use crate::client::ClientLog;
 use crate::footprint::Footprint;
@@ -32,6 +32,8 @@ pub struct Evidence {
     pub server_log: String,
     /// What the server took up of the machine whenever it was at rest, in this order.
     pub footprints: Vec<Footprint>,
+    /// Up to which event a log was found to be valid for models before; logs only grow.
+    pub judged: BTreeMap<RunId, u64>,
     /// Whether the load is over and everything had its time to end.
     pub at_end: bool,
 }

@@ -76,6 +76,7 @@ impl Story {
             clients: vec![ClientLog::default()],
             server_log: String::new(),
             footprints: vec![],
+            judged: BTreeMap::new(),
             at_end: false,
         };
         let mut story = Self { evidence, run, call: CallId::new(run, 1, 0), tool, version: "v1", step: 1 };

@@ -12,7 +12,7 @@ use super::errand::Errand;
 use super::follow::{Following, Place, Seen};
 use super::log::{Answered, Reader, Said, Start};
 use super::talk::{Gone, Started, Talk};
-use super::wish::{Wish, answer, speech};
+use super::wish::{Leaning, Wish, answer, speech};
 use super::{Means, lock};
 use crate::dice::Dice;
 
@@ -71,17 +71,17 @@ impl Asker {
             let Some(open) = self.means.door.next(gone, done).await else { return };
             let (http, base) = (self.means.http.clone(), open.base);
             let talk = Talk { http: &http, base: &base, wire: self.means.wire };
-            if self.go_on(&talk).await.is_err() {
+            if self.go_on(&talk, open.towards).await.is_err() {
                 gone = open.generation;
             }
         }
     }
 
     /// Does the next thing, to its end or to the server's.
-    async fn go_on(&mut self, talk: &Talk<'_>) -> Result<(), Gone> {
+    async fn go_on(&mut self, talk: &Talk<'_>, towards: Option<&str>) -> Result<(), Gone> {
         match std::mem::replace(&mut self.task, Task::Nothing) {
             Task::Nothing => {
-                self.wish();
+                self.wish(towards);
                 Ok(())
             }
             Task::Starting { wish, at, conversation } => {
@@ -105,9 +105,10 @@ impl Asker {
         }
     }
 
-    fn wish(&mut self) {
+    fn wish(&mut self, towards: Option<&str>) {
         self.wishes += 1;
-        let wish = Wish::throw(&mut self.dice, self.number, self.wishes);
+        let leaning = Leaning::to(towards.filter(|_| self.dice.percent(60)));
+        let wish = Wish::throw(&mut self.dice, self.number, self.wishes, leaning);
         let conversation = self.conversation.take().filter(|_| wish.goes_on);
         let mut log = lock(&self.means.log);
         log.starts.push(Start { nonce: wish.nonce.clone(), key: wish.key.clone(), runs: vec![] });

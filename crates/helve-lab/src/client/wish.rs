@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::dice::Dice;
 use crate::house::{TERSE, THRIFTY};
+use crate::tools::CLIENT_TOOL;
 
 /// One run as a client wants it.
 #[derive(Debug, Clone)]
@@ -30,15 +31,43 @@ const PADDING: usize = 500;
 /// Users share what `effect_look` has found, if something is wrong.
 const USERS: usize = 3;
 
+/// What a client would rather do than anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaning {
+    None,
+    /// Run calls itself.
+    Run,
+    Answer,
+    Spend,
+    Speak,
+    Talk,
+}
+
+impl Leaning {
+    /// What leads to a label.
+    pub(super) fn to(label: Option<&str>) -> Self {
+        match label.and_then(|label| label.split('.').next()) {
+            Some("client") => Self::Run,
+            Some("approval") => Self::Answer,
+            Some("budget") => Self::Spend,
+            Some("message") => Self::Speak,
+            Some("history") => Self::Talk,
+            _ => Self::None,
+        }
+    }
+}
+
 impl Wish {
-    pub(super) fn throw(dice: &mut Dice, client: usize, n: usize) -> Self {
+    pub(super) fn throw(dice: &mut Dice, client: usize, n: usize, leaning: Leaning) -> Self {
         let nonce = format!("c{client}-{n}");
-        let agent = match dice.below(10) {
+        let agent = match (leaning, dice.below(10)) {
+            (Leaning::Talk, _) => Some(TERSE),
+            (Leaning::Spend, _) => Some(THRIFTY),
             _ if client == TALKER => Some(TERSE),
-            0 | 1 => Some(THRIFTY),
+            (_, 0 | 1) => Some(THRIFTY),
             _ => None,
         };
-        let script = if agent == Some(THRIFTY) { costly(dice) } else { script(dice) };
+        let script = if agent == Some(THRIFTY) { costly(dice) } else { script(dice, leaning) };
         // As much as the terse agent's model can read in a few turns.
         let padding = if agent == Some(TERSE) { "some more words ".repeat(PADDING) } else { String::new() };
         Self {
@@ -49,7 +78,9 @@ impl Wish {
             goes_on: dice.percent(if agent == Some(TERSE) { 95 } else { 40 }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
-            speak_after: dice.percent(25).then(|| 1 + dice.below(6) as usize),
+            speak_after: dice
+                .percent(if leaning == Leaning::Speak { 90 } else { 25 })
+                .then(|| 1 + dice.below(6) as usize),
             nonce,
         }
     }
@@ -57,7 +88,7 @@ impl Wish {
 
 /// What is said to a run at work.
 pub(super) fn speech(dice: &mut Dice) -> String {
-    format!("and also [[{}]]", script(dice))
+    format!("and also [[{}]]", script(dice, Leaning::None))
 }
 
 const ROUNDS: &[&str] = &[
@@ -123,10 +154,15 @@ const FAULTS: &[&str] = &[
     "nodone",
 ];
 
-fn script(dice: &mut Dice) -> String {
+fn script(dice: &mut Dice, leaning: Leaning) -> String {
     let mut members = vec![format!("text={}", 1 + dice.below(8))];
     if dice.percent(85) {
-        members.push(format!("tools={}", dice.pick(ROUNDS)));
+        let rounds = match leaning {
+            Leaning::Run => CLIENT_TOOL,
+            Leaning::Answer => "effect_ask",
+            _ => dice.pick(ROUNDS),
+        };
+        members.push(format!("tools={rounds}"));
     }
     if dice.percent(20) {
         members.push(format!("think={}", 1 + dice.below(4)));

@@ -4,12 +4,13 @@
 //! started again: recovery hides what was lost. At the end everything gets its time to finish and is judged once
 //! more.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use helve_types::{Clock, Fate};
+use helve_types::{Clock, Fate, RunId};
 use tokio::net::TcpListener;
 
 use super::plan::Kill;
@@ -24,7 +25,7 @@ use crate::labels::{self, CrashPoint, OUTSIDE};
 use crate::ledger::Ledger;
 use crate::mock::{Mock, Script};
 use crate::mutants::Mutant;
-use crate::snapshot::{Snapshot, open_questions, runs_under_way};
+use crate::snapshot::{Run, Snapshot, open_questions, runs_under_way};
 
 /// A label that is not passed in this time is given up.
 const LABEL_MAX: Duration = Duration::from_secs(3);
@@ -81,6 +82,8 @@ struct Lab<'a> {
     data: PathBuf,
     generation: u64,
     footprints: Vec<Footprint>,
+    /// How far the log of each run was found good, and need not be looked at again.
+    judged: BTreeMap<RunId, u64>,
     tally: Tally,
 }
 
@@ -150,6 +153,7 @@ impl<'a> Lab<'a> {
             data,
             generation: 0,
             footprints: vec![],
+            judged: BTreeMap::new(),
             tally: Tally::default(),
         };
         // Half of the rounds read the calls out of the model's text.
@@ -178,8 +182,8 @@ impl<'a> Lab<'a> {
         })
     }
 
-    fn open(&self, base: String, last: bool) {
-        self.door.set(State::Open(Open { generation: self.generation, base, last }));
+    fn open(&self, base: String, last: bool, towards: Option<&'static str>) {
+        self.door.set(State::Open(Open { generation: self.generation, base, last, towards }));
     }
 
     /// Starts the server, lets clients at it, and ends it as planned. All clients rest when this returns.
@@ -191,7 +195,7 @@ impl<'a> Lab<'a> {
                 let until = Instant::now() + wait;
                 let ready = tokio::time::timeout(wait, process.ready()).await;
                 if let Ok(Ok(Some(base))) = ready {
-                    self.open(base, false);
+                    self.open(base, false, None);
                     tokio::time::sleep(until.saturating_duration_since(Instant::now())).await;
                 } else if let Ok(result) = ready {
                     result?.context("the server ended by itself while starting")?;
@@ -202,7 +206,7 @@ impl<'a> Lab<'a> {
             Kill::AfterReady(wait) => {
                 let mut process = self.spawn(None)?;
                 let base = self.ready(&mut process).await?;
-                self.open(base, false);
+                self.open(base, false, None);
                 tokio::time::sleep(wait).await;
                 process.kill().await?;
                 self.tally.after_ready += 1;
@@ -228,7 +232,7 @@ impl<'a> Lab<'a> {
         }
         // It may die before it is ready, while it takes runs up.
         if let Some(base) = process.ready().await? {
-            self.open(base, false);
+            self.open(base, false, Some(point.label));
         }
         let died = process.dies_within(LABEL_MAX).await?;
         *lock(&self.trap) = None;
@@ -261,11 +265,14 @@ impl<'a> Lab<'a> {
             clients: self.crowd.logs(),
             server_log: std::fs::read_to_string(self.round.dir.join("server.log"))?,
             footprints: self.footprints.clone(),
+            judged: std::mem::take(&mut self.judged),
             at_end,
         };
         self.tally.checks += 1;
         let (violations, evidence) =
             tokio::task::spawn_blocking(move || (check(&evidence), evidence)).await?;
+        let last = |run: &Run| run.log.last().map_or(0, |event| event.seq);
+        self.judged = evidence.disk.runs.iter().map(|(id, run)| (*id, last(run))).collect();
         self.tally.judging += began.elapsed();
         if at_end || !violations.is_empty() {
             self.tally.counted = Counted::of(&evidence);
@@ -277,7 +284,7 @@ impl<'a> Lab<'a> {
     async fn finish(&mut self) -> anyhow::Result<()> {
         let mut process = self.spawn(None)?;
         let base = self.ready(&mut process).await?;
-        self.open(base, true);
+        self.open(base, true, None);
         self.runs_end().await?;
         // Clients have read to the end as soon as there is one; a stuck run is the checker's to report.
         self.door.all_waiting(self.crowd.size(), Duration::from_secs(15)).await;
@@ -314,9 +321,9 @@ impl<'a> Lab<'a> {
         let base = self.ready(&mut process).await?;
         let pid = process.pid().context("the server is gone")?;
         for _ in 0..RESTS {
-            self.open(base.clone(), false);
+            self.open(base.clone(), false, None);
             tokio::time::sleep(BUSY).await;
-            self.open(base.clone(), true);
+            self.open(base.clone(), true, None);
             ensure!(
                 self.door.all_waiting(self.crowd.size(), END_MAX).await,
                 "the clients do not come to rest"
