@@ -137,7 +137,7 @@ const MANNERS: &[&str] = &[
     "slow 220",
 ];
 
-/// Faults of the model, mostly none. All but the last are gone when the same question comes again.
+/// Faults of the model, mostly none. All but the last two are gone when the same question comes again.
 const FAULTS: &[&str] = &[
     "",
     "",
@@ -152,6 +152,7 @@ const FAULTS: &[&str] = &[
     "status=503,times=1",
     "open,times=1",
     "nodone",
+    "status=401",
 ];
 
 fn script(dice: &mut Dice, leaning: Leaning) -> String {

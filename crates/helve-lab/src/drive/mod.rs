@@ -1,6 +1,7 @@
 //! Kills the server in every way it can think of, and says what came of it.
 
 mod campaign;
+mod lab;
 mod plan;
 mod process;
 mod round;
