@@ -132,12 +132,11 @@ pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
                     let carries = tools::kind(tool).map_or(Carries::Nothing, |kind| kind.flow);
                     asked_in.insert(call, (*step, carries));
                 }
-                Fact::ToolFinished { call, .. } => match asked_in.get(call) {
-                    Some((step, Carries::In)) => {
+                Fact::ToolFinished { call, .. } => {
+                    if let Some((step, Carries::In)) = asked_in.get(call) {
                         read_in = Some(read_in.map_or(*step, |first| first.min(*step)));
                     }
-                    _ => {}
-                },
+                }
                 Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {
                     agreed.insert(call);
                 }
