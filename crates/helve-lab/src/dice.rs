@@ -24,6 +24,11 @@ impl Dice {
         z ^ (z >> 31)
     }
 
+    /// A number that no other throw gives.
+    pub fn wide(&mut self) -> u128 {
+        u128::from(self.throw()) << 64 | u128::from(self.throw())
+    }
+
     /// A number in `0..n`, and 0 where there is nothing to choose from.
     pub fn below(&mut self, n: u64) -> u64 {
         self.throw().checked_rem(n).unwrap_or(0)

@@ -13,6 +13,8 @@ mod client;
 pub mod dice;
 pub mod disk;
 pub mod drive;
+pub mod footprint;
+pub mod house;
 pub mod labels;
 pub mod ledger;
 pub mod mock;
@@ -25,4 +27,7 @@ pub mod tools;
 pub mod view;
 mod web;
 
-pub use client::{Answered, ClientLog, Reader, Start};
+pub use client::{Answered, Brought, Claim, ClientLog, Reader, Said, Start};
+
+/// A secret that must not be seen anywhere: the key that the server sends to its model.
+pub(crate) const CANARY: &str = "sk-lab-canary-7f3a9c41d2e8";

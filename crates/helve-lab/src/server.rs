@@ -1,6 +1,7 @@
 //! The server under test: the real one, with the lab's tools, a fate, and if so ordered a bug around it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -9,12 +10,15 @@ use helve::commands::serve::serve;
 use helve::config::{Config, Environment, Overrides};
 use helve_store::Store;
 use helve_store_sql::Syncs;
-use helve_types::{Fate, World};
+use helve_types::{Clock, Fate, World};
 
-use crate::bend::{Bent, Watched};
+use crate::CANARY;
+use crate::bend::{Bent, Ghost, Watched};
 use crate::labels::{CrashPoint, IN_STORE};
 use crate::mutants::Mutant;
-use crate::tools::lab_tools;
+use crate::tools::{Bench, lab_tools};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 #[derive(Debug, Args)]
 pub struct ServerArgs {
@@ -33,6 +37,15 @@ pub struct ServerArgs {
     /// When the store syncs: `commits`, or as a bug `checkpoints` or `never`
     #[arg(long, default_value = "commits", value_parser = crate::power::syncs)]
     syncs: Syncs,
+    /// Describe the tools that ask for consent in this edition
+    #[arg(long, default_value_t = 0)]
+    wording: u32,
+    /// Let the former owner of each run that is claimed write into it
+    #[arg(long)]
+    haunted: bool,
+    /// Live so many days after today
+    #[arg(long, default_value_t = 0)]
+    days_ahead: u32,
     /// End when standard input does: whoever holds its other end is gone
     #[arg(long)]
     end_with_stdin: bool,
@@ -42,7 +55,7 @@ pub struct ServerArgs {
 pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
     let overrides = Overrides { config: Some(args.config.clone()), ..Overrides::default() };
     // Whatever keys this machine has are not for the lab.
-    let config = Config::load(&overrides, &Environment::default())?;
+    let config = Config::load(&overrides, &Environment::of([("LAB_KEY", CANARY)]))?;
     _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(&config.log))
         .with_writer(std::io::stderr)
@@ -50,34 +63,60 @@ pub fn run(args: &ServerArgs) -> anyhow::Result<()> {
         .try_init();
     install_tls();
     let fate = args.crash_at.map_or_else(Fate::default, CrashPoint::fate);
+    let flaw = args.mutant.and_then(Mutant::flaw);
+    let bench = Bench { ledger: args.ledger.clone(), wording: args.wording, flaw };
     let extras = Extras {
-        tools: lab_tools(&args.ledger, Mutant::declared(args.mutant))?,
-        around_store: around_store(args, &fate),
+        tools: lab_tools(&bench)?,
+        around_store: around_store(args, bench, &fate),
         syncs: args.syncs,
     };
     if args.end_with_stdin {
         end_with_stdin();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let world = World { fate, ..World::real() };
+    let world = World { fate, clock: clock(args.days_ahead), ..World::real() };
     runtime.block_on(serve(&config, &world, extras)).context("the lab's server")?;
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Unless it is to have a bug or to die there, the store is the real one and nothing else.
-fn around_store(args: &ServerArgs, fate: &Fate) -> Option<AroundStore> {
-    let mutant = args.mutant;
+/// The system's clock, or one that is so many days ahead of it.
+fn clock(days: u32) -> Clock {
+    if days == 0 {
+        return Clock::System;
+    }
+    let ahead = Clock::manual(Clock::System.now().plus_ms(i64::from(days) * DAY_MS));
+    let moved = ahead.clone();
+    std::thread::spawn(move || {
+        let mut last = Clock::System.now();
+        loop {
+            std::thread::sleep(Duration::from_millis(1));
+            let now = Clock::System.now();
+            moved.advance_ms(now.0 - last.0);
+            last = now;
+        }
+    });
+    ahead
+}
+
+/// Unless it is haunted, to have a bug or to die there, the store is the real one and nothing else.
+fn around_store(args: &ServerArgs, bench: Bench, fate: &Fate) -> Option<AroundStore> {
+    let (mutant, haunted) = (args.mutant, args.haunted);
     let watched = args.crash_at.is_some_and(|point| IN_STORE.contains(&point.label)).then(|| fate.clone());
-    if mutant.is_none() && watched.is_none() {
+    if mutant.is_none() && watched.is_none() && !haunted {
         return None;
     }
-    Some(Box::new(move |store: Arc<dyn Store>| {
-        let store = mutant.map_or(store.clone(), |mutant| mutant.around(store));
-        match watched {
-            Some(fate) => Bent::around(store, Watched { fate }),
-            None => store,
+    Some(Box::new(move |mut store: Arc<dyn Store>| {
+        if let Some(mutant) = mutant {
+            store = mutant.around(store, &bench);
         }
+        if haunted {
+            store = Bent::around(store, Ghost);
+        }
+        if let Some(fate) = watched {
+            store = Bent::around(store, Watched { fate });
+        }
+        store
     }))
 }
 

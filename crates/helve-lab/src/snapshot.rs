@@ -8,7 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Context;
-use helve_types::{CallId, EventBody, Message, RunId, RunSetup, RunState};
+use helve_types::{CallId, EventBody, Message, RunId, RunSetup, RunState, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
@@ -28,6 +28,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone)]
 pub struct Run {
+    pub user: String,
     pub state: RunState,
     pub ended: bool,
     pub conversation: Option<Uuid>,
@@ -94,13 +95,14 @@ impl Snapshot {
         if tables == 0 {
             return Ok(snapshot);
         }
-        each(db, "SELECT id, state, ended_at, conversation, history, setup FROM runs", |row| {
+        each(db, "SELECT id, state, ended_at, conversation, history, setup, user FROM runs", |row| {
             let run = Run {
                 state: RunState::parse(&get::<String>(row, 1)?).context("a state that does not exist")?,
                 ended: get::<Option<i64>>(row, 2)?.is_some(),
                 conversation: get::<Option<Vec<u8>>>(row, 3)?.map(|id| Uuid::from_slice(&id)).transpose()?,
                 history: usize::try_from(get::<i64>(row, 4)?)?,
                 setup: serde_json::from_str(&get::<String>(row, 5)?)?,
+                user: get(row, 6)?,
                 log: vec![],
             };
             snapshot.runs.insert(RunId(id(row, 0)?), run);
@@ -145,12 +147,21 @@ impl Snapshot {
 
 /// How many runs a live database says are under way. For waiting, not for judging.
 pub(crate) fn runs_under_way(data: &Path) -> anyhow::Result<u64> {
+    count(data, "SELECT count(*) FROM runs WHERE state = 'running'")
+}
+
+/// How many questions wait for an answer that were asked before this moment. For waiting, not for judging.
+pub(crate) fn open_questions(data: &Path, before: Timestamp) -> anyhow::Result<u64> {
+    let asked = format!("SELECT count(*) FROM approvals WHERE state = 'pending' AND asked_at < {}", before.0);
+    count(data, &asked)
+}
+
+fn count(data: &Path, sql: &str) -> anyhow::Result<u64> {
     use rusqlite::OpenFlags;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(data.join("helve.db"), flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
-    let count: i64 =
-        db.query_row("SELECT count(*) FROM runs WHERE state = 'running'", [], |row| row.get(0))?;
+    let count: i64 = db.query_row(sql, [], |row| row.get(0))?;
     Ok(u64::try_from(count)?)
 }
 

@@ -1,17 +1,21 @@
 //! Tools whose effects can be counted: each tells the ledger what it does, under the call's id.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use helve::assemble::ExtraTool;
 use helve_guard::LimitSettings;
-use helve_tool::{CallContext, Guards, Limits, Request, Tool, ToolError, ToolFuture, schema_of};
-use helve_types::{Effect, OnUnknown, ToolOutput, ToolSpec};
+use helve_tool::{
+    CachePolicy, CacheScope, CallContext, Guards, Limits, Request, Tool, ToolError, ToolFuture, schema_of,
+};
+use helve_types::{Effect, Flow, OnUnknown, ToolOutput, ToolSpec};
 use reqwest::{Client, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::ledger::Order;
+use crate::mutants::Flaw;
 
 /// A tool of the lab, as it truly is.
 #[derive(Debug, Clone, Copy)]
@@ -20,21 +24,48 @@ pub struct Kind {
     pub class: Effect,
     pub on_unknown: OnUnknown,
     pub guards: fn() -> Guards,
+    pub flow: Carries,
+    /// How many calls of it may be at work at once.
+    pub at_once_max: Option<u32>,
+    /// Clients declare it and run it.
+    pub client: bool,
 }
+
+/// What a tool brings in or carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    Nothing,
+    /// Private data, in the words of strangers.
+    In,
+    /// What it is given leaves.
+    Out,
+}
+
+const fn kind_of(name: &'static str, class: Effect, on_unknown: OnUnknown, guards: fn() -> Guards) -> Kind {
+    Kind { name, class, on_unknown, guards, flow: Carries::Nothing, at_once_max: None, client: false }
+}
+
+/// The tool that clients run.
+pub const CLIENT_TOOL: &str = "effect_client";
+
+/// How many calls of `effect_put` may be at work at once.
+const PUTS_MAX: u32 = 2;
 
 /// Those whose names begin with `effect_ask` need a person's consent; all others are allowed.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "effect_read", class: Effect::Read, on_unknown: OnUnknown::TellModel, guards: calm },
-    Kind { name: "effect_put", class: Effect::Idempotent, on_unknown: OnUnknown::TellModel, guards: tight },
-    Kind { name: "effect_send", class: Effect::NonIdempotent, on_unknown: OnUnknown::AskUser, guards: calm },
+    kind_of("effect_read", Effect::Read, OnUnknown::TellModel, calm),
+    kind_of("effect_look", Effect::Read, OnUnknown::TellModel, remembered),
     Kind {
-        name: "effect_tell",
-        class: Effect::NonIdempotent,
-        on_unknown: OnUnknown::TellModel,
-        guards: hasty,
+        at_once_max: Some(PUTS_MAX),
+        ..kind_of("effect_put", Effect::Idempotent, OnUnknown::TellModel, tight)
     },
-    Kind { name: "effect_ask", class: Effect::NonIdempotent, on_unknown: OnUnknown::FailRun, guards: calm },
-    Kind { name: "effect_ask_put", class: Effect::Idempotent, on_unknown: OnUnknown::AskUser, guards: calm },
+    kind_of("effect_send", Effect::NonIdempotent, OnUnknown::AskUser, calm),
+    kind_of("effect_tell", Effect::NonIdempotent, OnUnknown::TellModel, hasty),
+    kind_of("effect_ask", Effect::NonIdempotent, OnUnknown::FailRun, calm),
+    kind_of("effect_ask_put", Effect::Idempotent, OnUnknown::AskUser, calm),
+    Kind { flow: Carries::In, ..kind_of("effect_inbox", Effect::Read, OnUnknown::TellModel, calm) },
+    Kind { flow: Carries::Out, ..kind_of("effect_mail", Effect::NonIdempotent, OnUnknown::AskUser, calm) },
+    Kind { client: true, ..kind_of(CLIENT_TOOL, Effect::NonIdempotent, OnUnknown::AskUser, calm) },
 ];
 
 /// The rules that go with them, for a configuration file.
@@ -61,10 +92,19 @@ fn hasty() -> Guards {
     Guards { timeout: Duration::from_millis(150), attempts: 3, ..Guards::default() }
 }
 
+/// Gives a user the answer that the user has had before.
+fn remembered() -> Guards {
+    let cache = CachePolicy { ttl: Duration::from_secs(600), scope: CacheScope::User };
+    Guards { cache: Some(cache), ..calm() }
+}
+
 /// Refuses when too many want it at once, also between two attempts of one call.
 fn tight() -> Guards {
-    let limit =
-        LimitSettings { concurrent: Some(2), wait: Duration::from_millis(5), ..LimitSettings::default() };
+    let limit = LimitSettings {
+        concurrent: Some(PUTS_MAX),
+        wait: Duration::from_millis(5),
+        ..LimitSettings::default()
+    };
     Guards {
         timeout: Duration::from_millis(500),
         attempts: 3,
@@ -87,36 +127,86 @@ pub struct EffectTool {
     kind: &'static Kind,
     client: Client,
     ledger: String,
+    at_work: Arc<AtomicU32>,
+    flaw: Option<Flaw>,
 }
 
-/// All tools of the lab. `declared` is what each says its class is: the truth, except in a mutant.
-pub fn lab_tools(ledger: &str, declared: fn(&Kind) -> Effect) -> Result<Vec<ExtraTool>, reqwest::Error> {
+/// What the tools of one server are made with.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    pub ledger: String,
+    /// Tools that ask for consent are described in other words when this is another number.
+    pub wording: u32,
+    /// What is wrong with them: nothing, except in a mutant.
+    pub flaw: Option<Flaw>,
+}
+
+/// All tools of the lab that the server runs.
+pub fn lab_tools(bench: &Bench) -> Result<Vec<ExtraTool>, reqwest::Error> {
     #[expect(clippy::disallowed_methods, reason = "the ledger is the lab's own, on this machine")]
     let client = Client::builder().retry(reqwest::retry::never()).no_proxy().build()?;
-    Ok(KINDS
-        .iter()
-        .map(|kind| {
-            let tool = EffectTool {
-                spec: spec(kind, declared(kind)),
-                kind,
-                client: client.clone(),
-                ledger: ledger.to_owned(),
-            };
-            (Arc::new(tool) as Arc<dyn Tool>, (kind.guards)())
-        })
-        .collect())
+    let made = |kind: &'static Kind| {
+        let tool = EffectTool {
+            spec: spec(kind, bench),
+            kind,
+            client: client.clone(),
+            ledger: bench.ledger.clone(),
+            at_work: Arc::default(),
+            flaw: bench.flaw,
+        };
+        (Arc::new(tool) as Arc<dyn Tool>, guards(kind, bench.flaw))
+    };
+    Ok(KINDS.iter().filter(|kind| !kind.client).map(made).collect())
 }
 
-fn spec(kind: &Kind, effect: Effect) -> ToolSpec {
+/// The definition of a tool as a server has it.
+pub(crate) fn spec(kind: &Kind, bench: &Bench) -> ToolSpec {
+    let effect = match (bench.flaw, kind.class) {
+        (Some(Flaw::CallsItselfIdempotent), Effect::NonIdempotent) => Effect::Idempotent,
+        (_, honest) => honest,
+    };
+    let described = if kind.name.starts_with("effect_ask") {
+        format!("Does something that the ledger writes down, in edition {}.", bench.wording)
+    } else {
+        "Does something that the ledger writes down.".to_owned()
+    };
+    let flow = Flow {
+        private: kind.flow == Carries::In,
+        untrusted: kind.flow == Carries::In,
+        outward: kind.flow == Carries::Out,
+        place: None,
+    };
     ToolSpec {
         tags: vec!["lab".into()],
         on_unknown: kind.on_unknown,
-        ..ToolSpec::new(
-            kind.name,
-            "Does something that the ledger writes down.",
-            schema_of::<Arguments>(),
-            effect,
-        )
+        flow,
+        ..ToolSpec::new(kind.name, described, schema_of::<Arguments>(), effect)
+    }
+}
+
+fn guards(kind: &Kind, flaw: Option<Flaw>) -> Guards {
+    let mut guards = (kind.guards)();
+    if flaw == Some(Flaw::AnswersEverybodyAlike)
+        && let Some(cache) = &mut guards.cache
+    {
+        cache.scope = CacheScope::Everyone;
+    }
+    guards
+}
+
+/// One more at work, for as long as this is held.
+struct AtWork(Arc<AtomicU32>);
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl EffectTool {
+    fn begin(&self) -> (AtWork, u32) {
+        let before = self.at_work.fetch_add(1, Ordering::SeqCst);
+        (AtWork(self.at_work.clone()), before + 1)
     }
 }
 
@@ -127,32 +217,47 @@ impl Tool for EffectTool {
 
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
-            let arguments: Arguments = request.parse()?;
+            let Arguments { note, then } = request.parse()?;
+            let (at_work, at_once) = self.begin();
             let order = Order {
                 call: cx.call.to_string(),
                 tool: self.kind.name.into(),
                 class: self.kind.class,
+                user: cx.user.0.clone(),
+                at_once,
                 payload: request.arguments.clone(),
             };
-            let Arguments { note, then } = arguments;
             cx.progress.report(&format!("sending {note} {}", then.unwrap_or_default()));
-            let sent = self.client.post(&self.ledger).header("Idempotency-Key", cx.call.as_str());
-            let answer = sent.json(&order).send().await.map_err(|error| unsent_or_lost(&error))?;
-            let status = answer.status();
-            let retry_after = retry_after(answer.headers());
-            // The head of the answer is not the answer.
-            let text = answer.text().await.map_err(|error| ToolError::Lost(error.to_string()))?;
+            let (client, ledger) = (self.client.clone(), self.ledger.clone());
+            let work = async move {
+                let _at_work = at_work;
+                ask_ledger(&client, &ledger, &order).await
+            };
+            let output = match self.flaw {
+                None => work.await?,
+                Some(flaw) => flaw.around(work).await?,
+            };
             cx.progress.report(", answered");
-            match status {
-                StatusCode::OK => Ok(ToolOutput::text(text)),
-                StatusCode::TOO_MANY_REQUESTS => Err(ToolError::Busy { message: text, retry_after }),
-                StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => {
-                    Err(ToolError::Busy { message: text, retry_after })
-                }
-                status if status.is_client_error() => Err(ToolError::Declined(text)),
-                status => Err(ToolError::Lost(format!("{status}: {text}"))),
-            }
+            Ok(output)
         })
+    }
+}
+
+async fn ask_ledger(client: &Client, ledger: &str, order: &Order) -> Result<ToolOutput, ToolError> {
+    let sent = client.post(ledger).header("Idempotency-Key", &order.call);
+    let answer = sent.json(order).send().await.map_err(|error| unsent_or_lost(&error))?;
+    let status = answer.status();
+    let retry_after = retry_after(answer.headers());
+    // The head of the answer is not the answer.
+    let text = answer.text().await.map_err(|error| ToolError::Lost(error.to_string()))?;
+    match status {
+        StatusCode::OK => Ok(ToolOutput::text(text)),
+        StatusCode::TOO_MANY_REQUESTS => Err(ToolError::Busy { message: text, retry_after }),
+        StatusCode::SERVICE_UNAVAILABLE if retry_after.is_some() => {
+            Err(ToolError::Busy { message: text, retry_after })
+        }
+        status if status.is_client_error() => Err(ToolError::Declined(text)),
+        status => Err(ToolError::Lost(format!("{status}: {text}"))),
     }
 }
 

@@ -24,13 +24,16 @@ impl Driver {
         match budget::decide(&accounts, before, currency, said) {
             Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
             Verdict::Ask { binding, because } => {
+                self.shared.world.fate.at("budget.before_ask");
                 self.journal.commit(Fact::ApprovalAsked(self.budget_question(binding, because))).await?;
+                self.shared.world.fate.at("budget.after_ask");
                 self.shared.budget_counters.asked();
                 Ok(Allowed::LookAgain)
             }
             Verdict::Stop { because } => {
                 tracing::info!(run = %self.run.id(), because, "the run ends for its budget");
                 self.journal.commit(Fact::BudgetSpent { because }).await?;
+                self.shared.world.fate.at("budget.after_spent");
                 self.shared.budget_counters.stopped();
                 Ok(Allowed::LookAgain)
             }

@@ -40,10 +40,10 @@ impl Driver {
             lease: LEASE,
         };
         if is_new {
-            self.shared.world.fate.at("tool.before_started");
+            self.shared.world.fate.at("client.before_claim");
             let (client, by) = (client.to_owned(), by.0.clone());
             self.journal.commit(Fact::ToolClaimed { call: call.clone(), client, by }).await?;
-            self.shared.world.fate.at("tool.after_started");
+            self.shared.world.fate.at("client.after_claim");
         }
         let holder = Holder { client: client.into(), by: by.0.clone(), given: given.clone() };
         self.shared.leases.begin(self.run.id(), call, holder);

@@ -102,7 +102,9 @@ impl Driver {
             %run, model, ?why, before, after = compaction.tokens_after, outputs = compaction.pruned.len(),
             summary = compaction.summary.is_some(), "the model is shown less of the past from here on"
         );
+        self.shared.world.fate.at("history.before_compacted");
         self.journal.commit(Fact::HistoryCompacted(compaction)).await?;
+        self.shared.world.fate.at("history.after_compacted");
         self.absorb();
         Ok(true)
     }

@@ -109,21 +109,27 @@ impl Runtime {
         Err(if over { CommandError::Over } else { CommandError::Busy })
     }
 
-    /// Looks from time to time for questions that nobody answered, for clients that went silent and for runs that nobody
-    /// drives.
+    /// Looks at once, and then from time to time, for questions that nobody answered, for clients that went silent and
+    /// for runs that nobody drives.
     pub async fn keep_watch(&self) {
         loop {
-            tokio::select! {
-                () = tokio::time::sleep(SWEEP) => {}
-                () = self.shared.leases.next_over() => {}
-                () = self.shared.closing.cancelled() => return,
-            }
-            if let Err(error) = self.sweep().await {
-                tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
-                tokio::select! {
-                    () = tokio::time::sleep(REST) => {}
-                    () = self.shared.closing.cancelled() => return,
+            let rest = match self.sweep().await {
+                Ok(()) => Duration::ZERO,
+                Err(error) => {
+                    tracing::warn!(%error, "the watch over waiting runs failed; it goes on");
+                    REST
                 }
+            };
+            let due = async {
+                tokio::time::sleep(rest).await;
+                tokio::select! {
+                    () = tokio::time::sleep(SWEEP) => {}
+                    () = self.shared.leases.next_over() => {}
+                }
+            };
+            tokio::select! {
+                () = due => {}
+                () = self.shared.closing.cancelled() => return,
             }
         }
     }

@@ -3,8 +3,13 @@
 //! `Bent` passes everything on to the real store but the three ways in which a run is written, which a `Bend` may
 //! change. The product is never switched into a bug; the bug is put around it.
 
-mod late_intent;
-mod unknown_as_failed;
+mod answered_twice;
+mod ghost;
+mod held;
+mod loose_key;
+mod reread;
+mod rewritten;
+mod unfenced;
 mod watched;
 mod write_behind;
 
@@ -18,10 +23,18 @@ use helve_store::{
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
-pub(crate) use self::late_intent::LateIntent;
-pub(crate) use self::unknown_as_failed::UnknownAsFailed;
+pub(crate) use self::answered_twice::AnsweredTwice;
+pub(crate) use self::ghost::{Ghost, SIGN};
+pub(crate) use self::held::Held;
+pub(crate) use self::loose_key::LooseKey;
+pub(crate) use self::reread::{consent_unbound, usage_forgotten};
+pub(crate) use self::rewritten::{
+    Rewritten, attempts_run_together, claim_left_out, consent_as_refusal, late_as_outcome, start_left_out,
+    unknown_as_failed,
+};
+pub(crate) use self::unfenced::Unfenced;
 pub(crate) use self::watched::Watched;
-pub(crate) use self::write_behind::WriteBehind;
+pub(crate) use self::write_behind::{Early, WriteBehind};
 
 /// What is done differently.
 pub(crate) trait Bend: Send + Sync + 'static {

@@ -1,9 +1,9 @@
-//! The bug "acknowledged before it is committed": everything is said to be durable at once, and written later.
+//! The bugs "acknowledged before it is committed" and "told before it is committed": writing is behind.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_store::{Append, Claimed, NewRun, Opened, Place, Store, StoreFuture, Urgency};
+use helve_store::{Append, Claimed, NewRun, Opened, Place, Store, StoreError, StoreFuture, Urgency};
 use helve_types::RunId;
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,20 +12,30 @@ use super::Bend;
 /// How far writing is behind; a cache that syncs when it has time.
 const LAG: Duration = Duration::from_millis(10);
 
+/// What comes before the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Early {
+    /// Everything: readers are told, and the writer hears that it is durable.
+    Acknowledgement,
+    /// Only readers are told; the writer waits.
+    Publication,
+}
+
 pub(crate) struct WriteBehind {
     queue: mpsc::UnboundedSender<Late>,
+    early: Early,
 }
 
 enum Late {
     Open(Box<NewRun>),
-    Append(Box<Append>),
+    Append(Box<Append>, oneshot::Sender<Result<(), StoreError>>),
     /// Tells when everything before it is written.
     Mark(oneshot::Sender<()>),
 }
 
 impl WriteBehind {
     /// Must be made inside of a runtime, in which it writes.
-    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Store>, early: Early) -> Self {
         let (queue, mut late) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Some(work) = late.recv().await {
@@ -34,15 +44,15 @@ impl WriteBehind {
                         tokio::time::sleep(LAG).await;
                         _ = inner.open_run(*new).await;
                     }
-                    Late::Append(batch) => {
+                    Late::Append(batch, written) => {
                         tokio::time::sleep(LAG).await;
-                        _ = inner.append(*batch, Urgency::Now).await;
+                        _ = written.send(inner.append(*batch, Urgency::Now).await);
                     }
                     Late::Mark(reached) => _ = reached.send(()),
                 }
             }
         });
-        Self { queue }
+        Self { queue, early }
     }
 
     fn push(&self, work: Late) {
@@ -55,13 +65,21 @@ impl Bend for WriteBehind {
         if let Some(publish) = batch.on_commit.take() {
             publish(&batch.events);
         }
-        self.push(Late::Append(Box::new(batch)));
-        Box::pin(std::future::ready(Ok(())))
+        let run = batch.run;
+        let (written, receipt) = oneshot::channel();
+        self.push(Late::Append(Box::new(batch), written));
+        match self.early {
+            Early::Acknowledgement => Box::pin(std::future::ready(Ok(()))),
+            Early::Publication => {
+                Box::pin(async move { receipt.await.unwrap_or(Err(StoreError::Fenced(run))) })
+            }
+        }
     }
 
     fn open_run<'a>(&'a self, inner: &'a Arc<dyn Store>, new: NewRun) -> StoreFuture<'a, Opened> {
         // What has to be looked up first cannot be answered from nothing.
-        if new.key.is_some() || matches!(new.place, Place::Conversation(_)) {
+        let looked_up = new.key.is_some() || matches!(new.place, Place::Conversation(_));
+        if looked_up || self.early == Early::Publication {
             return inner.open_run(new);
         }
         self.push(Late::Open(Box::new(new)));

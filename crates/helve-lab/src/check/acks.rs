@@ -49,6 +49,22 @@ pub(super) fn answers_kept(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
+pub(super) fn messages_kept(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for said in evidence.clients.iter().flat_map(|client| &client.said) {
+        let log = evidence.disk.runs.get(&said.run).map_or(&[][..], |run| &run.log);
+        let kept = log.iter().filter(|event| {
+            matches!(&event.body.fact, Fact::MessageQueued { message, text, .. }
+                if *message == said.message && *text == said.text)
+        });
+        let kept = kept.count();
+        if kept != 1 {
+            wrong.push(format!("`{}` was said to run {} and is {kept} times on disk", said.text, said.run));
+        }
+    }
+    wrong
+}
+
 pub(super) fn one_run_per_request(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for start in evidence.clients.iter().flat_map(|client| &client.starts) {
@@ -85,12 +101,13 @@ fn said_in(nonce: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use helve_types::MessageId;
     use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
     use crate::check::story::{Story, broken};
-    use crate::client::{Answered, Start};
+    use crate::client::{Answered, Said, Start};
     use crate::snapshot::{Approval, Key};
 
     #[test]
@@ -126,6 +143,19 @@ mod tests {
         assert_eq!(broken("W8", &story).len(), 1);
         story.evidence.disk.approvals.insert(approval, held("answered", Some(answer.to_string())));
         assert!(broken("W8", &story).is_empty());
+    }
+
+    #[test]
+    fn a_message_that_is_not_on_disk_or_twice_breaks_w9() {
+        let mut story = Story::with_log(&[]);
+        let (run, message, text) = (story.run, MessageId(Uuid::from_u128(8)), "and tea".to_owned());
+        story.client().said.push(Said { run, message, text: text.clone() });
+        assert_eq!(broken("W9", &story).len(), 1);
+        let queued = Fact::MessageQueued { message, text, by: "mei".into() };
+        story.add(queued.clone());
+        assert!(broken("W9", &story).is_empty());
+        story.add(queued);
+        assert_eq!(broken("W9", &story).len(), 1);
     }
 
     #[test]

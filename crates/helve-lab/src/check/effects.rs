@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use helve_types::{Answer, ApprovalKind, CallId, Effect, Fact};
-use serde_json::Value;
+use helve_types::{Answer, CallId, Effect, Fact};
 
 use super::Evidence;
 use crate::tools;
@@ -17,28 +16,23 @@ struct Told<'a> {
     /// Whether a person answered in the tool's place.
     by_person: bool,
     failed: Option<&'a str>,
-    /// The arguments that a person agreed to.
-    approved: Option<&'a str>,
-    asked: Option<&'a str>,
+    /// Whether an earlier answer was given again.
+    from_cache: bool,
 }
 
 fn told<'a>(evidence: &'a Evidence, call: &str) -> Told<'a> {
     let mut told = Told::default();
-    let run = call.parse::<CallId>().ok().and_then(|call| call.run());
-    let log = run.and_then(|run| evidence.disk.runs.get(&run)).map_or(&[][..], |run| &run.log);
+    let log = evidence.log_of(call);
     let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
     for event in about {
         match &event.body.fact {
-            Fact::ToolStarted { .. } => told.starts += 1,
-            Fact::ToolFinished { output, .. } => told.result = Some(&output.text),
+            Fact::ToolStarted { .. } | Fact::ToolClaimed { .. } => told.starts += 1,
+            Fact::ToolFinished { output, trail, .. } => {
+                told.result = Some(&output.text);
+                told.from_cache = trail.from_cache();
+            }
             Fact::ToolFailed { failure, .. } | Fact::ToolRefused { failure, .. } => {
                 told.failed = Some(&failure.message);
-            }
-            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
-                told.asked = Some(&question.arguments);
-            }
-            Fact::ApprovalAnswered { answer: Answer::Approve { arguments, .. }, .. } => {
-                told.approved = arguments.as_deref().or(told.asked);
             }
             Fact::ApprovalAnswered { answer: Answer::Respond { .. }, .. } => told.by_person = true,
             _ => {}
@@ -90,6 +84,9 @@ pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
             ));
         }
         let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
+        if tools::kind(&entries[0].tool).is_some_and(|kind| kind.client) {
+            continue;
+        }
         if row.is_none_or(|row| row.attempt < entries.len() as u64) {
             wrong
                 .push(format!("call {call} was carried out {} times, and its row is {row:?}", entries.len()));
@@ -104,8 +101,13 @@ pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
     for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::kind(&row.tool).is_some()) {
         let told = told(evidence, call.as_str());
         let Some(result) = told.result.filter(|_| !told.by_person) else { continue };
-        let entries = effects.get(call.as_str()).map_or(&[][..], Vec::as_slice);
-        if !entries.iter().any(|entry| entry.answer == result) {
+        let own = effects.get(call.as_str()).map_or(&[][..], Vec::as_slice);
+        let answered = if told.from_cache {
+            evidence.ledger.iter().any(|entry| entry.tool == row.tool && entry.answer == result)
+        } else {
+            own.iter().any(|entry| entry.answer == result)
+        };
+        if !answered {
             wrong.push(format!(
                 "call {call} of `{}` has the result `{result}`, which the ledger never gave",
                 row.tool
@@ -139,21 +141,22 @@ pub(super) fn no_false_failure(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
+/// What a user is told by a tool that remembers its answers was once answered to that user.
+pub(super) fn own_answers(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
-    for (call, entries) in evidence.effects() {
-        let told = told(evidence, call);
-        if told.asked.is_none() {
-            continue;
-        }
-        let Some(approved) = told.approved else {
-            wrong.push(format!("call {call} happened although nobody had agreed to it"));
-            continue;
-        };
-        let approved = serde_json::from_str::<Value>(approved).unwrap_or_default();
-        let other = entries.iter().find(|entry| entry.payload != approved);
-        if let Some(entry) = other {
-            wrong.push(format!("call {call}: a person agreed to {approved}, and {} was sent", entry.payload));
+    for (id, run) in &evidence.disk.runs {
+        for event in &run.log {
+            let Fact::ToolFinished { call, output, .. } = &event.body.fact else { continue };
+            let given: BTreeSet<&str> = evidence
+                .ledger
+                .iter()
+                .filter(|entry| entry.answer == output.text && entry.class == Effect::Read)
+                .map(|entry| entry.user.as_str())
+                .collect();
+            if !given.is_empty() && !given.contains(run.user.as_str()) {
+                let user = &run.user;
+                wrong.push(format!("call {call} of run {id} told {user} what was answered to {given:?}"));
+            }
         }
     }
     wrong
@@ -161,8 +164,6 @@ pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use crate::check::story::{Story, broken};
 
     #[test]
@@ -230,14 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_nobody_agreed_to_breaks_i12() {
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved", "started"]);
-        story.happens("effect_ask");
-        assert!(broken("I12", &story).is_empty());
-        story.evidence.ledger[0].payload = json!({"note": "another"});
-        assert_eq!(broken("I12", &story).len(), 1);
-        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "started"]);
-        story.happens("effect_ask");
-        assert_eq!(broken("I12", &story).len(), 1);
+    fn the_answer_to_another_user_breaks_c1() {
+        let mut story = Story::of_tool("effect_look", &["requested", "started", "finished"]);
+        story.happens("effect_look");
+        assert!(broken("C1", &story).is_empty());
+        story.evidence.ledger[0].user = "eve".into();
+        assert_eq!(broken("C1", &story).len(), 1);
     }
 }

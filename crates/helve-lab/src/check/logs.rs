@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use helve_agent::{Reader, Run as Machine, transcript};
 use helve_model::Turn;
-use helve_types::{Fact, Message, RunId};
+use helve_types::{CallId, Fact, Message, RunId};
 use serde_json::Value;
 
 use super::Evidence;
+use crate::bend::SIGN;
 use crate::snapshot::Run;
 
 pub(super) fn sound(evidence: &Evidence) -> Vec<String> {
@@ -54,20 +55,62 @@ pub(super) fn ends_or_waits(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
+/// A former owner of a run left its sign wherever it was let in.
+pub(super) fn fenced(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, run) in &evidence.disk.runs {
+        let by_a_ghost = |fact: &Fact| matches!(fact, Fact::StepRestarted { because, .. } if because == SIGN);
+        let haunted = run.log.iter().filter(|event| by_a_ghost(&event.body.fact));
+        wrong.extend(
+            haunted.map(|event| format!("event {} of run {id} is of one who had lost it", event.seq)),
+        );
+    }
+    wrong
+}
+
+pub(super) fn outcomes_are_final(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, run) in &evidence.disk.runs {
+        let mut settled: BTreeSet<&CallId> = BTreeSet::new();
+        let mut over = false;
+        for event in &run.log {
+            let fact = &event.body.fact;
+            if over && !matches!(fact, Fact::ToolLate { .. }) {
+                wrong.push(format!("event {} of run {id} is `{}`, after its end", event.seq, fact.kind()));
+            }
+            over |= fact.is_last();
+            let (Fact::ToolFinished { call, .. }
+            | Fact::ToolFailed { call, .. }
+            | Fact::ToolRefused { call, .. }) = fact
+            else {
+                continue;
+            };
+            if !settled.insert(call) {
+                wrong.push(format!("event {} of run {id} is a second outcome of call {call}", event.seq));
+            }
+        }
+    }
+    wrong
+}
+
 pub(super) fn transcripts(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (id, run) in &evidence.disk.runs {
         let history = evidence.disk.history(run);
+        let judged = evidence.judged.get(id).copied().unwrap_or(0);
+        if run.log.last().is_some_and(|event| event.seq == judged) {
+            continue;
+        }
         wrong.extend(
-            broken_prefix(*id, run, history)
+            broken_prefix(*id, run, history, judged)
                 .map(|(seq, what)| format!("run {id}, up to event {seq}: {what}")),
         );
     }
     wrong
 }
 
-/// The first prefix of the log whose transcript no vendor would take.
-fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, String)> {
+/// The first prefix of the log, of those not judged before, whose transcript no vendor would take.
+fn broken_prefix(id: RunId, run: &Run, history: &[Message], judged: u64) -> Option<(u64, String)> {
     let first = run.log.first()?;
     let Fact::RunStarted(started) = &first.body.fact else {
         return Some((first.seq, "the log does not begin with run.started".into()));
@@ -76,7 +119,9 @@ fn broken_prefix(id: RunId, run: &Run, history: &[Message]) -> Option<(u64, Stri
     let reader = Reader { model: &run.setup.model, fingerprint: None };
     for event in &run.log {
         machine.apply(event.body.at, &event.body.fact);
-        if let Err(what) = valid(&transcript(history, &machine, reader)) {
+        if event.seq > judged
+            && let Err(what) = valid(&transcript(history, &machine, reader))
+        {
             return Some((event.seq, what));
         }
     }
@@ -158,6 +203,32 @@ mod tests {
         assert!(broken("I9", &story).is_empty());
         story.add(Fact::RunFinished { ending: Ending::Answered });
         assert_eq!(broken("I9", &story).len(), 1, "its row says otherwise");
+    }
+
+    #[test]
+    fn an_event_of_a_former_owner_breaks_f1() {
+        let mut story = Story::with_log(&["requested", "started"]);
+        story.add(Fact::StepRestarted {
+            step: 1,
+            attempt: 2,
+            because: "the server was restarted".into(),
+            spent: None,
+        });
+        assert!(broken("F1", &story).is_empty());
+        story.add(Fact::StepRestarted { step: 1, attempt: 1, because: SIGN.into(), spent: None });
+        assert_eq!(broken("F1", &story).len(), 1);
+    }
+
+    #[test]
+    fn a_second_outcome_or_one_after_the_end_breaks_r4() {
+        let mut story = Story::with_log(&["requested", "started", "unknown", "finished"]);
+        assert!(broken("R4", &story).is_empty(), "a person found out");
+        story.say("failed");
+        assert_eq!(broken("R4", &story).len(), 1);
+        let mut story = Story::with_log(&["requested", "started", "unknown"]);
+        story.add(Fact::RunFinished { ending: Ending::Answered });
+        story.say("finished");
+        assert_eq!(broken("R4", &story).len(), 1);
     }
 
     #[test]

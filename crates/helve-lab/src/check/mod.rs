@@ -5,6 +5,9 @@
 //! to judge what the model would be shown of each prefix of a log (I10).
 
 mod acks;
+mod bounds;
+mod claims;
+mod consent;
 mod effects;
 mod logs;
 #[cfg(test)]
@@ -13,20 +16,35 @@ mod views;
 
 use std::collections::BTreeMap;
 
+use helve_types::{CallId, RunId};
+
 use crate::client::ClientLog;
+use crate::footprint::Footprint;
 use crate::ledger::Entry;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Event, Snapshot};
 
 /// Everything a verdict rests on.
 pub struct Evidence {
     pub disk: Snapshot,
     pub ledger: Vec<Entry>,
     pub clients: Vec<ClientLog>,
+    /// What the server wrote for its operator.
+    pub server_log: String,
+    /// What the server took up of the machine whenever it was at rest, in this order.
+    pub footprints: Vec<Footprint>,
+    /// Up to which event a log was found to be valid for models before; logs only grow.
+    pub judged: BTreeMap<RunId, u64>,
     /// Whether the load is over and everything had its time to end.
     pub at_end: bool,
 }
 
 impl Evidence {
+    /// What disk, ledger and clients say, and nobody else.
+    pub fn of(disk: Snapshot, ledger: Vec<Entry>, clients: Vec<ClientLog>, at_end: bool) -> Self {
+        let (server_log, footprints, judged) = (String::new(), vec![], BTreeMap::new());
+        Self { disk, ledger, clients, server_log, footprints, judged, at_end }
+    }
+
     /// The executed effects of each call.
     fn effects(&self) -> BTreeMap<&str, Vec<&Entry>> {
         let mut effects: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
@@ -34,6 +52,12 @@ impl Evidence {
             effects.entry(entry.call.as_str()).or_default().push(entry);
         }
         effects
+    }
+
+    /// The events of the run that a call is of.
+    fn log_of(&self, call: &str) -> &[Event] {
+        let run = call.parse::<CallId>().ok().and_then(|call| call.run());
+        run.and_then(|run| self.disk.runs.get(&run)).map_or(&[][..], |run| &run.log)
     }
 }
 
@@ -66,11 +90,24 @@ pub const RULES: &[Rule] = &[
     rule("I9", "every run ends or waits for somebody", logs::ends_or_waits),
     rule("I10", "the model is shown a valid history at every prefix of every log", logs::transcripts),
     rule("I11", "what a reader saw is what the log says", views::readers_agree),
-    rule("I12", "what was approved is what was sent", effects::approved_bytes),
+    rule("I12", "what was approved, of the tool as it was, is what was sent", consent::approved_bytes),
+    rule("I13", "a question is decided once", consent::one_decision),
     rule("I14", "one request is one run, however often it was repeated", acks::one_run_per_request),
+    rule("I15", "no step and no call is begun beyond the budget", bounds::budgets),
+    rule("I16", "what was denied, or not answered in time, never happened", consent::denied_is_not_done),
+    rule("I17", "no secret is in events, messages, streams or the server's log", views::no_secret),
+    rule("I18", "memory, files and threads are as before once the load is over", bounds::at_rest),
     rule("W1", "a run that was promised is on disk", acks::runs_kept),
     rule("W8", "an answer that was acknowledged is on disk", acks::answers_kept),
+    rule("W9", "a message to a run that was acknowledged is on disk, once", acks::messages_kept),
+    rule("A5", "one client has a call, and its claim and its result are on disk", claims::one_client),
+    rule("C1", "nobody is given the answer to another user", effects::own_answers),
+    rule("F1", "who has lost a run writes nothing into it", logs::fenced),
+    rule("L1", "no more calls of a tool are at work at once than it allows", bounds::at_once),
+    rule("M1", "a text on record is one that the model said, whole and once", views::texts_are_whole),
+    rule("P1", "private data leaves only with a person's consent", consent::leaving),
     rule("R3", "the message of a run that is over is the fold of its log", views::messages_agree),
+    rule("R4", "an outcome is final, and so is the end of a run", logs::outcomes_are_final),
 ];
 
 /// Everything that is wrong.

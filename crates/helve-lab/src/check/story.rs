@@ -17,6 +17,7 @@ use crate::ledger::Entry;
 use crate::snapshot::{Call, Event, Run, Snapshot};
 use crate::tools;
 
+const USER: &str = "mei";
 const ARGUMENTS: &str = "{\"note\":\"x\"}";
 
 pub(super) struct Story {
@@ -24,6 +25,9 @@ pub(super) struct Story {
     pub(super) run: RunId,
     pub(super) call: CallId,
     tool: &'static str,
+    /// Of the tool when it is started; questions are about `v1`.
+    pub(super) version: &'static str,
+    step: u32,
 }
 
 /// What one rule finds wrong.
@@ -56,6 +60,7 @@ impl Story {
             input: RunInput::Conversation,
         };
         let row = Run {
+            user: USER.into(),
             state: RunState::Running,
             ended: false,
             conversation: None,
@@ -65,8 +70,16 @@ impl Story {
         };
         let disk =
             Snapshot { runs: BTreeMap::from([(run, row)]), integrity: "ok".into(), ..Snapshot::default() };
-        let evidence = Evidence { disk, ledger: vec![], clients: vec![ClientLog::default()], at_end: false };
-        let mut story = Self { evidence, run, call: CallId::new(run, 1, 0), tool };
+        let evidence = Evidence {
+            disk,
+            ledger: vec![],
+            clients: vec![ClientLog::default()],
+            server_log: String::new(),
+            footprints: vec![],
+            judged: BTreeMap::new(),
+            at_end: false,
+        };
+        let mut story = Self { evidence, run, call: CallId::new(run, 1, 0), tool, version: "v1", step: 1 };
         story.add(Fact::RunStarted(RunStarted {
             agent: "default".into(),
             model: "mock".into(),
@@ -79,14 +92,14 @@ impl Story {
         story
     }
 
-    fn say(&mut self, word: &str) {
+    pub(super) fn say(&mut self, word: &str) {
         let call = self.call.clone();
         let effect = tools::kind(self.tool).map_or(Effect::Read, |kind| kind.class);
         let failure = |kind| Failure::new(kind, "no luck");
         let (fact, state) = match word {
             "requested" => {
                 let requested = Fact::ToolRequested {
-                    step: 1,
+                    step: self.step,
                     call: call.clone(),
                     provider_id: None,
                     tool: self.tool.into(),
@@ -102,7 +115,7 @@ impl Story {
                 let row = self.evidence.disk.calls.get_mut(&call).unwrap();
                 row.attempt += 1;
                 let attempt = u32::try_from(row.attempt).unwrap();
-                let (tool, version) = (self.tool.into(), "v".into());
+                let (tool, version) = (self.tool.into(), self.version.into());
                 (
                     Fact::ToolStarted {
                         call,
@@ -120,8 +133,18 @@ impl Story {
             "approved" => {
                 let answer = Answer::approve();
                 let approval = ApprovalId(Uuid::from_u128(5));
-                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: "mei".into() }, "approved")
+                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }, "approved")
             }
+            "rejected" => {
+                let answer = Answer::Reject { reason: String::new() };
+                let approval = ApprovalId(Uuid::from_u128(5));
+                (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }, "approved")
+            }
+            "delegated" => {
+                let (tool, arguments) = (self.tool.into(), Some(ARGUMENTS.into()));
+                (Fact::ToolDelegated { call, tool, arguments, trail: Trail::default() }, "delegated")
+            }
+            "claimed" => (Fact::ToolClaimed { call, client: "c1".into(), by: USER.into() }, "claimed"),
             "finished" => {
                 let output = ToolOutput::text(answer(self.tool));
                 (Fact::ToolFinished { call, output, trail: Trail::default() }, "succeeded")
@@ -158,6 +181,12 @@ impl Story {
         state.clone_into(&mut self.evidence.disk.calls.get_mut(&self.call).unwrap().state);
     }
 
+    /// From here on it is about another call, of the next step.
+    pub(super) fn next_call(&mut self, tool: &'static str) {
+        self.step += 1;
+        (self.tool, self.call) = (tool, CallId::new(self.run, self.step, 0));
+    }
+
     pub(super) fn add(&mut self, fact: Fact) {
         let log = self.log();
         let seq = log.len() as u64 + 1;
@@ -178,6 +207,8 @@ impl Story {
             key: self.call.to_string(),
             tool: tool.into(),
             class,
+            user: USER.into(),
+            at_once: 1,
             at_ms: 0,
             payload: json!({"note": "x"}),
             answer: answer(tool),

@@ -1,8 +1,13 @@
 //! Views: what readers saw and what is kept beside the log are folds of the log.
 
+use std::collections::BTreeSet;
+
 use helve_agent::Run as Machine;
+use helve_types::{Fact, StopReason};
 
 use super::Evidence;
+use crate::CANARY;
+use crate::mock::words;
 use crate::snapshot::Run;
 use crate::view::View;
 
@@ -26,6 +31,64 @@ pub(super) fn readers_agree(evidence: &Evidence) -> Vec<String> {
         }
     }
     wrong
+}
+
+pub(super) fn no_secret(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, run) in &evidence.disk.runs {
+        let told = run.log.iter().filter(|event| event.json.contains(CANARY));
+        wrong.extend(told.map(|event| format!("event {} of run {id} tells a secret", event.seq)));
+    }
+    for (conversation, messages) in &evidence.disk.messages {
+        let told = messages
+            .iter()
+            .filter(|message| serde_json::to_string(message).is_ok_and(|text| text.contains(CANARY)));
+        wrong.extend(told.map(|_| format!("a message of conversation {conversation} tells a secret")));
+    }
+    for reader in evidence.clients.iter().flat_map(|client| &client.readers) {
+        wrong.extend(reader.secrets.iter().map(|frame| format!("a reader of {} got `{frame}`", reader.run)));
+    }
+    if evidence.server_log.contains(CANARY) {
+        wrong.push("the server's log tells a secret".into());
+    }
+    wrong
+}
+
+/// The mock's texts are the first words of one sequence, as many as its script says. Of a message that a person
+/// stopped there is the beginning.
+pub(super) fn texts_are_whole(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, run) in &evidence.disk.runs {
+        let mut may_say: BTreeSet<String> = BTreeSet::new();
+        for event in &run.log {
+            match &event.body.fact {
+                Fact::RunStarted(started) => may_say.extend(said_whole(&started.text)),
+                Fact::MessageQueued { text, .. } => may_say.extend(said_whole(text)),
+                Fact::TextFinished { step, text, .. } => {
+                    let said = text.trim();
+                    let stopped = was_stopped(run, *step);
+                    if !may_say.iter().any(|whole| said == whole || (stopped && whole.starts_with(said))) {
+                        wrong.push(format!("event {} of run {id} is `{text}`, not {may_say:?}", event.seq));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    wrong
+}
+
+fn was_stopped(run: &Run, of: u32) -> bool {
+    run.log.iter().any(|event| {
+        matches!(event.body.fact, Fact::StepFinished { step, reason: StopReason::Cancelled, .. } if step == of)
+    })
+}
+
+/// What a model says that is asked this.
+fn said_whole(message: &str) -> Option<String> {
+    let (_, script) = message.split_once("text=")?;
+    let digits: String = script.chars().take_while(char::is_ascii_digit).collect();
+    Some(words(digits.parse().ok()?).trim().to_owned())
 }
 
 /// The message that history shows of a run is the run's own log, folded.
@@ -58,9 +121,10 @@ fn kept_message<'a>(run: &Run, all: &'a [helve_types::Message]) -> Option<&'a he
 
 #[cfg(test)]
 mod tests {
-    use helve_types::{Ending, Fact, Message, MessageId, RunState, Timestamp};
+    use helve_types::{Ending, Fact, Message, MessageId, PartId, RunState, Timestamp};
     use uuid::Uuid;
 
+    use super::*;
     use crate::check::story::{Story, broken};
     use crate::view::Item;
 
@@ -77,6 +141,34 @@ mod tests {
         assert_eq!(broken("I11", &story).len(), 2);
         story.client().faults.push("a 409 for an event that was sent".into());
         assert_eq!(broken("I11", &story).len(), 3);
+    }
+
+    #[test]
+    fn a_secret_in_an_event_a_frame_or_the_log_breaks_i17() {
+        let mut story = Story::with_log(&["requested", "started", "finished"]);
+        story.reads_all();
+        assert!(broken("I17", &story).is_empty());
+        story.evidence.server_log = format!("cannot ask with {CANARY}");
+        assert_eq!(broken("I17", &story).len(), 1);
+        story.log()[3].json.push_str(CANARY);
+        assert_eq!(broken("I17", &story).len(), 2);
+        story.reader().take(None, CANARY);
+        assert_eq!(broken("I17", &story).len(), 3);
+        let message = Message::user(MessageId(Uuid::from_u128(1)), Timestamp(0), CANARY);
+        story.evidence.disk.messages.insert(Uuid::from_u128(3), vec![message]);
+        assert_eq!(broken("I17", &story).len(), 4);
+    }
+
+    #[test]
+    fn a_text_that_the_model_did_not_say_like_this_breaks_m1() {
+        for (text, wrong) in [(words(3), 0), (words(2), 1), (format!("{}{}", words(1), words(3)), 1)] {
+            let mut story = Story::with_log(&[]);
+            let queued = "and also [[text=3,gap=2]]".to_owned();
+            let message = MessageId(Uuid::from_u128(8));
+            story.add(Fact::MessageQueued { message, text: queued, by: "mei".into() });
+            story.add(Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text: text.clone() });
+            assert_eq!(broken("M1", &story).len(), wrong, "{text}");
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) struct Open {
     pub(crate) base: String,
     /// Nothing new is begun; what was begun is brought to its end.
     pub(crate) last: bool,
+    /// The label that this server is to die at: what leads there is done more often.
+    pub(crate) towards: Option<&'static str>,
 }
 
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helve_types::EventBody;
+use helve_types::{EventBody, RunId};
 use reqwest::StatusCode;
 
 use super::log::Reader;
@@ -21,6 +21,10 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     fn with<T>(&self, look: impl FnOnce(&mut Reader) -> T) -> T {
         look(&mut lock(self.log).readers[self.at])
+    }
+
+    pub(super) fn run(&self) -> RunId {
+        self.with(|reader| reader.run)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -52,7 +56,7 @@ impl<'a> Following<'a> {
         match response.status() {
             StatusCode::OK => {
                 place.with(Reader::connected);
-                return Ok(Some(Self { place, frames: Frames::of(response), seen: 0 }));
+                return Ok(Some(Self { place, frames: Frames::of(response, talk.wire, after), seen: 0 }));
             }
             StatusCode::NO_CONTENT => {
                 if !place.is_over() {

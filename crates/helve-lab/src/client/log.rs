@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use helve_types::{EventBody, Live, RunId};
+use helve_types::{CallId, EventBody, Live, MessageId, RunId};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -12,6 +12,9 @@ use crate::view::View;
 pub struct ClientLog {
     pub starts: Vec<Start>,
     pub answers: Vec<Answered>,
+    pub said: Vec<Said>,
+    pub claims: Vec<Claim>,
+    pub brought: Vec<Brought>,
     pub readers: Vec<Reader>,
     /// What no server should ever have done.
     pub faults: Vec<String>,
@@ -34,6 +37,28 @@ pub struct Answered {
     pub answer: Value,
 }
 
+/// Something that was said to a run, and taken with a 202.
+#[derive(Debug, Clone)]
+pub struct Said {
+    pub run: RunId,
+    pub message: MessageId,
+    pub text: String,
+}
+
+/// A call that was given to a client with a 200.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub call: CallId,
+    pub client: String,
+}
+
+/// A client's result that was taken with a 202.
+#[derive(Debug, Clone)]
+pub struct Brought {
+    pub call: CallId,
+    pub text: String,
+}
+
 /// One reader of one run, over any number of connections.
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -42,11 +67,13 @@ pub struct Reader {
     pub events: Vec<(u64, String)>,
     pub view: View,
     pub connections: u32,
+    /// Frames that told a secret.
+    pub secrets: Vec<String>,
 }
 
 impl Reader {
     pub fn new(run: RunId) -> Self {
-        Self { run, events: vec![], view: View::default(), connections: 0 }
+        Self { run, events: vec![], view: View::default(), connections: 0, secrets: vec![] }
     }
 
     pub fn connected(&mut self) {
@@ -56,6 +83,9 @@ impl Reader {
 
     /// Takes in a frame, and returns the event if it was one.
     pub fn take(&mut self, id: Option<u64>, data: &str) -> Option<EventBody> {
+        if data.contains(crate::CANARY) {
+            self.secrets.push(data.to_owned());
+        }
         let Some(seq) = id else {
             match serde_json::from_str::<Live>(data) {
                 Ok(live) => self.view.live(&live),
@@ -86,6 +116,15 @@ impl ClientLog {
         }
         for answered in &self.answers {
             _ = writeln!(text, "answered {} {}", answered.approval, answered.answer);
+        }
+        for said in &self.said {
+            _ = writeln!(text, "said {} {} {}", said.run, said.message, said.text);
+        }
+        for claim in &self.claims {
+            _ = writeln!(text, "claimed {} as {}", claim.call, claim.client);
+        }
+        for brought in &self.brought {
+            _ = writeln!(text, "brought {} {}", brought.call, brought.text);
         }
         for fault in &self.faults {
             _ = writeln!(text, "fault {fault}");

@@ -6,6 +6,7 @@
 
 mod asker;
 mod door;
+mod errand;
 mod follow;
 mod log;
 pub(crate) mod talk;
@@ -21,7 +22,8 @@ use tokio::task::JoinSet;
 
 use self::asker::Asker;
 pub(crate) use self::door::{Door, Open, State};
-pub use self::log::{Answered, ClientLog, Reader, Start};
+pub use self::log::{Answered, Brought, Claim, ClientLog, Reader, Said, Start};
+pub(crate) use self::talk::Wire;
 use self::watcher::Watcher;
 use crate::dice::Dice;
 
@@ -42,8 +44,25 @@ pub(crate) type SharedLog = Arc<Mutex<ClientLog>>;
 /// Runs that anybody may watch.
 pub(crate) type Runs = Arc<Mutex<Vec<RunId>>>;
 
+/// What a client has to do with.
+#[derive(Clone)]
+pub(crate) struct Means {
+    door: Door,
+    http: Client,
+    log: SharedLog,
+    runs: Runs,
+    /// Where the effects of calls go that clients run.
+    ledger: String,
+    wire: Wire,
+}
+
 impl Crowd {
-    pub(crate) fn start(door: &Door, mut dice: Dice) -> Result<Self, reqwest::Error> {
+    pub(crate) fn start(
+        door: &Door,
+        ledger: &str,
+        wire: Wire,
+        mut dice: Dice,
+    ) -> Result<Self, reqwest::Error> {
         // From another address than the server's: to connect to a port that has just become free, from the same
         // address, can end in a connection with oneself.
         let here = IpAddr::from([127, 0, 0, 2]);
@@ -53,12 +72,19 @@ impl Crowd {
         let logs: Vec<SharedLog> = (0..ASKERS + WATCHERS).map(|_| SharedLog::default()).collect();
         let mut tasks = JoinSet::new();
         for (number, log) in logs.iter().enumerate() {
-            let (door, http, log, runs) = (door.clone(), http.clone(), log.clone(), runs.clone());
+            let means = Means {
+                door: door.clone(),
+                http: http.clone(),
+                log: log.clone(),
+                runs: runs.clone(),
+                ledger: ledger.to_owned(),
+                wire,
+            };
             let dice = dice.fork();
             if number < ASKERS {
-                tasks.spawn(Asker::new(number, door, http, log, runs, dice).run());
+                tasks.spawn(Asker::new(number, means, dice).run());
             } else {
-                tasks.spawn(Watcher::new(door, http, log, runs, dice).run());
+                tasks.spawn(Watcher::new(number, means, dice).run());
             }
         }
         Ok(Self { door: door.clone(), logs, _tasks: tasks })

@@ -1,13 +1,20 @@
 //! One server, as a client talks to it: requests, and frames from a stream of events.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use helve_types::RunId;
+use helve_types::{CallId, MessageId, RunId};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::wish::Wish;
+use crate::tools::CLIENT_TOOL;
+
+/// Whoever is told to come again comes again soon, and not for ever.
+const COME_AGAIN: Duration = Duration::from_millis(20);
+const TRIES_MAX: usize = 100;
 
 /// The server is gone, or as good as gone.
 #[derive(Debug)]
@@ -22,6 +29,15 @@ impl From<reqwest::Error> for Gone {
 pub(super) struct Talk<'a> {
     pub(super) http: &'a Client,
     pub(super) base: &'a str,
+    pub(super) wire: Wire,
+}
+
+/// What lies between the server and a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Clean,
+    /// The bug "an id on everything": frames without a number get the next one.
+    NumbersEverything,
 }
 
 /// What came of a request to start a run.
@@ -37,7 +53,15 @@ pub(super) enum Started {
 
 impl Talk<'_> {
     pub(super) async fn start(&self, wish: &Wish, conversation: Option<&str>) -> Result<Started, Gone> {
-        let mut body = json!({"message": wish.message});
+        let tool = json!({"name": CLIENT_TOOL, "description": "Runs on the user's side.", "parameters": {
+            "type": "object",
+            "properties": {"note": {"type": "string"}, "then": {"type": "string"}},
+            "required": ["note"],
+        }});
+        let mut body = json!({"message": wish.message, "user": wish.user, "tools": [tool]});
+        if let Some(agent) = wish.agent {
+            body["agent"] = agent.into();
+        }
         if let Some(conversation) = conversation {
             body["conversation"] = conversation.into();
         }
@@ -60,20 +84,44 @@ impl Talk<'_> {
     }
 
     pub(super) async fn settle(&self, approval: Uuid, answer: &Value) -> Result<StatusCode, Gone> {
-        let url = format!("{}/api/approvals/{approval}", self.base);
-        let response = self.http.post(url).json(answer).send().await?;
-        let status = response.status();
-        // An answer that broke off was not given.
-        response.text().await?;
-        Ok(status)
+        self.post(&format!("approvals/{approval}"), answer).await.map(|(status, _)| status)
     }
 
     pub(super) async fn cancel(&self, run: RunId) -> Result<StatusCode, Gone> {
-        let url = format!("{}/api/runs/{run}/cancel", self.base);
-        let response = self.http.post(url).json(&json!({})).send().await?;
-        let status = response.status();
-        response.text().await?;
-        Ok(status)
+        self.post(&format!("runs/{run}/cancel"), &json!({})).await.map(|(status, _)| status)
+    }
+
+    /// Says something to a run; the same message may come again.
+    pub(super) async fn say(&self, run: RunId, message: MessageId, text: &str) -> Result<StatusCode, Gone> {
+        let body = json!({"text": text, "id": message});
+        self.post(&format!("runs/{run}/messages"), &body).await.map(|(status, _)| status)
+    }
+
+    pub(super) async fn claim(
+        &self,
+        run: RunId,
+        call: &CallId,
+        client: &str,
+    ) -> Result<(StatusCode, Value), Gone> {
+        self.post(&format!("runs/{run}/calls/{call}/claim"), &json!({"client": client})).await
+    }
+
+    pub(super) async fn bring(&self, run: RunId, call: &CallId, body: &Value) -> Result<StatusCode, Gone> {
+        self.post(&format!("runs/{run}/calls/{call}/result"), body).await.map(|(status, _)| status)
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), Gone> {
+        for _ in 0..TRIES_MAX {
+            let response = self.http.post(format!("{}/api/{path}", self.base)).json(body).send().await?;
+            let status = response.status();
+            // An answer that broke off was not given.
+            let text = response.text().await?;
+            if status != StatusCode::SERVICE_UNAVAILABLE {
+                return Ok((status, serde_json::from_str(&text).unwrap_or_default()));
+            }
+            tokio::time::sleep(COME_AGAIN).await;
+        }
+        Ok((StatusCode::SERVICE_UNAVAILABLE, Value::Null))
     }
 
     /// The run's events after this one.
@@ -90,6 +138,8 @@ impl Talk<'_> {
 pub(crate) struct Frames {
     bytes: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     held: Vec<u8>,
+    wire: Wire,
+    last: u64,
 }
 
 /// One frame: its id, if it has one, and its data.
@@ -100,8 +150,17 @@ pub(crate) struct Frame {
 }
 
 impl Frames {
-    pub(crate) fn of(response: Response) -> Self {
-        Self { bytes: response.bytes_stream().boxed(), held: vec![] }
+    pub(crate) fn of(response: Response, wire: Wire, after: u64) -> Self {
+        Self { bytes: response.bytes_stream().boxed(), held: vec![], wire, last: after }
+    }
+
+    /// The frame as the wire brings it.
+    fn over_wire(&mut self, mut frame: Frame) -> Frame {
+        if self.wire == Wire::NumbersEverything {
+            self.last = frame.id.unwrap_or(self.last + 1);
+            frame.id = Some(self.last);
+        }
+        frame
     }
 
     /// The next frame with data, or none at the stream's proper end.
@@ -110,7 +169,7 @@ impl Frames {
             while let Some(end) = self.held.windows(2).position(|pair| pair == b"\n\n") {
                 let frame: Vec<u8> = self.held.drain(..end + 2).collect();
                 if let Some(frame) = parse(&String::from_utf8_lossy(&frame)) {
-                    return Ok(Some(frame));
+                    return Ok(Some(self.over_wire(frame)));
                 }
             }
             match self.bytes.next().await {

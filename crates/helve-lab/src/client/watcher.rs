@@ -1,34 +1,38 @@
-//! A client that reads along: follows runs that others started, from the beginning.
+//! A client that reads along: follows runs that others started, from the beginning, and takes calls that wait for any
+//! client.
 
-use reqwest::Client;
+use helve_types::Fact;
 
+use super::errand::Errand;
 use super::follow::{Following, Place, Seen};
 use super::log::Reader;
 use super::talk::{Gone, Talk};
-use super::{Door, Runs, SharedLog, lock};
+use super::{Means, lock};
 use crate::dice::Dice;
 
 pub(super) struct Watcher {
-    door: Door,
-    http: Client,
-    log: SharedLog,
-    runs: Runs,
+    number: usize,
+    /// Counts the calls that it wanted; each is a client of its own, since a watcher forgets what it has done.
+    wanted: usize,
+    means: Means,
     dice: Dice,
     /// The reader that is not at its end.
     reading: Option<usize>,
+    errand: Option<Errand>,
 }
 
 impl Watcher {
-    pub(super) fn new(door: Door, http: Client, log: SharedLog, runs: Runs, dice: Dice) -> Self {
-        Self { door, http, log, runs, dice, reading: None }
+    pub(super) fn new(number: usize, means: Means, dice: Dice) -> Self {
+        Self { number, wanted: 0, means, dice, reading: None, errand: None }
     }
 
     pub(super) async fn run(mut self) {
         let mut gone = 0;
         loop {
-            let Some(open) = self.door.next(gone, self.reading.is_none()).await else { return };
-            let (http, base) = (self.http.clone(), open.base);
-            let talk = Talk { http: &http, base: &base };
+            let done = self.reading.is_none() && self.errand.is_none();
+            let Some(open) = self.means.door.next(gone, done).await else { return };
+            let (http, base) = (self.means.http.clone(), open.base);
+            let talk = Talk { http: &http, base: &base, wire: self.means.wire };
             match self.watch(&talk).await {
                 Err(Gone) => gone = open.generation,
                 Ok(()) => self.reading = None,
@@ -38,37 +42,58 @@ impl Watcher {
 
     /// Reads a run to its end, or to where it waits, or for as long as it pleases.
     async fn watch(&mut self, talk: &Talk<'_>) -> Result<(), Gone> {
+        self.go_on(talk).await?;
         let Some(at) = self.reading.or_else(|| self.choose()) else {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             return Ok(());
         };
         self.reading = Some(at);
         let enough = 5 + self.dice.below(60) as usize;
-        let log = self.log.clone();
-        let Some(mut following) = Following::begin(talk, Place { log: &log, at }).await? else {
+        let log = self.means.log.clone();
+        let place = Place { log: &log, at };
+        let run = place.run();
+        let Some(mut following) = Following::begin(talk, place).await? else {
             return Ok(());
         };
         while following.seen < enough {
             match following.next().await? {
-                Seen::Event(event) if matches!(event.fact, helve_types::Fact::RunWaiting { .. }) => break,
-                Seen::Event(_) | Seen::Live => {}
+                Seen::Event(event) => match event.fact {
+                    Fact::RunWaiting { .. } => break,
+                    Fact::ToolDelegated { call, .. } if self.dice.percent(50) => {
+                        self.wanted += 1;
+                        let name = format!("w{}-{}", self.number, self.wanted);
+                        let spoils_it = self.dice.percent(10);
+                        self.errand = Some(Errand::new(run, call, &name, &name, spoils_it));
+                        self.go_on(talk).await?;
+                    }
+                    _ => {}
+                },
+                Seen::Live => {}
                 Seen::End | Seen::Silence => break,
             }
         }
         Ok(())
     }
 
+    async fn go_on(&mut self, talk: &Talk<'_>) -> Result<(), Gone> {
+        if let Some(errand) = &mut self.errand {
+            errand.go_on(talk, &self.means.ledger, &self.means.log).await?;
+        }
+        self.errand = None;
+        Ok(())
+    }
+
     /// One of the latest runs.
     fn choose(&mut self) -> Option<usize> {
         let run = {
-            let runs = lock(&self.runs);
+            let runs = lock(&self.means.runs);
             let latest = &runs[runs.len().saturating_sub(8)..];
             if latest.is_empty() {
                 return None;
             }
             *self.dice.pick(latest)
         };
-        let mut log = lock(&self.log);
+        let mut log = lock(&self.means.log);
         log.readers.push(Reader::new(run));
         Some(log.readers.len() - 1)
     }

@@ -3,12 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
+use crate::house::{TERSE, THRIFTY};
+use crate::tools::CLIENT_TOOL;
 
 /// One run as a client wants it.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
     pub(super) nonce: String,
     pub(super) message: String,
+    pub(super) user: String,
+    /// The default one if none is named.
+    pub(super) agent: Option<&'static str>,
     pub(super) key: Option<String>,
     /// In the conversation of the run before, if that is free.
     pub(super) goes_on: bool,
@@ -16,20 +21,74 @@ pub(super) struct Wish {
     pub(super) cancel_after: Option<usize>,
     /// Hangs up and comes back once so many frames were seen on a connection.
     pub(super) hang_up_after: Option<usize>,
+    /// Says something to the run once so many events were seen.
+    pub(super) speak_after: Option<usize>,
+}
+
+/// The client whose conversations become long, and how many words it adds to each message.
+const TALKER: usize = 0;
+const PADDING: usize = 500;
+/// Users share what `effect_look` has found, if something is wrong.
+const USERS: usize = 3;
+
+/// What a client would rather do than anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaning {
+    None,
+    /// Run calls itself.
+    Run,
+    Answer,
+    Spend,
+    Speak,
+    Talk,
+}
+
+impl Leaning {
+    /// What leads to a label.
+    pub(super) fn to(label: Option<&str>) -> Self {
+        match label.and_then(|label| label.split('.').next()) {
+            Some("client") => Self::Run,
+            Some("approval") => Self::Answer,
+            Some("budget") => Self::Spend,
+            Some("message") => Self::Speak,
+            Some("history") => Self::Talk,
+            _ => Self::None,
+        }
+    }
 }
 
 impl Wish {
-    pub(super) fn throw(dice: &mut Dice, client: usize, n: usize) -> Self {
+    pub(super) fn throw(dice: &mut Dice, client: usize, n: usize, leaning: Leaning) -> Self {
         let nonce = format!("c{client}-{n}");
+        let agent = match (leaning, dice.below(10)) {
+            (Leaning::Talk, _) => Some(TERSE),
+            (Leaning::Spend, _) => Some(THRIFTY),
+            _ if client == TALKER => Some(TERSE),
+            (_, 0 | 1) => Some(THRIFTY),
+            _ => None,
+        };
+        let script = if agent == Some(THRIFTY) { costly(dice) } else { script(dice, leaning) };
+        // As much as the terse agent's model can read in a few turns.
+        let padding = if agent == Some(TERSE) { "some more words ".repeat(PADDING) } else { String::new() };
         Self {
-            message: format!("{nonce} please [[{}]]", script(dice)),
+            message: format!("{nonce} please {padding}[[{script}]]"),
+            user: format!("u{}", client % USERS),
+            agent,
             key: dice.percent(60).then(|| format!("key-{nonce}")),
-            goes_on: dice.percent(40),
+            goes_on: dice.percent(if agent == Some(TERSE) { 95 } else { 40 }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
+            speak_after: dice
+                .percent(if leaning == Leaning::Speak { 90 } else { 25 })
+                .then(|| 1 + dice.below(6) as usize),
             nonce,
         }
     }
+}
+
+/// What is said to a run at work.
+pub(super) fn speech(dice: &mut Dice) -> String {
+    format!("and also [[{}]]", script(dice, Leaning::None))
 }
 
 const ROUNDS: &[&str] = &[
@@ -47,6 +106,15 @@ const ROUNDS: &[&str] = &[
     "effect_read/effect_tell/effect_put",
     "effect_ask+effect_tell",
     "effect_ask_put+effect_send",
+    "effect_look",
+    "effect_look",
+    "effect_look+effect_read",
+    "effect_put*3",
+    "effect_inbox/effect_mail",
+    "effect_client",
+    "effect_client",
+    "effect_client/effect_send",
+    "effect_inbox/effect_client+effect_mail",
 ];
 
 /// Faults of the ledger, mostly none.
@@ -69,7 +137,7 @@ const MANNERS: &[&str] = &[
     "slow 220",
 ];
 
-/// Faults of the model, mostly none. All but the last are gone when the same question comes again.
+/// Faults of the model, mostly none. All but the last two are gone when the same question comes again.
 const FAULTS: &[&str] = &[
     "",
     "",
@@ -84,12 +152,18 @@ const FAULTS: &[&str] = &[
     "status=503,times=1",
     "open,times=1",
     "nodone",
+    "status=401",
 ];
 
-fn script(dice: &mut Dice) -> String {
+fn script(dice: &mut Dice, leaning: Leaning) -> String {
     let mut members = vec![format!("text={}", 1 + dice.below(8))];
     if dice.percent(85) {
-        members.push(format!("tools={}", dice.pick(ROUNDS)));
+        let rounds = match leaning {
+            Leaning::Run => CLIENT_TOOL,
+            Leaning::Answer => "effect_ask",
+            _ => dice.pick(ROUNDS),
+        };
+        members.push(format!("tools={rounds}"));
     }
     if dice.percent(20) {
         members.push(format!("think={}", 1 + dice.below(4)));
@@ -104,9 +178,23 @@ fn script(dice: &mut Dice) -> String {
     if !fault.is_empty() {
         members.push(fault.to_owned());
     }
-    let arguments = json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)});
+    // What is looked for is what others look for, too.
+    let arguments = if members.iter().any(|member| member.contains("effect_look")) {
+        json!({"note": "shared", "then": ""})
+    } else {
+        json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)})
+    };
     members.push(format!("args={arguments}"));
     members.join(",")
+}
+
+/// More steps and calls than a thrifty run may have.
+fn costly(dice: &mut Dice) -> String {
+    let arguments = json!({"note": format!("n{}", dice.below(1_000)), "then": dice.pick(MANNERS)});
+    let usage = 100 + dice.below(300);
+    let rounds = ["effect_read", "effect_tell", "effect_read*2"];
+    let rounds: Vec<&str> = (0..6).map(|_| *dice.pick(&rounds)).collect();
+    format!("text=3,usage={usage}/20,tools={},args={arguments}", rounds.join("/"))
 }
 
 /// What a person says to a question; none leaves it open.
@@ -115,7 +203,15 @@ pub(super) fn answer(dice: &mut Dice, kind: &str) -> Option<Value> {
         let words = ["happened", "did_not_happen", "run_again"];
         return dice.percent(85).then(|| json!({"decision": "outcome", "answer": dice.pick(&words)}));
     }
-    match dice.below(10) {
+    if kind == "budget" {
+        let decision = if dice.percent(70) { "approve" } else { "reject" };
+        return dice.percent(90).then(|| json!({"decision": decision}));
+    }
+    match dice.below(12) {
+        10 | 11 => {
+            let within = *dice.pick(&["run", "conversation", "agent"]);
+            Some(json!({"decision": "approve", "always": {"within": within}}))
+        }
         0..5 => Some(json!({"decision": "approve"})),
         5 => {
             let edited = json!({"note": format!("edited {}", dice.below(1_000)), "then": dice.pick(MANNERS)});

@@ -7,7 +7,7 @@ use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 
 use crate::client::talk::{Frames, Gone};
-use crate::client::{ClientLog, Reader, Start};
+use crate::client::{ClientLog, Reader, Start, Wire};
 
 /// A stream that says nothing for so long is left.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -80,7 +80,7 @@ impl Guest {
             && answer.status() == StatusCode::OK
         {
             reader.connected();
-            let mut frames = Frames::of(answer);
+            let mut frames = Frames::of(answer, Wire::Clean, 0);
             while !reader.view.over {
                 match tokio::time::timeout(SILENCE, frames.next()).await {
                     Ok(Ok(Some(frame))) => _ = reader.take(frame.id, &frame.data),

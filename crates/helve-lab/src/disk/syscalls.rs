@@ -114,7 +114,7 @@ fn round<'a>(command: &'a ServerCommand, dir: &'a Path, seed: u64) -> Round<'a> 
 async fn kill_once(lab: &mut Lab<'_>) -> anyhow::Result<bool> {
     let mut process = lab.spawn(None)?;
     if let Some(base) = process.ready().await? {
-        lab.open(base, false);
+        lab.open(base, false, None);
     }
     let died = process.dies_within(CALL_MAX).await?;
     if died {

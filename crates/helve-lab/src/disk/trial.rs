@@ -205,8 +205,7 @@ impl Trial<'_> {
         tried: &mut Tried,
     ) -> anyhow::Result<()> {
         let disk = Snapshot::take(&lab.data, &self.dir.join("snapshot"))?;
-        let evidence =
-            Evidence { disk, ledger: lab.ledger.entries()?, clients: vec![guest.log.clone()], at_end };
+        let evidence = Evidence::of(disk, lab.ledger.entries()?, vec![guest.log.clone()], at_end);
         let found = check(&evidence).into_iter();
         tried.wrong.extend(found.map(|violation| format!("{}: {}", violation.rule, violation.what)));
         Ok(())

@@ -1,5 +1,6 @@
 //! Many rounds, a few at a time.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,10 +22,14 @@ pub struct Campaign {
     pub kills: usize,
     pub places: Where,
     pub mutant: Option<Mutant>,
+    /// One round, without kills.
+    pub calm: bool,
     /// Rounds at the same time.
     pub jobs: usize,
     /// Whether rounds go on being started when one has found something.
     pub keep_going: bool,
+    /// Goes on until this rule is broken, whatever else is.
+    pub until: Option<&'static str>,
     /// Only this round of the plan.
     pub round: Option<usize>,
     /// Where data directories are made; in memory, if the machine has such a place, since a killed process cannot
@@ -49,6 +54,19 @@ pub struct Verdict {
     pub failures: Vec<Failure>,
 }
 
+impl Verdict {
+    /// The rules that were broken.
+    pub fn rules(&self) -> Vec<&'static str> {
+        let violations = self.failures.iter().flat_map(|failure| &failure.finding.violations);
+        let rules: BTreeSet<&str> = violations.map(|violation| violation.rule).collect();
+        rules.into_iter().collect()
+    }
+
+    pub fn broke(&self, rule: &str) -> bool {
+        self.rules().contains(&rule)
+    }
+}
+
 impl Campaign {
     pub fn new(command: ServerCommand, seed: u64, kills: usize) -> Self {
         Self {
@@ -57,8 +75,10 @@ impl Campaign {
             kills,
             places: Where::Everywhere,
             mutant: None,
+            calm: false,
             jobs: 3,
             keep_going: false,
+            until: None,
             round: None,
             dir: None,
             progress: |_, _| {},
@@ -68,14 +88,17 @@ impl Campaign {
     /// To the end of the plan, or of the rounds that were under way when something was found.
     pub async fn run(&self) -> anyhow::Result<Verdict> {
         let began = Instant::now();
-        let rounds: Vec<Vec<Kill>> =
+        let mut rounds: Vec<Vec<Kill>> =
             plan(self.seed, self.kills, self.places).chunks(KILLS_PER_ROUND).map(<[Kill]>::to_vec).collect();
+        if self.calm {
+            rounds = vec![vec![]];
+        }
         let wanted = |number: &usize| self.round.is_none_or(|only| only == *number);
         let mut waiting = (0..rounds.len()).filter(wanted).collect::<Vec<_>>().into_iter();
         let mut running = JoinSet::new();
         let mut verdict = Verdict { tally: Tally::default(), failures: vec![] };
         loop {
-            while running.len() < self.jobs.max(1) && (self.keep_going || verdict.failures.is_empty()) {
+            while running.len() < self.jobs.max(1) && self.goes_on(&verdict) {
                 let Some(number) = waiting.next() else { break };
                 let (campaign, kills) = (self.clone(), rounds[number].clone());
                 running.spawn(async move { (number, campaign.play(number, &kills).await) });
@@ -95,6 +118,14 @@ impl Campaign {
         Ok(verdict)
     }
 
+    /// Whether another round is to be started.
+    fn goes_on(&self, verdict: &Verdict) -> bool {
+        match self.until {
+            Some(rule) => !verdict.broke(rule),
+            None => self.keep_going || verdict.failures.is_empty(),
+        }
+    }
+
     /// Plays one round in a directory of its own, which is kept if something goes wrong.
     async fn play(&self, number: usize, kills: &[Kill]) -> anyhow::Result<(Outcome, TempDir)> {
         let place = self.dir.clone().unwrap_or_else(fast_place);
@@ -106,7 +137,8 @@ impl Campaign {
             kills,
             mutant: self.mutant,
         };
-        match round.run().await {
+        let played = if self.calm { round.run_calmly().await } else { round.run().await };
+        match played {
             Ok(outcome) => Ok((outcome, dir)),
             Err(error) => {
                 let kept = dir.keep();

@@ -1,6 +1,7 @@
 //! Kills the server in every way it can think of, and says what came of it.
 
 mod campaign;
+mod lab;
 mod plan;
 pub(crate) mod process;
 mod round;
@@ -8,9 +9,9 @@ mod tally;
 
 pub(crate) use self::campaign::fast_place;
 pub use self::campaign::{Campaign, Failure, Verdict};
+pub(crate) use self::lab::Lab;
 pub use self::plan::{KILLS_PER_ROUND, Kill, Where, plan};
 pub(crate) use self::process::Process;
 pub use self::process::ServerCommand;
-pub(crate) use self::round::Lab;
 pub use self::round::{Finding, Outcome, Round};
-pub use self::tally::Tally;
+pub use self::tally::{Counted, Tally};

@@ -27,6 +27,9 @@ pub(crate) struct Start<'a> {
     pub(crate) ledger: &'a str,
     pub(crate) crash_at: Option<CrashPoint>,
     pub(crate) mutant: Option<Mutant>,
+    pub(crate) wording: u32,
+    pub(crate) haunted: bool,
+    pub(crate) days_ahead: u32,
     pub(crate) log: &'a Path,
 }
 
@@ -50,11 +53,16 @@ impl Process {
             .arg("--config")
             .arg(start.config)
             .args(["--ledger", start.ledger])
+            .args(["--wording", &start.wording.to_string()])
+            .args(["--days-ahead", &start.days_ahead.to_string()])
             // Its other end closes however this process ends, and the server with it.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .kill_on_drop(true);
+        if start.haunted {
+            command.arg("--haunted");
+        }
         if let Some(point) = start.crash_at {
             command.args(["--crash-at", &point.to_string()]);
         }

@@ -4,33 +4,16 @@
 //! started again: recovery hides what was lost. At the end everything gets its time to finish and is judged once
 //! more.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use anyhow::{Context, ensure};
-use helve_types::Fate;
-use tokio::net::TcpListener;
+use anyhow::Context;
 
+use super::lab::Lab;
 use super::plan::Kill;
-use super::process::{Process, ServerCommand, Start};
+use super::process::ServerCommand;
 use super::tally::Tally;
-use crate::check::{Evidence, Violation, check};
-use crate::client::{Crowd, Door, Open, State, lock};
-use crate::dice::Dice;
-use crate::labels::{self, CrashPoint, OUTSIDE};
-use crate::ledger::Ledger;
-use crate::mock::{Mock, Script};
+use crate::check::Violation;
 use crate::mutants::Mutant;
-use crate::snapshot::{Snapshot, runs_under_way};
-use crate::tools::PERMISSIONS;
-
-/// A label that is not passed in this time is given up.
-const LABEL_MAX: Duration = Duration::from_secs(3);
-/// Clients come to rest as soon as their connections break.
-const REST_MAX: Duration = Duration::from_secs(20);
-/// I9: every run ends or waits so long after the last start.
-const END_MAX: Duration = Duration::from_secs(30);
 
 /// Everything a round is made of.
 pub struct Round<'a> {
@@ -57,21 +40,6 @@ pub struct Outcome {
     pub finding: Option<Finding>,
 }
 
-/// The worlds around the server.
-pub(crate) struct Lab<'a> {
-    pub(crate) round: &'a Round<'a>,
-    door: Door,
-    pub(crate) crowd: Crowd,
-    pub(crate) ledger: Ledger,
-    mock: Mock,
-    /// Strikes when the mock or the ledger passes a label.
-    trap: Arc<Mutex<Option<Fate>>>,
-    config: PathBuf,
-    pub(crate) data: PathBuf,
-    generation: u64,
-    tally: Tally,
-}
-
 impl Round<'_> {
     pub async fn run(&self) -> anyhow::Result<Outcome> {
         let mut lab = Lab::build(self).await?;
@@ -83,172 +51,25 @@ impl Round<'_> {
             }
         }
         lab.finish().await?;
-        let violations = lab.judge(true).await?;
+        let mut violations = lab.judge(true).await?;
+        if violations.is_empty() {
+            lab.wait_a_week().await?;
+            violations = lab.judge(true).await?;
+        }
         if !violations.is_empty() {
             return lab.found(Finding { kill: None, violations });
         }
         Ok(Outcome { tally: lab.tally, finding: None })
     }
-}
 
-impl<'a> Lab<'a> {
-    pub(crate) async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
-        let trap: Arc<Mutex<Option<Fate>>> = Arc::default();
-        let sprung = trap.clone();
-        let fate = Fate::new(move |label| {
-            let armed = lock(&sprung).clone();
-            if let Some(fate) = armed {
-                fate.at(label);
-            }
-        });
-        let local = || TcpListener::bind("127.0.0.1:0");
-        let ledger = Ledger::start(local().await?, &round.dir.join("ledger.jsonl"), fate.clone())?;
-        let mock = Mock::start(local().await?, Script::default(), fate)?;
-        let data = round.dir.join("data");
-        let config = round.dir.join("helve.toml");
-        let door = Door::new();
-        let crowd = Crowd::start(&door, Dice::new(round.seed))?;
-        let lab = Self {
-            round,
-            door,
-            crowd,
-            ledger,
-            mock,
-            trap,
-            config,
-            data,
-            generation: 0,
-            tally: Tally::default(),
-        };
-        std::fs::write(&lab.config, lab.configuration())?;
-        Ok(lab)
-    }
-
-    fn configuration(&self) -> String {
-        // Half of the rounds read the calls out of the model's text.
-        let tools = if self.round.seed.is_multiple_of(2) { "native" } else { "prompt:hermes" };
-        format!(
-            "default_model = \"mock\"\n\n\
-             [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\n\n\
-             [[models]]\nname = \"mock\"\nprotocol = \"openai_chat\"\nmodel = \"mock\"\nbase_url = \"{}\"\n\
-             tools = \"{tools}\"\n\n{PERMISSIONS}",
-            self.data.display(),
-            self.mock.base_url()
-        )
-    }
-
-    pub(crate) fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
-        self.generation += 1;
-        Process::spawn(&Start {
-            command: self.round.command,
-            config: &self.config,
-            ledger: &self.ledger.url(),
-            crash_at,
-            mutant: self.round.mutant,
-            log: &self.round.dir.join("server.log"),
-        })
-    }
-
-    pub(crate) fn open(&self, base: String, last: bool) {
-        self.door.set(State::Open(Open { generation: self.generation, base, last }));
-    }
-
-    /// Starts the server, lets clients at it, and ends it as planned. All clients rest when this returns.
-    async fn kill_once(&mut self, kill: Kill) -> anyhow::Result<()> {
-        match kill {
-            Kill::At(point) => self.kill_at(point).await?,
-            Kill::AfterStart(wait) => {
-                let mut process = self.spawn(None)?;
-                let until = Instant::now() + wait;
-                let ready = tokio::time::timeout(wait, process.ready()).await;
-                if let Ok(Ok(Some(base))) = ready {
-                    self.open(base, false);
-                    tokio::time::sleep(until.saturating_duration_since(Instant::now())).await;
-                } else if let Ok(result) = ready {
-                    result?.context("the server ended by itself while starting")?;
-                }
-                process.kill().await?;
-                self.tally.after_start += 1;
-            }
-            Kill::AfterReady(wait) => {
-                let mut process = self.spawn(None)?;
-                let base = process.ready().await?.context("the server ended by itself while starting")?;
-                self.open(base, false);
-                tokio::time::sleep(wait).await;
-                process.kill().await?;
-                self.tally.after_ready += 1;
-            }
+    /// A load without kills: one server, brought to rest a few times.
+    pub async fn run_calmly(&self) -> anyhow::Result<Outcome> {
+        let mut lab = Lab::build(self).await?;
+        lab.work_and_rest().await?;
+        let violations = lab.judge(true).await?;
+        if !violations.is_empty() {
+            return lab.found(Finding { kill: None, violations });
         }
-        self.tally.kills += 1;
-        self.rest().await
-    }
-
-    async fn kill_at(&mut self, point: CrashPoint) -> anyhow::Result<()> {
-        let outside = OUTSIDE.contains(&point.label);
-        let mut process = self.spawn(Some(point).filter(|_| !outside))?;
-        if let Some(pid) = process.pid().filter(|_| outside) {
-            *lock(&self.trap) = Some(point.fate_of(Arc::new(move || labels::kill(pid))));
-        }
-        // It may die before it is ready, while it takes runs up.
-        if let Some(base) = process.ready().await? {
-            self.open(base, false);
-        }
-        let died = process.dies_within(LABEL_MAX).await?;
-        *lock(&self.trap) = None;
-        if died {
-            ensure!(process.killed_by_signal() != Some(false), "the server ended by itself; see server.log");
-            *self.tally.at.entry(point.label).or_default() += 1;
-        } else {
-            process.kill().await?;
-            *self.tally.missed.entry(point.label).or_default() += 1;
-        }
-        Ok(())
-    }
-
-    pub(crate) async fn rest(&self) -> anyhow::Result<()> {
-        self.door.set(State::Shut);
-        ensure!(
-            self.door.all_waiting(self.crowd.size(), REST_MAX).await,
-            "the clients do not come to rest: the harness is broken"
-        );
-        Ok(())
-    }
-
-    /// What disk, ledger and clients say now that nobody changes them.
-    pub(crate) async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
-        let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
-        let evidence = Evidence { disk, ledger: self.ledger.entries()?, clients: self.crowd.logs(), at_end };
-        self.tally.checks += 1;
-        let (violations, evidence) =
-            tokio::task::spawn_blocking(move || (check(&evidence), evidence)).await?;
-        if at_end || !violations.is_empty() {
-            self.tally.count(&evidence);
-        }
-        Ok(violations)
-    }
-
-    /// A last start without a fate: everything that was begun comes to its end.
-    pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
-        let mut process = self.spawn(None)?;
-        let base = process.ready().await?.context("the server ended by itself while starting")?;
-        let began = Instant::now();
-        self.open(base, true);
-        while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        // Clients have read to the end as soon as there is one; a stuck run is the checker's to report.
-        self.door.all_waiting(self.crowd.size(), Duration::from_secs(15)).await;
-        process.kill().await?;
-        self.rest().await
-    }
-
-    /// Keeps what is needed to understand a finding.
-    fn found(self, finding: Finding) -> anyhow::Result<Outcome> {
-        let logs: Vec<String> = self.crowd.logs().iter().map(crate::client::ClientLog::to_text).collect();
-        std::fs::write(self.round.dir.join("clients.txt"), logs.join("\n"))?;
-        let lines: Vec<String> =
-            finding.violations.iter().map(|found| format!("{}: {}", found.rule, found.what)).collect();
-        std::fs::write(self.round.dir.join("violations.txt"), lines.join("\n"))?;
-        Ok(Outcome { tally: self.tally, finding: Some(finding) })
+        Ok(Outcome { tally: lab.tally, finding: None })
     }
 }

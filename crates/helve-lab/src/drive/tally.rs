@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::AddAssign;
 use std::time::Duration;
+
+use helve_types::{Answer, Fact};
 
 use crate::check::Evidence;
 use crate::labels;
@@ -18,6 +21,16 @@ pub struct Tally {
     pub missed: BTreeMap<&'static str, usize>,
     pub checks: usize,
     /// Of the last look at each data directory.
+    pub counted: Counted,
+    /// Until servers were ready, and until what they left was judged; of all rounds together.
+    pub starting: Duration,
+    pub judging: Duration,
+    pub time: Duration,
+}
+
+/// What is there when a data directory is done with.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
     pub runs: usize,
     pub calls: usize,
     pub events: usize,
@@ -27,34 +40,51 @@ pub struct Tally {
     pub resumed: usize,
     pub connections: usize,
     pub events_read: usize,
-    pub answers: usize,
-    pub time: Duration,
+    /// Answers, claims, results and messages that were acknowledged.
+    pub acknowledged: usize,
+    pub denied: usize,
+    pub expired: usize,
+    pub claims: usize,
+    pub budgets: usize,
+    pub compactions: usize,
+    pub messages: usize,
 }
 
-impl Tally {
-    /// Counts what is there when a data directory is done with.
-    pub(super) fn count(&mut self, evidence: &Evidence) {
-        self.runs += evidence.disk.runs.len();
-        self.calls += evidence.disk.calls.len();
-        self.effects += evidence.ledger.len();
-        self.unknown += evidence.disk.calls.values().filter(|call| call.state == "unknown").count();
-        for run in evidence.disk.runs.values() {
-            self.events += run.log.len();
-            self.resumed += run.log.iter().filter(|event| event.kind == "run.resumed").count();
+impl Counted {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let mut counted = Self {
+            runs: evidence.disk.runs.len(),
+            calls: evidence.disk.calls.len(),
+            effects: evidence.ledger.len(),
+            unknown: evidence.disk.calls.values().filter(|call| call.state == "unknown").count(),
+            ..Self::default()
+        };
+        for event in evidence.disk.runs.values().flat_map(|run| &run.log) {
+            counted.events += 1;
+            match &event.body.fact {
+                Fact::RunResumed { .. } => counted.resumed += 1,
+                Fact::ApprovalAnswered { answer: Answer::Reject { .. }, .. } => counted.denied += 1,
+                Fact::ApprovalAnswered { answer: Answer::Expire, .. } => counted.expired += 1,
+                Fact::ToolClaimed { .. } => counted.claims += 1,
+                Fact::BudgetSpent { .. } => counted.budgets += 1,
+                Fact::HistoryCompacted(_) => counted.compactions += 1,
+                Fact::MessageQueued { .. } => counted.messages += 1,
+                _ => {}
+            }
         }
         for client in &evidence.clients {
-            self.answers += client.answers.len();
-            self.connections +=
+            counted.acknowledged +=
+                client.answers.len() + client.claims.len() + client.brought.len() + client.said.len();
+            counted.connections +=
                 client.readers.iter().map(|reader| reader.connections as usize).sum::<usize>();
-            self.events_read += client.readers.iter().map(|reader| reader.events.len()).sum::<usize>();
+            counted.events_read += client.readers.iter().map(|reader| reader.events.len()).sum::<usize>();
         }
+        counted
     }
+}
 
-    pub(super) fn add(&mut self, other: Self) {
-        self.kills += other.kills;
-        self.after_start += other.after_start;
-        self.after_ready += other.after_ready;
-        self.checks += other.checks;
+impl AddAssign for Counted {
+    fn add_assign(&mut self, other: Self) {
         self.runs += other.runs;
         self.calls += other.calls;
         self.events += other.events;
@@ -63,7 +93,25 @@ impl Tally {
         self.resumed += other.resumed;
         self.connections += other.connections;
         self.events_read += other.events_read;
-        self.answers += other.answers;
+        self.acknowledged += other.acknowledged;
+        self.denied += other.denied;
+        self.expired += other.expired;
+        self.claims += other.claims;
+        self.budgets += other.budgets;
+        self.compactions += other.compactions;
+        self.messages += other.messages;
+    }
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: Self) {
+        self.kills += other.kills;
+        self.after_start += other.after_start;
+        self.after_ready += other.after_ready;
+        self.checks += other.checks;
+        self.counted += other.counted;
+        self.starting += other.starting;
+        self.judging += other.judging;
         for (label, count) in other.at {
             *self.at.entry(label).or_default() += count;
         }
@@ -75,12 +123,17 @@ impl Tally {
     pub fn kills_per_minute(&self) -> f64 {
         self.kills as f64 * 60.0 / self.time.as_secs_f64().max(0.001)
     }
+
+    fn ms_per_kill(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e3 / self.kills.max(1) as f64
+    }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at: usize = self.at.values().sum();
         let missed: usize = self.missed.values().sum();
+        let counted = &self.counted;
         writeln!(
             f,
             "{} kills in {:.1} s ({:.0} a minute): {at} at labels, {} while starting, {} at any moment, {missed} \
@@ -93,13 +146,32 @@ impl fmt::Display for Tally {
         )?;
         writeln!(
             f,
-            "{} checks; {} runs taken up {} times, {} events, {} calls, {} effects in the ledger, {} outcomes unknown",
-            self.checks, self.runs, self.resumed, self.events, self.calls, self.effects, self.unknown
+            "of each kill {:.0} ms were for starting and {:.0} ms for {} checks",
+            self.ms_per_kill(self.starting),
+            self.ms_per_kill(self.judging),
+            self.checks
         )?;
         writeln!(
             f,
-            "clients read {} events over {} connections and had {} answers acknowledged\n",
-            self.events_read, self.connections, self.answers
+            "{} runs taken up {} times, {} events, {} calls, {} effects in the ledger, {} outcomes unknown",
+            counted.runs, counted.resumed, counted.events, counted.calls, counted.effects, counted.unknown
+        )?;
+        writeln!(
+            f,
+            "{} questions denied and {} expired, {} calls taken by clients, {} budgets used up, {} histories made \
+             shorter, {} messages to runs",
+            counted.denied,
+            counted.expired,
+            counted.claims,
+            counted.budgets,
+            counted.compactions,
+            counted.messages
+        )?;
+        writeln!(
+            f,
+            "clients read {} events over {} connections and had {} answers, claims, results and messages \
+             acknowledged\n",
+            counted.events_read, counted.connections, counted.acknowledged
         )?;
         writeln!(f, "{:<26}{:>8}{:>8}", "label", "deaths", "missed")?;
         for label in labels::all() {

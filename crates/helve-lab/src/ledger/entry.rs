@@ -14,6 +14,10 @@ pub struct Order {
     pub tool: String,
     /// What repeating it does to the world: the truth, whatever the tool's definition says.
     pub class: Effect,
+    /// For whom it is done.
+    pub user: String,
+    /// How many calls of the tool were at work in the caller's process, this one among them.
+    pub at_once: u32,
     pub payload: Value,
 }
 
@@ -28,6 +32,8 @@ pub struct Entry {
     pub key: String,
     pub tool: String,
     pub class: Effect,
+    pub user: String,
+    pub at_once: u32,
     pub at_ms: i64,
     pub payload: Value,
     /// What the caller is told, if it is told anything.

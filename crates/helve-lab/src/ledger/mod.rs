@@ -174,11 +174,13 @@ impl Book {
         let entry = Entry {
             n,
             receipt,
-            answer: format!("receipt {receipt} for {} ({note})", order.tool),
+            answer: format!("receipt {receipt} for {} ({note}) of {}", order.tool, order.user),
             call: order.call,
             key: key.clone(),
             tool: order.tool,
             class: order.class,
+            user: order.user,
+            at_once: order.at_once,
             at_ms: Clock::System.now().0,
             payload: order.payload,
         };

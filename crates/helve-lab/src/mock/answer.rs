@@ -55,6 +55,8 @@ pub(super) struct Ask<'a> {
     pub(super) script: &'a Script,
     /// Where it was sent.
     pub(super) target: &'a str,
+    /// What came with it as a key.
+    pub(super) key: Option<&'a str>,
     pub(super) said: Said,
     pub(super) stream: bool,
     /// What goes wrong this time.
@@ -103,7 +105,9 @@ fn instead(ask: &Ask<'_>) -> Option<Answer> {
                     format!("date: {}\r\nretry-after: {}\r\n", date::http(0), date::http(*seconds))
                 }
             };
-            let body = (ask.protocol.error)(code, "the mock was told to refuse");
+            // As careless servers do: whoever shows the message shows the key.
+            let key = ask.key.map(|key| format!(", also with {key}")).unwrap_or_default();
+            let body = (ask.protocol.error)(code, &format!("the mock was told to refuse{key}"));
             Answer::json(code, &retry_after, &body.to_string())
         }
         Fault::Redirect => Answer::json(307, &format!("location: {}\r\n", ask.target), "{}"),

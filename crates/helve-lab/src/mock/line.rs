@@ -20,6 +20,8 @@ pub(super) struct Question {
     pub(super) method: String,
     /// The path and the query, as they came.
     pub(super) target: String,
+    /// The key that was sent along, if one was.
+    pub(super) key: Option<String>,
     pub(super) body: Vec<u8>,
 }
 
@@ -71,8 +73,9 @@ impl Line {
             self.more().await?;
         }
         let body = self.read[start..stop].to_vec();
+        let key = field(&head, "authorization").map(str::to_owned);
         self.read.drain(..stop);
-        Some(Question { method, target, body })
+        Some(Question { method, target, key, body })
     }
 
     async fn more(&mut self) -> Option<()> {

@@ -200,6 +200,7 @@ impl Shared {
             protocol,
             script,
             target: &question.target,
+            key: question.key.as_deref(),
             said,
             stream: asked.stream.or(route.stream).unwrap_or(false),
             fault,

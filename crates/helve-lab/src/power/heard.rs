@@ -255,6 +255,8 @@ mod tests {
             key: "c".into(),
             tool: "t".into(),
             class: Effect::NonIdempotent,
+            user: "mei".into(),
+            at_once: 1,
             at_ms: 0,
             payload: json!({}),
             answer: String::new(),

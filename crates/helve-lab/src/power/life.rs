@@ -98,7 +98,7 @@ async fn live_once(lab: &mut Lab<'_>, record: &Path, may_not_start: bool) -> any
         Err(_) => None,
     };
     match ready {
-        Some(base) => lab.open(base, false),
+        Some(base) => lab.open(base, false, None),
         None if may_not_start => {
             process.kill().await?;
             return Ok(pid);

@@ -75,7 +75,7 @@ async fn look(
 ) -> anyhow::Result<Vec<Violation>> {
     let (data, scratch) = (dir.join("data"), dir.join("snapshot"));
     let judged = tokio::task::spawn_blocking(move || match Snapshot::take(&data, &scratch) {
-        Ok(disk) => check(&Evidence { disk, ledger, clients, at_end }),
+        Ok(disk) => check(&Evidence::of(disk, ledger, clients, at_end)),
         Err(error) => {
             vec![Violation { rule: "I8", what: format!("the database cannot be read: {error:#}") }]
         }

@@ -156,6 +156,9 @@ impl<'a> Storm<'a> {
             ledger: "http://127.0.0.1:9",
             crash_at: None,
             mutant: None,
+            wording: 0,
+            haunted: false,
+            days_ahead: 0,
             log: &self.round.dir.join("server.log"),
         })?;
         let base = process.ready().await?.context("the server ended by itself while starting")?;

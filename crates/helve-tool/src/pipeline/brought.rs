@@ -46,10 +46,10 @@ impl Pipeline {
         };
         let outcome = labels::of_brought(outcome);
         crate::log::tell(&outcome, &trail, Duration::from_millis(ms));
-        cx.world.fate.at("tool.before_outcome");
+        cx.world.fate.at("client.before_result");
         let entry = outcome.entry(&call.id, trail, beside);
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
-        cx.world.fate.at("tool.after_outcome");
+        cx.world.fate.at("client.after_result");
         Ok(outcome)
     }
 

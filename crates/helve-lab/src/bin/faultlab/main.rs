@@ -1,5 +1,7 @@
 //! `faultlab`: kills the server, and says whether it kept its promises.
 
+mod all;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,11 +11,13 @@ use clap::{Args, Parser, Subcommand};
 use helve_lab::disk::{self, Fault, Sweep, Trial};
 use helve_lab::drive::{Campaign, ServerCommand, Tally, Verdict, Where};
 use helve_lab::labels::CrashPoint;
-use helve_lab::mutants::Mutant;
+use helve_lab::mutants::{Finder, Mutant, SEEDS, Seed};
 use helve_lab::power::{self, Cuts};
 use helve_lab::server::{ServerArgs, run};
 use helve_lab::streams::{self, Flaw, Storm};
 use helve_store_sql::Syncs;
+
+use self::all::{AllArgs, all};
 
 #[derive(Debug, Parser)]
 #[command(name = "faultlab", about = "Kills the server, and says whether it kept its promises")]
@@ -26,6 +30,8 @@ struct Cli {
 enum Command {
     /// Kill it so many times, checking before each restart
     Kill(KillArgs),
+    /// Everything, in its long form, with one table at the end
+    All(AllArgs),
     /// Show that each seeded bug is found
     Mutants(MutantsArgs),
     /// Cut readers off at any byte, and say whether they lost an event or got one twice
@@ -72,6 +78,9 @@ struct KillArgs {
     /// Never at a label
     #[arg(long)]
     any_moment: bool,
+    /// No kills at all: a load, and a server that is brought to rest
+    #[arg(long)]
+    calm: bool,
     /// With this bug
     #[arg(long)]
     mutant: Option<Mutant>,
@@ -84,6 +93,9 @@ struct MutantsArgs {
     /// How many kills each bug may survive
     #[arg(long, default_value_t = 300)]
     kills: usize,
+    /// Only this one
+    #[arg(long)]
+    only: Option<Mutant>,
 }
 
 #[derive(Debug, Args)]
@@ -160,6 +172,7 @@ fn obey(command: Command) -> anyhow::Result<ExitCode> {
             Command::Power(args) => cut_power(args).await,
             Command::Syscalls(args) => syscalls(args).await,
             Command::Disk(args) => break_disks(args).await,
+            Command::All(args) => all(&args).await,
             Command::Server(_) => Ok(ExitCode::SUCCESS),
         }
     })
@@ -180,8 +193,8 @@ fn progress(tally: &Tally, failures: usize) {
         "{:>7} kills  {:>5.0}/min  {:>6} runs  {:>6} effects  {failures} rounds with violations",
         tally.kills,
         tally.kills_per_minute(),
-        tally.runs,
-        tally.effects
+        tally.counted.runs,
+        tally.counted.effects
     );
 }
 
@@ -192,8 +205,14 @@ async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
         (None, false) => Where::Everywhere,
     };
     let campaign = campaign(&args.common, args.kills)?;
-    let campaign =
-        Campaign { places, round: args.round, mutant: args.mutant, keep_going: args.keep_going, ..campaign };
+    let campaign = Campaign {
+        places,
+        round: args.round,
+        mutant: args.mutant,
+        keep_going: args.keep_going,
+        calm: args.calm,
+        ..campaign
+    };
     let Verdict { tally, failures } = campaign.run().await?;
     println!("{tally}");
     if failures.is_empty() {
@@ -271,22 +290,11 @@ async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
 
 async fn mutants(args: MutantsArgs) -> anyhow::Result<ExitCode> {
     let mut survivors = 0;
-    for mutant in Mutant::ALL {
-        let campaign = Campaign { mutant: Some(mutant), ..campaign(&args.common, args.kills)? };
-        let Verdict { tally, failures } = campaign.run().await?;
-        let rules: Vec<&str> = failures
-            .iter()
-            .flat_map(|failure| &failure.finding.violations)
-            .map(|violation| violation.rule)
-            .collect();
-        let mut rules = rules;
-        rules.sort_unstable();
-        rules.dedup();
-        let found = if failures.is_empty() { "SURVIVED".to_owned() } else { rules.join(" ") };
-        println!("{:<24}{:>6} kills  {found}", mutant.name(), tally.kills);
-        survivors += usize::from(failures.is_empty());
-        // What a known bug leaves behind is of no use.
-        failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+    let wanted = |seed: &&Seed| args.only.is_none_or(|only| only == seed.mutant);
+    for seed in SEEDS.iter().filter(wanted) {
+        let Found { line, by_its_rule } = try_mutant(seed, &args.common, args.kills).await?;
+        println!("{line}");
+        survivors += usize::from(!by_its_rule);
     }
     Ok(if survivors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -307,4 +315,27 @@ async fn storm(args: StreamsArgs) -> anyhow::Result<ExitCode> {
     faults.iter().for_each(|fault| println!("  {fault}"));
     println!("  kept in {}", kept.unwrap_or_default().display());
     Ok(ExitCode::FAILURE)
+}
+
+/// What became of a seeded bug.
+struct Found {
+    line: String,
+    by_its_rule: bool,
+}
+
+async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Result<Found> {
+    let campaign = Campaign {
+        mutant: Some(seed.mutant),
+        calm: seed.finder == Finder::Calm,
+        until: Some(seed.rule),
+        progress: |_, _| {},
+        ..campaign(common, kills)?
+    };
+    let verdict = campaign.run().await?;
+    let by_its_rule = verdict.broke(seed.rule);
+    let word = if by_its_rule { "found" } else { "SURVIVED" };
+    let (name, kills, rules) = (seed.name, verdict.tally.kills, verdict.rules().join(" "));
+    // What a known bug leaves behind is of no use.
+    verdict.failures.iter().for_each(|failure| _ = std::fs::remove_dir_all(&failure.dir));
+    Ok(Found { line: format!("{name:<24}{kills:>6} kills  {word} by {rules}"), by_its_rule })
 }

@@ -1,0 +1,55 @@
+//! Bugs of the kind "taken up from something else than the log": a run that is claimed is told another past.
+
+use std::sync::Arc;
+
+use helve_store::{Claimed, Store, StoreFuture};
+use helve_types::{Fact, RunId, Usage, canonical_json};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::Bend;
+use crate::tools::{Bench, KINDS, spec};
+
+pub(crate) struct Reread<F> {
+    tell: F,
+}
+
+impl<F: Fn(&mut Fact) + Send + Sync + 'static> Bend for Reread<F> {
+    fn claim<'a>(
+        &'a self,
+        inner: &'a Arc<dyn Store>,
+        run: RunId,
+        owner: String,
+        counts_as_resume: bool,
+    ) -> StoreFuture<'a, Claimed> {
+        Box::pin(async move {
+            let mut claimed = inner.claim(run, owner, counts_as_resume).await?;
+            claimed.events.iter_mut().for_each(|recorded| (self.tell)(&mut recorded.event.fact));
+            Ok(claimed)
+        })
+    }
+}
+
+/// What was used up is forgotten when the run changes hands.
+pub(crate) fn usage_forgotten() -> Reread<impl Fn(&mut Fact)> {
+    let tell = |fact: &mut Fact| {
+        if let Fact::StepFinished { usage, .. } = fact {
+            *usage = Usage::default();
+        }
+    };
+    Reread { tell }
+}
+
+/// A consent holds for whatever the tool has become.
+pub(crate) fn consent_unbound(bench: Bench) -> Reread<impl Fn(&mut Fact)> {
+    let tell = move |fact: &mut Fact| {
+        let Fact::ApprovalAsked(question) = fact else { return };
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == question.tool) else { return };
+        let arguments: serde_json::Value = serde_json::from_str(&question.arguments).unwrap_or_default();
+        let (version, effect) = (spec(kind, &bench).version(), question.effect);
+        let bound = json!({"tool": kind.name, "version": version, "effect": effect, "arguments": arguments});
+        let hash = Sha256::digest(canonical_json(&bound));
+        question.binding = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    };
+    Reread { tell }
+}

@@ -1,0 +1,214 @@
+//! Consent: what people said, against what was done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use helve_types::{Answer, ApprovalKind, CallId, Fact, Question};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Evidence;
+use crate::snapshot::Event;
+use crate::tools::{self, Carries};
+
+/// What people said about one call, and what was sent with their word.
+#[derive(Default)]
+struct Heard<'a> {
+    question: Option<&'a Question>,
+    /// The arguments that hold now.
+    agreed: Option<&'a str>,
+    said_yes: bool,
+    said_no: bool,
+    /// The agreed arguments of each sending that came after a question.
+    sent: Vec<Option<&'a str>>,
+    /// Another version than the one that was asked about.
+    of_another: Option<&'a str>,
+}
+
+fn heard<'a>(log: &'a [Event], call: &str) -> Heard<'a> {
+    let mut heard = Heard::default();
+    let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
+    for event in about {
+        match &event.body.fact {
+            Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
+                (heard.question, heard.agreed) = (Some(question), None);
+            }
+            Fact::ApprovalAnswered { answer: Answer::Approve { arguments, .. }, .. } => {
+                heard.said_yes = true;
+                heard.agreed = arguments.as_deref().or(heard.question.map(|it| it.arguments.as_str()));
+            }
+            Fact::ApprovalAnswered {
+                answer: Answer::Reject { .. } | Answer::Respond { .. } | Answer::Expire,
+                ..
+            } => heard.said_no |= heard.question.is_some(),
+            Fact::ToolStarted { version, .. } => {
+                heard.send();
+                if heard.question.is_some_and(|question| question.version != *version) {
+                    heard.of_another = Some(version);
+                }
+            }
+            Fact::ToolClaimed { .. } => heard.send(),
+            _ => {}
+        }
+    }
+    heard
+}
+
+impl Heard<'_> {
+    fn send(&mut self) {
+        if self.question.is_some() {
+            self.sent.push(self.agreed);
+        }
+    }
+}
+
+pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        let heard = heard(evidence.log_of(call), call);
+        if heard.question.is_none() {
+            continue;
+        }
+        if heard.sent.iter().any(Option::is_none) || heard.sent.is_empty() {
+            wrong.push(format!("call {call} happened although nobody had agreed to it"));
+            continue;
+        }
+        if let Some(version) = heard.of_another {
+            wrong.push(format!("call {call} was agreed to for another tool than its version {version}"));
+        }
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let agreed: Vec<Value> = heard.sent.iter().flatten().map(|text| read(text)).collect();
+        if let Some(entry) = entries.iter().find(|entry| !agreed.contains(&entry.payload)) {
+            wrong.push(format!("call {call}: a person agreed to {agreed:?}, and {} was sent", entry.payload));
+        }
+    }
+    wrong
+}
+
+pub(super) fn one_decision(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    let mut decided: BTreeMap<Uuid, Vec<Value>> = BTreeMap::new();
+    for event in evidence.disk.runs.values().flat_map(|run| &run.log) {
+        if let Fact::ApprovalAnswered { approval, answer, .. } = &event.body.fact {
+            let answer = serde_json::to_value(answer).unwrap_or_default();
+            decided.entry(approval.0).or_default().push(answer);
+        }
+    }
+    for (approval, answers) in &decided {
+        if answers.len() > 1 {
+            wrong.push(format!("question {approval} was decided {} times: {answers:?}", answers.len()));
+        }
+        let row = evidence.disk.approvals.get(approval);
+        let kept = row.and_then(|row| row.answer.as_deref());
+        let kept = kept.and_then(|json| serde_json::from_str::<Value>(json).ok());
+        if kept.as_ref() != answers.last() {
+            wrong.push(format!("question {approval} was decided with {answers:?}, and its row is {row:?}"));
+        }
+    }
+    wrong
+}
+
+pub(super) fn denied_is_not_done(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for (call, entries) in evidence.effects() {
+        let heard = heard(evidence.log_of(call), call);
+        if heard.said_no && !heard.said_yes {
+            let times = entries.len();
+            wrong.push(format!("call {call} was denied or not answered, and happened {times} times"));
+        }
+    }
+    wrong
+}
+
+/// In the run itself: what its model had read of private data in the words of strangers, before it wrote the call.
+pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
+    let mut wrong = vec![];
+    for run in evidence.disk.runs.values() {
+        let mut asked_in: BTreeMap<&CallId, (u32, Carries)> = BTreeMap::new();
+        let mut read_in: Option<u32> = None;
+        let mut agreed: BTreeSet<&CallId> = BTreeSet::new();
+        for event in &run.log {
+            match &event.body.fact {
+                Fact::ToolRequested { step, call, tool, .. } => {
+                    let carries = tools::kind(tool).map_or(Carries::Nothing, |kind| kind.flow);
+                    asked_in.insert(call, (*step, carries));
+                }
+                Fact::ToolFinished { call, .. } => {
+                    if let Some((step, Carries::In)) = asked_in.get(call) {
+                        read_in = Some(read_in.map_or(*step, |first| first.min(*step)));
+                    }
+                }
+                Fact::ApprovalAnswered { call: Some(call), answer: Answer::Approve { .. }, .. } => {
+                    agreed.insert(call);
+                }
+                Fact::ToolStarted { call, .. } | Fact::ToolClaimed { call, .. } => {
+                    let Some((step, Carries::Out)) = asked_in.get(call) else { continue };
+                    if read_in.is_some_and(|read| read < *step) && !agreed.contains(call) {
+                        wrong.push(format!("call {call} carried out what private data may be in, unasked"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::check::story::{Story, broken};
+    use crate::snapshot::Approval;
+
+    #[test]
+    fn an_effect_that_nobody_agreed_to_breaks_i12() {
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved", "started"]);
+        story.happens("effect_ask");
+        assert!(broken("I12", &story).is_empty());
+        story.evidence.ledger[0].payload = json!({"note": "another"});
+        assert_eq!(broken("I12", &story).len(), 1);
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "started"]);
+        story.happens("effect_ask");
+        assert_eq!(broken("I12", &story).len(), 1);
+    }
+
+    #[test]
+    fn a_tool_that_is_not_the_one_that_was_asked_about_breaks_i12() {
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "approved"]);
+        story.version = "v2";
+        story.say("started");
+        story.happens("effect_ask");
+        assert_eq!(broken("I12", &story).len(), 1);
+    }
+
+    #[test]
+    fn a_second_decision_or_another_row_breaks_i13() {
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "rejected"]);
+        assert_eq!(broken("I13", &story).len(), 1, "there is no row");
+        let answer = Some(json!({"decision": "reject"}).to_string());
+        let row = Approval { state: "answered".into(), answer };
+        story.evidence.disk.approvals.insert(uuid::Uuid::from_u128(5), row);
+        assert!(broken("I13", &story).is_empty());
+        story.say("approved");
+        assert_eq!(broken("I13", &story).len(), 2);
+    }
+
+    #[test]
+    fn a_denied_call_that_happened_breaks_i16() {
+        let mut story = Story::of_tool("effect_ask", &["requested", "asked", "rejected", "started"]);
+        assert!(broken("I16", &story).is_empty());
+        story.happens("effect_ask");
+        assert_eq!(broken("I16", &story).len(), 1);
+    }
+
+    #[test]
+    fn an_outward_call_after_a_private_one_breaks_p1_unless_a_person_agreed() {
+        for (words, wrong) in [(&["started"][..], 1), (&["asked", "approved", "started"][..], 0)] {
+            let mut story = Story::of_tool("effect_inbox", &["requested", "started", "finished"]);
+            story.next_call("effect_mail");
+            story.say("requested");
+            words.iter().for_each(|word| story.say(word));
+            assert_eq!(broken("P1", &story).len(), wrong, "{words:?}");
+        }
+    }
+}

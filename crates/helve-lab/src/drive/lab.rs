@@ -1,0 +1,285 @@
+//! The worlds around a server under test, and what is done to it in them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use helve_types::{Clock, Fate, RunId};
+use tokio::net::TcpListener;
+
+use super::plan::Kill;
+use super::process::{Process, Start};
+use super::round::{Finding, Outcome, Round};
+use super::tally::{Counted, Tally};
+use crate::check::{Evidence, Violation, check};
+use crate::client::{Crowd, Door, Open, State, Wire, lock};
+use crate::dice::Dice;
+use crate::footprint::Footprint;
+use crate::house::{Calling, configuration};
+use crate::labels::{self, CrashPoint, OUTSIDE};
+use crate::ledger::Ledger;
+use crate::mock::{Mock, Script};
+use crate::mutants::Mutant;
+use crate::snapshot::{Run, Snapshot, open_questions, runs_under_way};
+
+/// A label that is not passed in this time is given up.
+const LABEL_MAX: Duration = Duration::from_secs(6);
+/// Clients come to rest as soon as their connections break.
+const REST_MAX: Duration = Duration::from_secs(20);
+/// I9: every run ends or waits so long after the last start.
+const END_MAX: Duration = Duration::from_secs(30);
+
+/// The tools that ask for consent are described anew after so many starts.
+const WORDING_STARTS: u64 = 2;
+/// Every so-manieth start is haunted.
+const HAUNTED_STARTS: u64 = 4;
+/// Days after which no question is open any more.
+const WEEK_LATER: u32 = 8;
+/// A calm round: how often the server is brought to rest, and how long it is busy before.
+const RESTS: usize = 3;
+const BUSY: Duration = Duration::from_millis(1_500);
+
+/// The worlds around the server.
+pub(crate) struct Lab<'a> {
+    pub(crate) round: &'a Round<'a>,
+    door: Door,
+    pub(crate) crowd: Crowd,
+    pub(crate) ledger: Ledger,
+    mock: Mock,
+    /// Strikes when the mock or the ledger passes a label.
+    trap: Arc<Mutex<Option<Fate>>>,
+    config: PathBuf,
+    pub(crate) data: PathBuf,
+    generation: u64,
+    footprints: Vec<Footprint>,
+    /// How far the log of each run was found good, and need not be looked at again.
+    judged: BTreeMap<RunId, u64>,
+    pub(super) tally: Tally,
+}
+
+impl<'a> Lab<'a> {
+    pub(crate) async fn build(round: &'a Round<'a>) -> anyhow::Result<Self> {
+        let trap: Arc<Mutex<Option<Fate>>> = Arc::default();
+        let sprung = trap.clone();
+        let fate = Fate::new(move |label| {
+            let armed = lock(&sprung).clone();
+            if let Some(fate) = armed {
+                fate.at(label);
+            }
+        });
+        let local = || TcpListener::bind("127.0.0.1:0");
+        let ledger = Ledger::start(local().await?, &round.dir.join("ledger.jsonl"), fate.clone())?;
+        let mock = Mock::start(local().await?, Script::default(), fate)?;
+        let data = round.dir.join("data");
+        let config = round.dir.join("helve.toml");
+        let door = Door::new();
+        let wire = match round.mutant {
+            Some(Mutant::IdOnLiveFrame) => Wire::NumbersEverything,
+            _ => Wire::Clean,
+        };
+        let crowd = Crowd::start(&door, &ledger.url(), wire, Dice::new(round.seed))?;
+        let lab = Self {
+            round,
+            door,
+            crowd,
+            ledger,
+            mock,
+            trap,
+            config,
+            data,
+            generation: 0,
+            footprints: vec![],
+            judged: BTreeMap::new(),
+            tally: Tally::default(),
+        };
+        // Half of the rounds read the calls out of the model's text.
+        let calling = if round.seed.is_multiple_of(2) { Calling::Native } else { Calling::InText };
+        std::fs::write(&lab.config, configuration(&lab.data, &lab.mock.base_url(), calling))?;
+        Ok(lab)
+    }
+
+    pub(crate) fn spawn(&mut self, crash_at: Option<CrashPoint>) -> anyhow::Result<Process> {
+        self.spawn_ahead(crash_at, 0)
+    }
+
+    fn spawn_ahead(&mut self, crash_at: Option<CrashPoint>, days_ahead: u32) -> anyhow::Result<Process> {
+        self.generation += 1;
+        Process::spawn(&Start {
+            command: self.round.command,
+            config: &self.config,
+            ledger: &self.ledger.url(),
+            crash_at,
+            mutant: self.round.mutant,
+            // Tools change while people think about them, and now and then a former owner walks.
+            wording: u32::try_from(self.generation / WORDING_STARTS).unwrap_or(0),
+            haunted: self.generation.is_multiple_of(HAUNTED_STARTS),
+            days_ahead,
+            log: &self.round.dir.join("server.log"),
+        })
+    }
+
+    pub(crate) fn open(&self, base: String, last: bool, towards: Option<&'static str>) {
+        self.door.set(State::Open(Open { generation: self.generation, base, last, towards }));
+    }
+
+    /// Starts the server, lets clients at it, and ends it as planned. All clients rest when this returns.
+    pub(super) async fn kill_once(&mut self, kill: Kill) -> anyhow::Result<()> {
+        match kill {
+            Kill::At(point) => self.kill_at(point).await?,
+            Kill::AfterStart(wait) => {
+                let mut process = self.spawn(None)?;
+                let until = Instant::now() + wait;
+                let ready = tokio::time::timeout(wait, process.ready()).await;
+                if let Ok(Ok(Some(base))) = ready {
+                    self.open(base, false, None);
+                    tokio::time::sleep(until.saturating_duration_since(Instant::now())).await;
+                } else if let Ok(result) = ready {
+                    result?.context("the server ended by itself while starting")?;
+                }
+                process.kill().await?;
+                self.tally.after_start += 1;
+            }
+            Kill::AfterReady(wait) => {
+                let mut process = self.spawn(None)?;
+                let base = self.ready(&mut process).await?;
+                self.open(base, false, None);
+                tokio::time::sleep(wait).await;
+                process.kill().await?;
+                self.tally.after_ready += 1;
+            }
+        }
+        self.tally.kills += 1;
+        self.rest().await
+    }
+
+    /// Waits until it takes requests, which it must come to.
+    async fn ready(&mut self, process: &mut Process) -> anyhow::Result<String> {
+        let began = Instant::now();
+        let base = process.ready().await?.context("the server ended by itself while starting")?;
+        self.tally.starting += began.elapsed();
+        Ok(base)
+    }
+
+    async fn kill_at(&mut self, point: CrashPoint) -> anyhow::Result<()> {
+        let outside = OUTSIDE.contains(&point.label);
+        let mut process = self.spawn(Some(point).filter(|_| !outside))?;
+        if let Some(pid) = process.pid().filter(|_| outside) {
+            *lock(&self.trap) = Some(point.fate_of(Arc::new(move || labels::kill(pid))));
+        }
+        // It may die before it is ready, while it takes runs up.
+        if let Some(base) = process.ready().await? {
+            self.open(base, false, Some(point.label));
+        }
+        let died = process.dies_within(LABEL_MAX).await?;
+        *lock(&self.trap) = None;
+        if died {
+            ensure!(process.killed_by_signal() != Some(false), "the server ended by itself; see server.log");
+            *self.tally.at.entry(point.label).or_default() += 1;
+        } else {
+            process.kill().await?;
+            *self.tally.missed.entry(point.label).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn rest(&self) -> anyhow::Result<()> {
+        self.door.set(State::Shut);
+        ensure!(
+            self.door.all_waiting(self.crowd.size(), REST_MAX).await,
+            "the clients do not come to rest: the harness is broken"
+        );
+        Ok(())
+    }
+
+    /// What disk, ledger and clients say now that nobody changes them.
+    pub(crate) async fn judge(&mut self, at_end: bool) -> anyhow::Result<Vec<Violation>> {
+        let began = Instant::now();
+        let disk = Snapshot::take(&self.data, &self.round.dir.join("snapshot"))?;
+        let evidence = Evidence {
+            disk,
+            ledger: self.ledger.entries()?,
+            clients: self.crowd.logs(),
+            server_log: std::fs::read_to_string(self.round.dir.join("server.log"))?,
+            footprints: self.footprints.clone(),
+            judged: std::mem::take(&mut self.judged),
+            at_end,
+        };
+        self.tally.checks += 1;
+        let (violations, evidence) =
+            tokio::task::spawn_blocking(move || (check(&evidence), evidence)).await?;
+        let last = |run: &Run| run.log.last().map_or(0, |event| event.seq);
+        self.judged = evidence.disk.runs.iter().map(|(id, run)| (*id, last(run))).collect();
+        self.tally.judging += began.elapsed();
+        if at_end || !violations.is_empty() {
+            self.tally.counted = Counted::of(&evidence);
+        }
+        Ok(violations)
+    }
+
+    /// A last start without a fate: everything that was begun comes to its end.
+    pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
+        let mut process = self.spawn(None)?;
+        let base = self.ready(&mut process).await?;
+        self.open(base, true, None);
+        self.runs_end().await?;
+        // Clients have read to the end as soon as there is one; a stuck run is the checker's to report.
+        self.door.all_waiting(self.crowd.size(), Duration::from_secs(15)).await;
+        process.kill().await?;
+        self.rest().await
+    }
+
+    /// Waits until no run is under way, but not for ever: a stuck run is the checker's to report.
+    async fn runs_end(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < END_MAX && runs_under_way(&self.data)? > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// A start so much later that whatever nobody answered has expired.
+    pub(super) async fn wait_a_week(&mut self) -> anyhow::Result<()> {
+        let today = Clock::System.now();
+        let mut process = self.spawn_ahead(None, WEEK_LATER)?;
+        self.ready(&mut process).await?;
+        let began = Instant::now();
+        while began.elapsed() < END_MAX
+            && open_questions(&self.data, today)? + runs_under_way(&self.data)? > 0
+        {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        process.kill().await
+    }
+
+    /// Busy and at rest by turns, and what the server takes up whenever it rests.
+    pub(super) async fn work_and_rest(&mut self) -> anyhow::Result<()> {
+        let mut process = self.spawn(None)?;
+        let base = self.ready(&mut process).await?;
+        let pid = process.pid().context("the server is gone")?;
+        for _ in 0..RESTS {
+            self.open(base.clone(), false, None);
+            tokio::time::sleep(BUSY).await;
+            self.open(base.clone(), true, None);
+            ensure!(
+                self.door.all_waiting(self.crowd.size(), END_MAX).await,
+                "the clients do not come to rest"
+            );
+            self.footprints.push(Footprint::of(pid)?);
+        }
+        self.runs_end().await?;
+        process.kill().await?;
+        self.rest().await
+    }
+
+    /// Keeps what is needed to understand a finding.
+    pub(super) fn found(self, finding: Finding) -> anyhow::Result<Outcome> {
+        let logs: Vec<String> = self.crowd.logs().iter().map(crate::client::ClientLog::to_text).collect();
+        std::fs::write(self.round.dir.join("clients.txt"), logs.join("\n"))?;
+        let lines: Vec<String> =
+            finding.violations.iter().map(|found| format!("{}: {}", found.rule, found.what)).collect();
+        std::fs::write(self.round.dir.join("violations.txt"), lines.join("\n"))?;
+        Ok(Outcome { tally: self.tally, finding: Some(finding) })
+    }
+}
