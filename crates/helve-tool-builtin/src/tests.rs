@@ -209,7 +209,7 @@ fn the_schemas_are_small_and_have_no_references() {
           "additionalProperties": false,
           "properties": {
             "call": {
-              "description": "The id of the call whose output was cut, exactly as its end says it.",
+              "description": "The id of the call whose output was cut or left out, exactly as it is said there.",
               "maxLength": 128,
               "minLength": 1,
               "type": "string"
