@@ -10,11 +10,16 @@ use crate::bound::Beside;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Outcome, Registered};
 
-/// Of an answer, which quotes the tool that was called where another stood in for it. What a tool keeps for others to
-/// read, it gives back with the labels that it was kept with.
+/// Of an answer, which quotes the tool that was called where another stood in for it. A tool that gives back what was
+/// kept may say that there is more in it than the tool itself brings in, and never that there is less.
 pub(super) fn of_answer(answered: &Answered, called: &Registered) -> Labels {
     let by = answered.by.labels();
-    let by = answered.output.labels.iter().fold(by, |labels, kept| labels.with(kept.clone()));
+    let kept = answered.output.labels.as_ref();
+    let by = Labels {
+        private: by.private || kept.is_some_and(|kept| kept.private),
+        untrusted: by.untrusted || kept.is_some_and(|kept| kept.untrusted),
+        ..by
+    };
     if answered.by.spec.name == called.spec.name { by } else { by.with(called.labels()) }
 }
 

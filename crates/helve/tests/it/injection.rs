@@ -177,6 +177,16 @@ impl House {
         }
         ("ended", last)
     }
+
+    /// Follows the run until it is over, also where it waits again between two answers.
+    async fn over(&self, run: RunId, mut after: u64) -> &'static str {
+        loop {
+            match self.settled(run, after).await {
+                ("waiting_approval", last) => after = last,
+                (end, _) => return end,
+            }
+        }
+    }
 }
 
 fn mei() -> UserId {
@@ -262,12 +272,7 @@ async fn what_a_page_orders_is_sent_nowhere_before_a_person_who_was_told_agrees(
         let answer = if question.tool == "post" { Answer::approve() } else { no() };
         house.answer(question, answer).await;
     }
-    // It may be seen waiting between two answers.
-    let mut rest = house.settled(run, at).await;
-    while rest.0 == "waiting_approval" {
-        rest = house.settled(run, rest.1).await;
-    }
-    assert_eq!(rest.0, "run.finished");
+    assert_eq!(house.over(run, at).await, "run.finished");
     assert_eq!(outside.seen(), ["GET /page", "POST /post"], "exactly what was agreed to");
     let asked = house.model.asked();
     let told = asked.last().unwrap();
