@@ -94,6 +94,10 @@ impl Calls {
 
     /// More of the argument text.
     pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
+        if self.draft.arguments.is_empty() {
+            // Most arguments fit, and growing in small steps is what a short call would spend its time on.
+            self.draft.arguments.reserve(text.len().max(ARGUMENTS));
+        }
         self.draft.arguments.push_str(text);
         if let Some(index) = self.draft.index
             && !text.is_empty()
@@ -164,8 +168,6 @@ impl Report<'_, '_> {
         }
         let index = self.calls.number();
         self.calls.draft.index = Some(index);
-        // Most arguments fit, and growing in small steps is what a short call would spend its time on.
-        self.calls.draft.arguments.reserve(ARGUMENTS);
         (self.out)(Piece::CallStarted { index, name });
         if !self.calls.draft.arguments.is_empty() {
             let text = &self.calls.draft.arguments;
