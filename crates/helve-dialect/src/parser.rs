@@ -65,7 +65,7 @@ enum Place {
 
 impl Parser {
     pub fn new(reading: Reading) -> Self {
-        let live = Live::of(reading.dialect);
+        let live = reading.live;
         Self {
             live,
             tools: reading.tools,

@@ -1,5 +1,6 @@
 //! All dialects, and what is live when one or all of them are read.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use crate::Dialect;
@@ -129,6 +130,12 @@ pub(crate) struct Choice {
     pub(crate) dialect: &'static Dialect,
     pub(crate) then: Then,
     pub(crate) grammar: Grammar,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Live").field(&self.roles.len()).finish()
+    }
 }
 
 impl Live {

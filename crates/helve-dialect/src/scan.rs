@@ -6,7 +6,7 @@ use memchr::{memchr, memchr2, memchr3};
 /// one before, so that the passes over what lies behind the find cost no more than those before it.
 pub(crate) fn windows(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
-    let mut len = 128;
+    let mut len = 512;
     std::iter::from_fn(move || {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
         let window = &rest[..rest.len().min(len)];

@@ -1,6 +1,6 @@
 //! The envelope that nearly all calls come in, `{"name": "f", "arguments": {…}}`, where it lies before us whole.
 
-use crate::json::whole::{container_end, member, skip_blanks, text_end};
+use crate::json::whole::{container_end, member, plain_text, skip_blanks};
 
 /// A call as it stands in the text.
 pub(super) struct Usual<'t> {
@@ -21,12 +21,11 @@ pub(super) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
         return None;
     }
     let name_at = member(bytes, key)?;
-    let name_end = text_end(bytes, name_at)?;
-    let name = &text[name_at + 1..name_end - 1];
-    if name.trim().len() != name.len() || name.is_empty() || name.contains('\\') {
+    let name = plain_text(text, name_at)?;
+    if name.is_empty() || name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace) {
         return None;
     }
-    let comma = skip_blanks(bytes, name_end);
+    let comma = skip_blanks(bytes, name_at + name.len() + 2);
     let key = skip_blanks(bytes, comma + 1);
     let holds_arguments = |key: &[u8]| key.starts_with(b"\"arguments\"") || key.starts_with(b"\"parameters\"");
     if *bytes.get(comma)? != b',' || !bytes.get(key..).is_some_and(holds_arguments) {

@@ -71,6 +71,14 @@ pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     at
 }
 
+/// What stands in the string that begins at the position, and has no escapes.
+#[inline]
+pub(crate) fn plain_text(text: &str, at: usize) -> Option<&str> {
+    let inner = text.get(at..)?.strip_prefix('"')?;
+    let end = special(inner.as_bytes())?;
+    (inner.as_bytes()[end] == b'"').then(|| &inner[..end])
+}
+
 /// Where the string ends that begins at the position.
 #[inline]
 pub(crate) fn text_end(bytes: &[u8], at: usize) -> Option<usize> {

@@ -24,6 +24,8 @@ pub(crate) enum Mark {
     Start,
 }
 
+const AHEAD: usize = 32;
+
 impl Opening {
     pub(super) fn tag(marker: usize) -> Self {
         Self { mark: Mark::Tag(marker), ahead_at: 0 }
@@ -55,6 +57,8 @@ impl Parser {
         self.section_at = self.held.len();
         self.mark = mark;
         self.calls.told = self.section_at;
+        // Enough for blanks and what decides behind the mark; most marks need no more.
+        self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
         self.look_ahead(opening);
@@ -85,9 +89,16 @@ impl Parser {
                 at += 1;
                 continue;
             }
-            let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
-            self.ink.push(c);
-            match self.fit(opening, gap) {
+            let fit = match self.ink.is_empty() {
+                // The first character decides most often, and need not be kept for that.
+                true => self.fit(opening, &text[at..at + c.len_utf8()], false),
+                false => {
+                    let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
+                    self.ink.push(c);
+                    self.fit(opening, &self.ink, gap)
+                }
+            };
+            match fit {
                 Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
                     self.held.pop();
                     self.enter(opening, choice);
@@ -107,7 +118,12 @@ impl Parser {
                     self.advance(&ahead, out);
                     return at + c.len_utf8();
                 }
-                Err(Fit::Unsure) => at += c.len_utf8(),
+                Err(Fit::Unsure) => {
+                    if self.ink.is_empty() {
+                        self.ink.push(c);
+                    }
+                    at += c.len_utf8();
+                }
                 Err(_) => {
                     self.held.pop();
                     self.not_opened(opening, out);
@@ -127,9 +143,9 @@ impl Parser {
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening, gap: bool) -> Result<Choice, Fit> {
+    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(&self.ink, gap) {
+            match choice.then.fits(ahead, gap) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}
