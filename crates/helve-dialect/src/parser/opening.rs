@@ -137,7 +137,7 @@ impl Parser {
 
     /// How much of the text ahead leaves the choice open, however much of it is read.
     fn leaves_open(&self, opening: Opening, text: &str) -> usize {
-        let Some(first) = self.live.choices(opening.mark).next() else { return 0 };
+        let Some(first) = self.live.choices(opening.mark).first() else { return 0 };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
         first.then.leaves_open(&self.ink, gap, text)
     }
