@@ -46,6 +46,14 @@ struct Draft {
     repairs: Vec<Repair>,
 }
 
+impl Draft {
+    /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
+    #[cold]
+    fn begin_arguments(&mut self, len: usize) {
+        self.arguments = String::with_capacity(len.max(ARGUMENTS));
+    }
+}
+
 const ARGUMENTS: usize = 96;
 
 pub(crate) enum Waiting {
@@ -94,10 +102,10 @@ impl Calls {
     }
 
     /// More of the argument text.
+    #[inline]
     pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
         if self.draft.arguments.capacity() == 0 {
-            // Most arguments fit, and growing in small steps is what a short call would spend its time on.
-            self.draft.arguments = String::with_capacity(text.len().max(ARGUMENTS));
+            self.draft.begin_arguments(text.len());
         }
         self.draft.arguments.push_str(text);
         if let Some(index) = self.draft.index

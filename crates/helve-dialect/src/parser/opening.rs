@@ -72,6 +72,17 @@ impl Parser {
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let Place::Opening(mut opening) = self.place else { return pos };
         let mut at = pos;
+        if self.ink.is_empty() && self.held.len() == opening.ahead_at {
+            // The first character decides most often; then nothing needs to be kept but the blanks before it.
+            at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
+            self.held.push_str(&text[pos..at]);
+            opening.ahead_at += at - pos;
+            let first = text[at..].chars().next().map_or(0, char::len_utf8);
+            if let Ok(choice) = self.fit(opening, &text[at..at + first], false) {
+                self.enter(opening, choice);
+                return at;
+            }
+        }
         while let Some(c) = text[at..].chars().next() {
             let open = self.leaves_open(opening, &text[at..]);
             if open > 0 {
@@ -89,16 +100,9 @@ impl Parser {
                 at += 1;
                 continue;
             }
-            let fit = match self.ink.is_empty() {
-                // The first character decides most often, and need not be kept for that.
-                true => self.fit(opening, &text[at..at + c.len_utf8()], false),
-                false => {
-                    let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
-                    self.ink.push(c);
-                    self.fit(opening, &self.ink, gap)
-                }
-            };
-            match fit {
+            let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
+            self.ink.push(c);
+            match self.fit(opening, &self.ink, gap) {
                 Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
                     self.held.pop();
                     self.enter(opening, choice);
@@ -118,12 +122,7 @@ impl Parser {
                     self.advance(&ahead, out);
                     return at + c.len_utf8();
                 }
-                Err(Fit::Unsure) => {
-                    if self.ink.is_empty() {
-                        self.ink.push(c);
-                    }
-                    at += c.len_utf8();
-                }
+                Err(Fit::Unsure) => at += c.len_utf8(),
                 Err(_) => {
                     self.held.pop();
                     self.not_opened(opening, out);
