@@ -27,7 +27,8 @@ pub(super) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
     }
     let comma = skip_blanks(bytes, name_at + name.len() + 2);
     let key = skip_blanks(bytes, comma + 1);
-    let holds_arguments = |key: &[u8]| key.starts_with(b"\"arguments\"") || key.starts_with(b"\"parameters\"");
+    let holds_arguments =
+        |key: &[u8]| key.starts_with(b"\"arguments\"") || key.starts_with(b"\"parameters\"");
     if *bytes.get(comma)? != b',' || !bytes.get(key..).is_some_and(holds_arguments) {
         return None;
     }

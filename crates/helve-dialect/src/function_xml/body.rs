@@ -154,7 +154,8 @@ impl TagBody {
     fn take_namespace(&mut self, chunk: &mut Chunk<'_>) {
         let rest = chunk.rest();
         let slash = rest.starts_with('/') as usize;
-        let namespace = self.grammar.namespaces.iter().find(|namespace| rest[slash..].starts_with(**namespace));
+        let namespace =
+            self.grammar.namespaces.iter().find(|namespace| rest[slash..].starts_with(**namespace));
         if let Some(namespace) = namespace {
             let taken = slash + namespace.len();
             self.beginning.push_str(&rest[..taken]);
