@@ -12,8 +12,11 @@ pub const SIZES: [usize; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a try takes at least, and about how long the tries of all parsers with one text together.
-const TRY: Duration = Duration::from_micros(20);
-const TRIES: Duration = Duration::from_millis(200);
+const TRY: Duration = Duration::from_micros(100);
+const TRIES: Duration = Duration::from_millis(400);
+
+/// What is shorter is not interrupted in the best of several tries.
+const SLICE: Duration = Duration::from_millis(4);
 
 /// Characters in a piece.
 const PIECE: usize = 4;
@@ -74,7 +77,7 @@ fn take_turns(mut tries: Vec<Try<'_>>, bytes: usize) -> Vec<(Figure, Option<Dura
     let begun = Instant::now();
     let mut turn = 0;
     while turn < 4 || begun.elapsed() < TRIES && tries.iter().any(Try::goes_on) {
-        tries.iter_mut().filter(|one| turn < 2 || one.goes_on()).for_each(Try::again);
+        tries.iter_mut().filter(|one| turn == 0 || one.goes_on()).for_each(Try::again);
         turn += 1;
     }
     tries.iter().map(|one| (one.figure(bytes), one.took())).collect()
@@ -154,11 +157,21 @@ fn least(text: &str, calls: usize) -> bool {
     true
 }
 
-/// How long one of so many rounds takes.
+/// How long one of so many rounds takes. Where others may have had the processor meanwhile, their time is not counted.
 fn timed(read: &dyn Fn() -> bool, rounds: u32) -> Option<Duration> {
+    let worked = on_processor();
     let start = Instant::now();
     let good = (0..rounds).all(|_| read());
-    good.then(|| start.elapsed() / rounds)
+    let took = start.elapsed();
+    let worked = on_processor().zip(worked).map(|(now, then)| now - then);
+    let took = if took < SLICE { took } else { worked.map_or(took, |worked| took.min(worked.max(SLICE))) };
+    good.then(|| took / rounds)
+}
+
+/// How long this thread has had a processor, as the kernel counts: from one of its ticks to the next.
+fn on_processor() -> Option<Duration> {
+    let counts = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    counts.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn pieces(text: &str) -> Vec<&str> {
