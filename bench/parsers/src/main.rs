@@ -9,15 +9,15 @@ mod peers;
 mod tables;
 mod workload;
 
-use measure::{Figure, SIZES, figures};
-use peers::{PEERS, Way};
+use measure::{Figures, SIZES, figures};
+use peers::Way;
 use workload::{WORKLOADS, formats};
 
-/// What was measured of one format with one kind of text: the figures of each parser by size.
+/// What was measured of one format with one kind of text.
 struct Cell {
     format: &'static str,
     workload: &'static str,
-    figures: Vec<Vec<Figure>>,
+    figures: Figures,
 }
 
 fn main() {
@@ -33,12 +33,14 @@ fn main() {
         let mut cells = vec![];
         for format in formats().filter(|format| only.as_deref().is_none_or(|only| only == *format)) {
             for workload in WORKLOADS {
-                let rows = PEERS.iter().map(|peer| figures(peer, format, workload, way, &sizes));
-                let cell = Cell { format, workload, figures: rows.collect() };
+                let cell = Cell { format, workload, figures: figures(format, workload, way, &sizes) };
                 tables::print_cell(&cell, title, &sizes);
                 cells.push(cell);
             }
         }
         tables::print(&cells, title);
+        if way == Way::Whole {
+            tables::print_bounds(&cells);
+        }
     }
 }

@@ -37,7 +37,8 @@ pub const PEERS: &[Peer] = &[
 /// How many of them are Helve.
 pub const OURS: usize = 2;
 
-const NAME: &str = "write_file";
+/// The tool that is called.
+pub const NAME: &str = "write_file";
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]})

@@ -10,9 +10,10 @@ const BASE: usize = 1;
 
 pub fn print_cell(cell: &Cell, title: &str, sizes: &[usize]) {
     println!("\n{}, {}, {title}: MB/s at {sizes:?} bytes", cell.format, cell.workload);
-    for (peer, figures) in PEERS.iter().zip(&cell.figures) {
+    let peers = PEERS.iter().map(|peer| peer.name).zip(&cell.figures.by_peer);
+    for (name, figures) in peers.chain([("the least", &cell.figures.floor)]) {
         let figures: Vec<String> = figures.iter().map(|figure| format!("{:>8}", written(*figure))).collect();
-        println!("  {:<14} {}", peer.name, figures.join(" "));
+        println!("  {name:<14} {}", figures.join(" "));
     }
 }
 
@@ -22,7 +23,10 @@ pub fn print(cells: &[Cell], title: &str) {
     row("format", WORKLOADS.iter().flat_map(|workload| [(*workload).to_owned(), "times".to_owned()]));
     row("---", (0..2 * WORKLOADS.len()).map(|_| "---".to_owned()));
     for format in cells.chunks(WORKLOADS.len()) {
-        row(format[0].format, format.iter().flat_map(|cell| [speeds(cell), times(cell)]));
+        row(
+            format[0].format,
+            format.iter().flat_map(|cell| [speeds(cell), times(&cell.figures.by_peer[0], cell)]),
+        );
     }
     println!("\nHelve {title}: cost per byte, in times that at 10 KB\n");
     row("format", WORKLOADS.iter().map(|workload| (*workload).to_owned()));
@@ -36,13 +40,23 @@ fn row(first: &str, columns: impl Iterator<Item = String>) {
     println!("| {first} | {} |", columns.collect::<Vec<_>>().join(" | "));
 }
 
-fn speeds(cell: &Cell) -> String {
-    joined(cell.figures[0].iter().map(|figure| written(*figure)))
+/// How many times the fastest other a parser would be that did nothing but the least.
+pub fn print_bounds(cells: &[Cell]) {
+    println!("\nThe least that must be done whole: times the fastest other\n");
+    row("format", WORKLOADS.iter().map(|workload| (*workload).to_owned()));
+    row("---", WORKLOADS.iter().map(|_| "---".to_owned()));
+    for format in cells.chunks(WORKLOADS.len()) {
+        row(format[0].format, format.iter().map(|cell| times(&cell.figures.floor, cell)));
+    }
 }
 
-fn times(cell: &Cell) -> String {
-    let (ours, others) = cell.figures.split_at(OURS);
-    joined(ours[0].iter().enumerate().map(|(at, own)| {
+fn speeds(cell: &Cell) -> String {
+    joined(cell.figures.by_peer[0].iter().map(|figure| written(*figure)))
+}
+
+fn times(figures: &[Figure], cell: &Cell) -> String {
+    let others = &cell.figures.by_peer[OURS..];
+    joined(figures.iter().enumerate().map(|(at, own)| {
         let at_size = || others.iter().map(|figures| figures[at]);
         let fastest = at_size().filter_map(Figure::speed).max_by(f64::total_cmp);
         match own.speed().zip(fastest) {
@@ -54,7 +68,7 @@ fn times(cell: &Cell) -> String {
 }
 
 fn costs(cell: &Cell) -> String {
-    let ours = &cell.figures[0];
+    let ours = &cell.figures.by_peer[0];
     let base = ours.get(BASE).copied().and_then(Figure::speed);
     joined(ours.iter().map(|figure| match base.zip(figure.speed()) {
         Some((base, speed)) => format!("{:.1}", base / speed),

@@ -19,8 +19,9 @@ pub(crate) struct Calls {
     waiting: Option<Vec<Waiting>>,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
-    /// The dialects of calls that were meant, well or badly written.
-    spoken: Vec<&'static str>,
+    /// The dialects of calls that were meant, well or badly written: nearly always one.
+    first_spoken: Option<&'static str>,
+    also_spoken: Vec<&'static str>,
     /// The dialect of the first call that counted.
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
@@ -43,6 +44,14 @@ struct Draft {
     name: String,
     arguments: String,
     repairs: Vec<Repair>,
+}
+
+impl Draft {
+    /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
+    #[cold]
+    fn begin_arguments(&mut self, len: usize) {
+        self.arguments = String::with_capacity(len.max(ARGUMENTS));
+    }
 }
 
 const ARGUMENTS: usize = 96;
@@ -93,7 +102,11 @@ impl Calls {
     }
 
     /// More of the argument text.
+    #[inline]
     pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
+        if self.draft.arguments.capacity() == 0 {
+            self.draft.begin_arguments(text.len());
+        }
         self.draft.arguments.push_str(text);
         if let Some(index) = self.draft.index
             && !text.is_empty()
@@ -130,14 +143,15 @@ impl Calls {
     }
 
     fn spoke(&mut self) {
-        if !self.has_spoken(self.speaking) {
-            self.spoken.push(self.speaking);
+        let first = *self.first_spoken.get_or_insert(self.speaking);
+        if first != self.speaking && !self.also_spoken.contains(&self.speaking) {
+            self.also_spoken.push(self.speaking);
         }
     }
 
     /// Whether a call was meant that is written in this dialect.
     pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
-        self.spoken.contains(&dialect)
+        self.first_spoken == Some(dialect) || self.also_spoken.contains(&dialect)
     }
 
     fn number(&mut self) -> u32 {
@@ -158,14 +172,12 @@ pub(crate) struct Report<'a, 'o> {
 impl Report<'_, '_> {
     pub(crate) fn name(&mut self, name: &str) {
         let draft = &mut self.calls.draft;
-        name.clone_into(&mut draft.name);
+        draft.name = name.to_owned();
         if draft.index.is_some() {
             return;
         }
         let index = self.calls.number();
         self.calls.draft.index = Some(index);
-        // Most arguments fit, and growing in small steps is what a short call would spend its time on.
-        self.calls.draft.arguments.reserve(ARGUMENTS);
         (self.out)(Piece::CallStarted { index, name });
         if !self.calls.draft.arguments.is_empty() {
             let text = &self.calls.draft.arguments;

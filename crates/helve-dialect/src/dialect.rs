@@ -188,16 +188,14 @@ impl Then {
     pub(crate) fn leaves_open(self, read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
         match self {
             Self::Words(words) => all_but_its_end(read, text, words),
-            Self::Name(ends) => {
-                let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-                let end = read.find(NO_NAME).unwrap_or(read.len());
-                let room =
-                    if gap() || end < read.len() { 0 } else { (NAME_MAX - 1).saturating_sub(read.len()) };
-                match text.bytes().take(room).take_while(name).count() {
-                    0 if end > 0 => all_but_its_end(&read[end..], text, ends),
-                    run => run,
-                }
-            }
+            Self::Name(ends) => match goes_on(read, gap, text) {
+                0 => match read.find(NO_NAME).unwrap_or(read.len()) {
+                    0 => 0,
+                    end => all_but_its_end(&read[end..], text, ends),
+                },
+                run => run,
+            },
+            Self::Function => goes_on(read.strip_prefix('[').unwrap_or(read), gap, text),
             _ => 0,
         }
     }
@@ -222,6 +220,14 @@ impl Then {
             _ => false,
         }
     }
+}
+
+/// How much of the text goes on with a name that was begun.
+fn goes_on(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
+    let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let over = gap() || read.contains(NO_NAME);
+    let room = if over { 0 } else { (NAME_MAX - 1).saturating_sub(read.len()) };
+    text.bytes().take(room).take_while(name).count()
 }
 
 /// How much of the text goes on with a word that was begun, its last character left out.

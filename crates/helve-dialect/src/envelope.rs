@@ -6,6 +6,7 @@
 
 mod fields;
 mod members;
+mod usual;
 
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
@@ -162,6 +163,11 @@ impl Envelope {
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Flow {
+        if self.scan.is_new()
+            && let Some(end) = self.at_once(text, from, report)
+        {
+            return Flow::Done(end);
+        }
         let bytes = text.as_bytes();
         let mut pos = from;
         // Where the bytes of the value being read begin in this chunk.
@@ -196,6 +202,21 @@ impl Envelope {
                 }
             }
         }
+    }
+
+    /// Reads the usual envelope, if all of it is there and nothing in it needs a second thought.
+    fn at_once(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Option<usize> {
+        if self.rules.keyed {
+            return None;
+        }
+        let usual = usual::read(text, from)?;
+        if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(usual.name).is_none() {
+            return None;
+        }
+        self.recognised = true;
+        report.name(usual.name);
+        report.arguments(usual.arguments);
+        Some(usual.end)
     }
 
     fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {

@@ -119,7 +119,7 @@ fn any_reading() -> impl Strategy<Value = Reading> {
         1 => prop::sample::select(crate::dialects().to_vec()).prop_map(Some),
     ];
     (dialects, any::<bool>(), prop::bool::weighted(0.3)).prop_map(|(dialect, known, reasoning_open)| {
-        Reading { dialect, tools: if known { tools() } else { Tools::unknown() }, reasoning_open }
+        Reading::new(dialect, if known { tools() } else { Tools::unknown() }).reasoning_open(reasoning_open)
     })
 }
 

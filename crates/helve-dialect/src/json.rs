@@ -8,6 +8,7 @@
 pub(crate) mod loose;
 mod plain;
 mod text;
+pub(crate) mod whole;
 
 pub(crate) use plain::{PLAIN, special};
 pub(crate) use text::{compact, is_object, unquoted};
@@ -135,6 +136,11 @@ impl Scan {
         self.faults
     }
 
+    /// Whether nothing has been read yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.state == State::Value && self.depth == 0
+    }
+
     /// Whether plain bytes change nothing: inside a string, between escapes.
     pub(crate) fn in_plain_text(&self) -> bool {
         self.state == State::Text && !self.surrogate
@@ -142,6 +148,11 @@ impl Scan {
 
     /// Reads on from `pos` to the next thing worth telling.
     pub(crate) fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
+        if let Some(end) = self.passes_whole(bytes, *pos) {
+            *pos = end;
+            self.close();
+            return Event::Stop;
+        }
         while let Some(&byte) = bytes.get(*pos) {
             if self.state == State::Text {
                 let plain = special(&bytes[*pos..]);
@@ -197,6 +208,21 @@ impl Scan {
             }
         }
         Event::More
+    }
+
+    /// Where the container ends that has just begun, if nothing in it is watched and all of it is there.
+    #[inline]
+    fn passes_whole(&self, bytes: &[u8], pos: usize) -> Option<usize> {
+        let bracket = match self.state {
+            State::FirstKey => b'{',
+            State::FirstItem => b'[',
+            _ => return None,
+        };
+        let here = pos > 0 && bytes[pos - 1] == bracket;
+        if !here || self.depth != self.watch + 1 {
+            return None;
+        }
+        whole::container_end(bytes, pos - 1, self.depth - 1)
     }
 
     fn step(&mut self, byte: u8) -> Step {

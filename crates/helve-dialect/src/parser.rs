@@ -65,7 +65,7 @@ enum Place {
 
 impl Parser {
     pub fn new(reading: Reading) -> Self {
-        let live = Live::of(reading.dialect);
+        let live = reading.live;
         Self {
             live,
             tools: reading.tools,
@@ -236,13 +236,18 @@ impl Parser {
         let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else {
             return text.len();
         };
-        let back = self.held.split_off(self.held.len() - rest.back);
+        let back = match rest.back {
+            0 => String::new(),
+            back => self.held.split_off(self.held.len() - back),
+        };
         match step {
             Step::NotACall(_) => self.not_a_call(out),
             Step::Turn(_, turn) => self.turn(turn, out),
             _ => self.section_done(out),
         }
-        self.advance(&back, out);
+        if !back.is_empty() {
+            self.advance(&back, out);
+        }
         rest.pos
     }
 

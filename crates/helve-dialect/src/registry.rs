@@ -1,5 +1,6 @@
 //! All dialects, and what is live when one or all of them are read.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use crate::Dialect;
@@ -103,7 +104,8 @@ pub(crate) struct Live {
     strays: Vec<Vec<&'static str>>,
     pub(crate) alone: Vec<Choice>,
     pub(crate) start: Vec<Choice>,
-    pub(crate) fences: Vec<(&'static [&'static str], Choice)>,
+    /// By the word behind a code fence.
+    fences: Vec<(&'static str, Vec<Choice>)>,
     /// Bytes at which prose must be looked at: those that begin a marker, code or an unmarked call.
     pub(crate) stops: Stops,
     /// The same where the ends of lines matter too.
@@ -131,6 +133,12 @@ pub(crate) struct Choice {
     pub(crate) grammar: Grammar,
 }
 
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Live").field(&self.roles.len()).finish()
+    }
+}
+
 impl Live {
     /// The live set of one dialect, or of all; each is built once.
     pub(crate) fn of(dialect: Option<&'static Dialect>) -> &'static Self {
@@ -148,18 +156,19 @@ impl Live {
     }
 
     /// The ways to read what follows a mark, in the order in which they are tried.
-    pub(crate) fn choices(&self, mark: opening::Mark) -> impl Iterator<Item = &Choice> {
-        let (list, word) = match mark {
+    pub(crate) fn choices(&self, mark: opening::Mark) -> &[Choice] {
+        match mark {
             opening::Mark::Tag(marker) => match &self.roles[marker] {
-                Role::Call(choices) => (choices.as_slice(), None),
-                _ => (&[][..], None),
+                Role::Call(choices) => choices,
+                _ => &[],
             },
-            opening::Mark::Alone => (self.alone.as_slice(), None),
-            opening::Mark::Start => (self.start.as_slice(), None),
-            opening::Mark::Fence(word) => (&[][..], Some(word)),
-        };
-        let fenced = self.fences.iter().filter(move |(words, _)| word.is_some_and(|w| words.contains(&w)));
-        list.iter().chain(fenced.map(|(_, choice)| choice))
+            opening::Mark::Alone => &self.alone,
+            opening::Mark::Start => &self.start,
+            opening::Mark::Fence(word) => {
+                let fence = self.fences.iter().find(|(known, _)| *known == word);
+                fence.map_or(&[], |(_, choices)| choices.as_slice())
+            }
+        }
     }
 
     /// Whether the marker begins the head of a message, and nothing else.
@@ -181,8 +190,7 @@ impl Live {
 
     /// The word behind a fence, if a dialect knows it.
     pub(crate) fn fence_word(&self, word: &str) -> Option<&'static str> {
-        let mut words = self.fences.iter().flat_map(|(words, _)| words.iter());
-        words.find(|known| **known == word).copied()
+        self.fences.iter().map(|(known, _)| *known).find(|known| *known == word)
     }
 
     fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {
@@ -190,14 +198,21 @@ impl Live {
         let mut roles: Vec<Role> = Vec::new();
         let mut alone = Vec::new();
         let mut start = Vec::new();
-        let mut fences = Vec::new();
+        let mut fences: Vec<(&'static str, Vec<Choice>)> = Vec::new();
         for &dialect in dialects {
             for opener in dialect.openers.iter().chain(given.openers) {
                 let choice = Choice { dialect, then: opener.then, grammar: opener.grammar };
                 match opener.mark {
                     Mark::Alone => alone.push(choice),
                     Mark::Start => start.push(choice),
-                    Mark::Fence(words) => fences.push((words, choice)),
+                    Mark::Fence(words) => {
+                        for word in words {
+                            match fences.iter_mut().find(|(known, _)| known == word) {
+                                Some((_, choices)) => choices.push(choice),
+                                None => fences.push((word, vec![choice])),
+                            }
+                        }
+                    }
                     Mark::Tag(text) => match texts.iter().position(|t| *t == text) {
                         Some(known) => {
                             if let Role::Call(choices) = &mut roles[known] {

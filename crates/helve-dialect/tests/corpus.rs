@@ -60,7 +60,7 @@ fn reading(case: &Value, given: bool) -> Reading {
     let open = case["reasoning_open"].as_bool().unwrap_or(false);
     let format = text(case, "format");
     let dialect = given.then(|| dialect(format).unwrap_or_else(|| panic!("no dialect `{format}`")));
-    Reading { dialect, ..Reading::any(tools) }.reasoning_open(open)
+    Reading::new(dialect, tools).reasoning_open(open)
 }
 
 fn text<'c>(case: &'c Value, field: &str) -> &'c str {

@@ -87,7 +87,7 @@ fn reading(chance: &mut Chance) -> Reading {
         0 => Tools::unknown(),
         _ => Tools::new([("search".to_owned(), schema)]),
     };
-    Reading { dialect, tools, reasoning_open: chance.below(4) == 0 }
+    Reading::new(dialect, tools).reasoning_open(chance.below(4) == 0)
 }
 
 /// Reads the text whole and in pieces, and checks what must hold.

@@ -146,7 +146,21 @@ impl TagBody {
         }
         chunk.pos += 1;
         self.beginning.push('<');
+        self.take_namespace(chunk);
         None
+    }
+
+    /// Takes what may stand before an element's name in one go, where it is there: no character of it decides anything.
+    fn take_namespace(&mut self, chunk: &mut Chunk<'_>) {
+        let rest = chunk.rest();
+        let slash = rest.starts_with('/') as usize;
+        let namespace =
+            self.grammar.namespaces.iter().find(|namespace| rest[slash..].starts_with(**namespace));
+        if let Some(namespace) = namespace {
+            let taken = slash + namespace.len();
+            self.beginning.push_str(&rest[..taken]);
+            chunk.pos += taken;
+        }
     }
 
     fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {

@@ -112,7 +112,7 @@ proptest! {
         text += &last;
         content += &last;
         let told: Vec<Told> = parts.into_iter().map(|(_, call, ..)| call).collect();
-        for reading in [Reading::any(tools()), Reading { dialect: hermes(), ..Reading::any(Tools::unknown()) }] {
+        for reading in [Reading::any(tools()), Reading::new(hermes(), Tools::unknown())] {
             let outcome = run(&cut(&text, &lengths), reading, End::Normal);
             prop_assert_eq!(outcome.calls.len(), told.len());
             prop_assert!(in_order(&outcome.calls, &told), "{:?}", outcome.calls);

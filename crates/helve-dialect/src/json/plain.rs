@@ -12,7 +12,7 @@ const fn is_special(byte: u8) -> bool {
 pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
     // Most strings are names and short values, so the first bytes are judged in words.
     let (words, _) = bytes.as_chunks();
-    let near = &words[..words.len().min(2)];
+    let near = &words[..words.len().min(4)];
     for (at, word) in near.iter().enumerate() {
         let specials = specials(u64::from_le_bytes(*word));
         if specials != 0 {
@@ -20,7 +20,31 @@ pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
         }
     }
     let seen = 8 * near.len();
-    scan::find(&bytes[seen..], is_special).map(|at| seen + at)
+    let far = &bytes[seen..];
+    let found = match far.len() {
+        0..8 => far.iter().position(|byte| is_special(*byte)),
+        _ => special_far(far),
+    };
+    found.map(|at| seen + at)
+}
+
+/// Quotes and backslashes are searched for by the widest vectors there are. Whether a control character stands before
+/// them shows in the least byte.
+#[inline(never)]
+fn special_far(bytes: &[u8]) -> Option<usize> {
+    for (at, window) in scan::windows(bytes) {
+        let marked = memchr::memchr2(b'"', b'\\', window);
+        let plain = &window[..marked.unwrap_or(window.len())];
+        let least = plain.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+        let found = match least < b' ' {
+            true => plain.iter().position(|byte| is_special(*byte)),
+            false => marked,
+        };
+        if let Some(found) = found {
+            return Some(at + found);
+        }
+    }
+    None
 }
 
 /// The highest bit of each byte that is special; exact up to the first such byte.
@@ -51,8 +75,8 @@ mod tests {
     #[test]
     fn the_first_special_byte_is_found_wherever_it_stands() {
         for special_byte in *b"\"\\\n\0\x1f" {
-            for at in 0..60 {
-                let mut text = "aé €\u{7f}!#[] ~".repeat(8).into_bytes();
+            for at in (0..60).chain(1020..1100).chain(2040..2130) {
+                let mut text = "aé €\u{7f}!#[] ~".repeat(300).into_bytes();
                 text[at] = special_byte;
                 text[at + 5] = b'"';
                 assert_eq!(special(&text), Some(at));

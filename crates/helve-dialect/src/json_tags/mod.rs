@@ -232,11 +232,15 @@ impl JsonBody {
     fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
-        if carried == 0
-            && let Some(tag) = self.grammar.close.iter().find(|tag| chunk.rest().starts_with(**tag))
-        {
-            chunk.pos += tag.len();
-            return Some(self.over(Rest::at(chunk.pos), true));
+        if carried == 0 {
+            let rest = chunk.rest();
+            if let Some(tag) = self.grammar.close.iter().find(|tag| rest.starts_with(**tag)) {
+                chunk.pos += tag.len();
+                return Some(self.over(Rest::at(chunk.pos), true));
+            }
+            if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
+                return Some(self.over(Rest::at(begin), false));
+            }
         }
         while let Some(byte) = chunk.byte() {
             let seen = self.closer.seen();

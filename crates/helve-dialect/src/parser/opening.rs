@@ -24,6 +24,8 @@ pub(crate) enum Mark {
     Start,
 }
 
+const AHEAD: usize = 32;
+
 impl Opening {
     pub(super) fn tag(marker: usize) -> Self {
         Self { mark: Mark::Tag(marker), ahead_at: 0 }
@@ -55,6 +57,8 @@ impl Parser {
         self.section_at = self.held.len();
         self.mark = mark;
         self.calls.told = self.section_at;
+        // Enough for blanks and what decides behind the mark; most marks need no more.
+        self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
         self.look_ahead(opening);
@@ -68,6 +72,17 @@ impl Parser {
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let Place::Opening(mut opening) = self.place else { return pos };
         let mut at = pos;
+        if self.ink.is_empty() && self.held.len() == opening.ahead_at {
+            // The first character decides most often; then nothing needs to be kept but the blanks before it.
+            at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
+            self.held.push_str(&text[pos..at]);
+            opening.ahead_at += at - pos;
+            let first = text[at..].chars().next().map_or(0, char::len_utf8);
+            if let Ok(choice) = self.fit(opening, &text[at..at + first], false) {
+                self.enter(opening, choice);
+                return at;
+            }
+        }
         while let Some(c) = text[at..].chars().next() {
             let open = self.leaves_open(opening, &text[at..]);
             if open > 0 {
@@ -87,7 +102,7 @@ impl Parser {
             }
             let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
             self.ink.push(c);
-            match self.fit(opening, gap) {
+            match self.fit(opening, &self.ink, gap) {
                 Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
                     self.held.pop();
                     self.enter(opening, choice);
@@ -121,15 +136,15 @@ impl Parser {
 
     /// How much of the text ahead leaves the choice open, however much of it is read.
     fn leaves_open(&self, opening: Opening, text: &str) -> usize {
-        let Some(first) = self.live.choices(opening.mark).next() else { return 0 };
+        let Some(first) = self.live.choices(opening.mark).first() else { return 0 };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
         first.then.leaves_open(&self.ink, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening, gap: bool) -> Result<Choice, Fit> {
+    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(&self.ink, gap) {
+            match choice.then.fits(ahead, gap) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}

@@ -157,7 +157,7 @@ impl Reader {
     fn find<'l>(&mut self, line: &Line<'l>) -> anyhow::Result<Found<'l>> {
         let dialect = line.dialect.as_deref().map(named).transpose()?.or(self.given);
         let tools = self.tools(line.tools)?;
-        let reading = Reading { dialect, tools, reasoning_open: line.reasoning_open };
+        let reading = Reading::new(dialect, tools).reasoning_open(line.reasoning_open);
         Ok(Found { id: line.id, read: read(&line.text, reading, self.chunk) })
     }
 
