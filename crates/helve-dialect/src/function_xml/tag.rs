@@ -45,21 +45,17 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     };
     let kind_of =
         |element: &str| grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
-    // What most tags are: a name, and nothing else.
-    for namespace in std::iter::once("").chain(grammar.namespaces.iter().copied()) {
-        if let Some(element) = inner.strip_prefix(namespace)
-            && let Some(kind) = kind_of(element)
-        {
-            return Tag {
-                kind: Some(kind),
-                namespace,
-                element,
-                closes,
-                empty: false,
-                label: None,
-                typing: None,
-            };
-        }
+    if let Some(kind) = kind_of(inner) {
+        // What most tags are: a name, and nothing else.
+        return Tag {
+            kind: Some(kind),
+            namespace: "",
+            element: inner,
+            closes,
+            empty: false,
+            label: None,
+            typing: None,
+        };
     }
     let (inner, empty) = match inner.strip_suffix('/') {
         Some(inner) => (inner, true),
@@ -132,22 +128,16 @@ impl<'t> Attributes<'t> {
 /// The first attribute, its value, and what follows.
 fn attribute(text: &str) -> Option<(&str, &str, &str)> {
     let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == RESIDUE);
-    let (key, value) = cut(rest, b'=')?;
+    let (key, value) = rest.split_once('=')?;
     let value = value.trim_start();
     let (value, after) = match value.chars().next()? {
-        quote @ ('"' | '\'') => cut(&value[1..], quote as u8).unwrap_or((&value[1..], "")),
+        quote @ ('"' | '\'') => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
         _ => {
             let end = value.find(char::is_whitespace).unwrap_or(value.len());
             value.split_at(end)
         }
     };
     Some((key.trim(), value, after))
-}
-
-/// What stands before the first such byte of ASCII, and behind it. In a tag it is near.
-fn cut(text: &str, byte: u8) -> Option<(&str, &str)> {
-    let at = text.bytes().position(|other| other == byte)?;
-    Some((&text[..at], &text[at + 1..]))
 }
 
 fn unquoted(text: &str) -> &str {
