@@ -60,7 +60,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     // Whoever reads the next line may tell it to stop.
     let mut told = Told::listen()?;
     println!("listening on http://{}", serving.address);
-    told.to_stop().await;
+    told.stop().await;
     tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
     let going_down = async {
         serving.drain(config.drain).await;
@@ -69,7 +69,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     tokio::select! {
         closed = going_down => closed,
         // Told twice, it ends at once: what is on disk is enough.
-        () = told.to_stop() => {
+        () = told.stop() => {
             tracing::warn!("told to stop once more: runs are left where they are, to be taken up again");
             Ok(())
         }
@@ -257,7 +257,7 @@ impl Told {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn to_stop(&mut self) {
+    async fn stop(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -271,7 +271,7 @@ impl Told {
         Ok(Self {})
     }
 
-    async fn to_stop(&mut self) {
+    async fn stop(&mut self) {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::error!(%error, "nobody can tell the server to stop");
             std::future::pending::<()>().await;
