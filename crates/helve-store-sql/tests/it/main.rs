@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod ends;
 mod restart;
 
 use std::path::{Path, PathBuf};
