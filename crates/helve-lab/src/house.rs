@@ -42,6 +42,7 @@ pub fn configuration(data: &Path, base_url: &str, calling: Calling) -> String {
          [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\n\n{}{}\
          [[agents]]\nname = \"{THRIFTY}\"\ntools = [{names}]\n\
          budget = {{ tokens = {TOKENS_MAX}, calls = {CALLS_MAX}, ask_at = 0.6 }}\n\n\
+         [limits]\nstreams_per_user_max = 2000\nruns_per_user_max = 200\n\n\
          [[agents]]\nname = \"{TERSE}\"\nmodel = \"small\"\ntools = [{names}]\n\n{PERMISSIONS}",
         data.display(),
         model("mock", ""),

@@ -125,12 +125,20 @@ pub(super) fn leaving(evidence: &Evidence) -> Vec<String> {
     for run in evidence.disk.runs.values() {
         let mut asked_in: BTreeMap<&CallId, (u32, Carries)> = BTreeMap::new();
         let mut read_in: Option<u32> = None;
-        let mut agreed: BTreeSet<&CallId> = BTreeSet::new();
+        let (mut warned, mut agreed): (BTreeSet<&CallId>, BTreeSet<&CallId>) = Default::default();
         for event in &run.log {
             match &event.body.fact {
-                Fact::ToolRequested { step, call, tool, .. } => {
+                Fact::ToolRequested { step, call, tool, replaces, .. } => {
                     let carries = tools::kind(tool).map_or(Carries::Nothing, |kind| kind.flow);
                     asked_in.insert(call, (*step, carries));
+                    // Whoever was warned and had the call run again has agreed to this one.
+                    if replaces.as_ref().is_some_and(|old| warned.contains(old)) {
+                        agreed.insert(call);
+                    }
+                }
+                Fact::ApprovalAsked(question) => {
+                    let about = question.call.as_ref().filter(|_| !question.warnings.is_empty());
+                    warned.extend(about);
                 }
                 Fact::ToolFinished { call, .. } => {
                     if let Some((step, Carries::In)) = asked_in.get(call) {

@@ -172,8 +172,7 @@ impl Asker {
     async fn heed(&mut self, talk: &Talk<'_>, affair: &mut Affair, event: EventBody) -> Result<bool, Gone> {
         match event.fact {
             Fact::ApprovalAsked(asked) => {
-                let kind = serde_json::to_value(asked.kind).unwrap_or_default();
-                let answer = answer(&mut self.dice, kind.as_str().unwrap_or_default());
+                let answer = answer(&mut self.dice, &asked);
                 affair.questions.push(Question { approval: asked.approval.0, answer });
                 if self.dice.percent(30) {
                     // A person thinks about it, and the server may not live to hear the answer.

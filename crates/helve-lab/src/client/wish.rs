@@ -1,5 +1,6 @@
 //! What a client asks for: a script for the model, and how the client behaves meanwhile. All of it from dice.
 
+use helve_types::{ApprovalKind, Question};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
@@ -198,18 +199,20 @@ fn costly(dice: &mut Dice) -> String {
 }
 
 /// What a person says to a question; none leaves it open.
-pub(super) fn answer(dice: &mut Dice, kind: &str) -> Option<Value> {
-    if kind == "outcome" {
+pub(super) fn answer(dice: &mut Dice, question: &Question) -> Option<Value> {
+    if question.kind == ApprovalKind::Outcome {
         let words = ["happened", "did_not_happen", "run_again"];
         return dice.percent(85).then(|| json!({"decision": "outcome", "answer": dice.pick(&words)}));
     }
-    if kind == "budget" {
+    if question.kind == ApprovalKind::Budget {
         let decision = if dice.percent(70) { "approve" } else { "reject" };
         return dice.percent(90).then(|| json!({"decision": decision}));
     }
     match dice.below(12) {
         10 | 11 => {
             let within = *dice.pick(&["run", "conversation", "agent"]);
+            // Of a run that goes round in circles nobody may say more.
+            let within = if question.repeats { "run" } else { within };
             Some(json!({"decision": "approve", "always": {"within": within}}))
         }
         0..5 => Some(json!({"decision": "approve"})),

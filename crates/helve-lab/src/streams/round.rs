@@ -228,7 +228,8 @@ fn configuration(data: &Path, model: &Serving) -> String {
          [server]\nlisten = \"127.0.0.1:0\"\ndata = \"{}\"\nlog = \"warn\"\ndrain_ms = {DRAIN_MS}\n\n\
          [[models]]\nname = \"storm\"\nprotocol = \"openai_chat\"\nmodel = \"storm\"\nbase_url = \"http://{}/v1\"\n\
          tools = \"native\"\n\n\
-         [[agents]]\nname = \"storm\"\nmax_steps = 50\n\n[budgets.run]\ncalls = 0\nminutes = 0\n",
+         [[agents]]\nname = \"storm\"\nmax_steps = 50\n\n[budgets.run]\ncalls = 0\nminutes = 0\n\n\
+         [limits]\nstreams_per_user_max = 2000\n",
         data.display(),
         model.address()
     )

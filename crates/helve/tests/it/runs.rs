@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::outside::{Outside, Spoken};
 use crate::people::{Home, ask};
+use crate::serving::Served;
 use crate::{err, out};
 
 #[test]
@@ -60,10 +61,20 @@ fn a_run_that_was_left_alone_is_taken_up_when_a_person_says_so() {
     let first = home.serve(&[]);
     let begun = first.ask("POST", "/api/runs", "", r#"{"message": "hello?"}"#);
     assert!(begun.starts_with("HTTP/1.1 201"), "{begun}");
+    let last_event = |served: &Served| {
+        let told = served.ask("GET", "/api/runs", "", "");
+        let told: Value = serde_json::from_str(told.split_once("\r\n\r\n").unwrap().1).unwrap();
+        told["runs"][0]["last_event"].as_u64().unwrap()
+    };
+    let mut last = last_event(&first);
     // It ends every server that takes it up, in the same step.
     drop(first);
     for _ in 0..4 {
-        drop(home.serve(&[]));
+        let served = home.serve(&[]);
+        while last_event(&served) == last {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        last = last_event(&served);
     }
     let listed = home.helve(&["runs", "list", "--state", "needs_attention"]);
     assert_eq!(err(&listed), "no server is running: reading the data directory\n");

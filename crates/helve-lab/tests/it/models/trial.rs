@@ -188,6 +188,8 @@ struct Heard {
     answer: String,
     end: Option<Result<String, String>>,
     restarts: usize,
+    /// Something of the attempt under way was shown, and would be void if it came to nothing.
+    is_shown: bool,
     fat: usize,
 }
 
@@ -195,6 +197,7 @@ impl Heard {
     fn take(&mut self, frame: Frame) -> Result<(), String> {
         match frame {
             Frame::Live(Live::PartStarted { part, kind, text, .. }) => {
+                self.is_shown = true;
                 self.parts.insert(part.clone(), (kind, text));
                 self.check(&part)
             }
@@ -244,8 +247,12 @@ impl Heard {
                     return Err(format!("requested: {tool} {written}"));
                 }
             }
-            Fact::StepFinished { step, .. } => self.once(*step, 1)?,
-            Fact::StepRestarted { .. } => self.restarts += 1,
+            Fact::StepFinished { step, .. } => {
+                self.is_shown = false;
+                self.once(*step, 1)?;
+            }
+            // One that nothing was shown of is on record for what it took, and nobody has anything to forget.
+            Fact::StepRestarted { .. } => self.restarts += usize::from(std::mem::take(&mut self.is_shown)),
             Fact::RunFinished { .. } => self.end = Some(Ok(self.answer.clone())),
             Fact::RunFailed { code, .. } => self.end = Some(Err(code.clone())),
             _ => {}
