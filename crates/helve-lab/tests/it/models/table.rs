@@ -142,7 +142,7 @@ pub(super) const TABLE: &[Row] = &[
     row("unknown", EVENTS, Class::Ok),
     row("unknown,round=0", EVENTS, Class::Ok),
     row("comments=1000", EVENTS, Class::Ok),
-    row("fat=1048576", EVERY, Class::Ok),
+    row("fat=786432", EVERY, Class::Ok),
     row("split=1", EVERY, Class::Ok),
     // Ids that are no help.
     row("ids=none", EVERY, Class::Ok),

@@ -52,6 +52,8 @@ pub(super) struct Verdict {
     pub(super) connections: Option<usize>,
     /// How often readers were told to forget what they had seen.
     pub(super) restarts: usize,
+    /// How many of these say what the attempt took, which is put on record also where readers had seen nothing of it.
+    pub(super) paid: usize,
     /// How often the tool ran.
     pub(super) ran: usize,
     /// How much was said besides words.
@@ -60,11 +62,18 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub(super) fn answered(ran: usize) -> Self {
-        Self { end: Ok(words(WORDS)), questions: 2, connections: None, restarts: 0, ran, fat: 0 }
+        Self { end: Ok(words(WORDS)), questions: 2, connections: None, restarts: 0, paid: 0, ran, fat: 0 }
     }
 
     pub(super) fn failed(code: &str, questions: usize, restarts: usize) -> Self {
-        Self { end: Err(code.into()), questions, connections: None, restarts, ran: 0, fat: 0 }
+        Self { end: Err(code.into()), questions, connections: None, restarts, paid: 0, ran: 0, fat: 0 }
+    }
+
+    /// As far as it can be held against what is expected: where readers have nothing to forget, it does no harm to tell
+    /// them so together with what an attempt took.
+    pub(super) fn beside(self, expected: &Self) -> Self {
+        let restarts = if expected.restarts == 0 { self.restarts - self.paid } else { self.restarts };
+        Self { restarts, paid: 0, ..self }
     }
 }
 
@@ -129,6 +138,7 @@ impl Trial {
             questions: mock.questions(),
             connections: counts.then(|| mock.connections()),
             restarts: heard.restarts,
+            paid: heard.paid,
             ran: ran.load(Ordering::SeqCst),
             fat: heard.fat,
         })
@@ -188,8 +198,7 @@ struct Heard {
     answer: String,
     end: Option<Result<String, String>>,
     restarts: usize,
-    /// Something of the attempt under way was shown, and would be void if it came to nothing.
-    is_shown: bool,
+    paid: usize,
     fat: usize,
 }
 
@@ -197,7 +206,6 @@ impl Heard {
     fn take(&mut self, frame: Frame) -> Result<(), String> {
         match frame {
             Frame::Live(Live::PartStarted { part, kind, text, .. }) => {
-                self.is_shown = true;
                 self.parts.insert(part.clone(), (kind, text));
                 self.check(&part)
             }
@@ -247,12 +255,11 @@ impl Heard {
                     return Err(format!("requested: {tool} {written}"));
                 }
             }
-            Fact::StepFinished { step, .. } => {
-                self.is_shown = false;
-                self.once(*step, 1)?;
+            Fact::StepFinished { step, .. } => self.once(*step, 1)?,
+            Fact::StepRestarted { spent, .. } => {
+                self.restarts += 1;
+                self.paid += usize::from(spent.is_some());
             }
-            // One that nothing was shown of is on record for what it took, and nobody has anything to forget.
-            Fact::StepRestarted { .. } => self.restarts += usize::from(std::mem::take(&mut self.is_shown)),
             Fact::RunFinished { .. } => self.end = Some(Ok(self.answer.clone())),
             Fact::RunFailed { code, .. } => self.end = Some(Err(code.clone())),
             _ => {}
