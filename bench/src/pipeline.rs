@@ -11,7 +11,7 @@ use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Pipeline, Progress,
     Registry, Request, Rules, Skip, Tool, ToolFuture, Toolbox,
 };
-use helve_types::{CallId, Effect, OnUnknown, ToolCall, ToolOutput, ToolSpec, UserId, World};
+use helve_types::{CallId, Effect, ToolCall, ToolOutput, ToolSpec, UserId, World};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -43,29 +43,19 @@ fn bare(arguments: &Value) -> ToolOutput {
 }
 
 pub(crate) fn spec(name: &str) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        title: None,
-        description: "Looks something up.".into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "minLength": 1},
-                "max_results": {"type": "integer", "minimum": 1, "maximum": 20},
-                "depth": {"enum": ["basic", "advanced"]},
-                "site": {"type": "string"},
-                "fresh": {"type": "boolean"}
-            },
-            "required": ["query"],
-            "additionalProperties": false
-        }),
-        effect: Effect::Read,
-        tags: vec![],
-        examples: vec![],
-        client: false,
-        on_unknown: OnUnknown::TellModel,
-        check_tool: None,
-    }
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 20},
+            "depth": {"enum": ["basic", "advanced"]},
+            "site": {"type": "string"},
+            "fresh": {"type": "boolean"}
+        },
+        "required": ["query"],
+        "additionalProperties": false
+    });
+    ToolSpec::new(name, "Looks something up.", parameters, Effect::Read)
 }
 
 /// Tools that do the same under other guards.
