@@ -4,10 +4,10 @@ use helve_lab::drive::{Campaign, Verdict};
 use helve_lab::labels;
 
 /// The kills of one test run; `make fault` does 10,000.
-const KILLS: usize = 120;
+const KILLS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_promise_is_broken_by_many_kills_at_every_label_and_at_any_moment() {
+async fn no_promise_is_broken_by_three_hundred_kills_at_every_label_and_at_any_moment() {
     let campaign =
         Campaign { progress: |tally, _| eprintln!("{} kills", tally.kills), ..super::campaign(KILLS) };
     let Verdict { tally, failures } = campaign.run().await.unwrap();
