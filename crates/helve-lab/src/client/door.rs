@@ -32,6 +32,7 @@ pub(crate) struct Open {
 #[derive(Clone)]
 pub(crate) struct Door {
     state: watch::Sender<State>,
+    /// How many have seen the door as it now is, and wait.
     waiting: Arc<AtomicUsize>,
 }
 
@@ -40,8 +41,12 @@ impl Door {
         Self { state: watch::Sender::new(State::Shut), waiting: Arc::default() }
     }
 
+    /// Nobody counts as waiting until they have seen it so: a client that has not yet looked may go through.
     pub(crate) fn set(&self, state: State) {
-        self.state.send_replace(state);
+        self.state.send_modify(|known| {
+            *known = state;
+            self.waiting.store(0, Ordering::SeqCst);
+        });
     }
 
     /// Waits for a server after the one with this generation. Whoever has nothing left to do waits the last one
@@ -49,12 +54,12 @@ impl Door {
     pub(crate) async fn next(&self, after: u64, done: bool) -> Option<Open> {
         let fits = |open: &Open| open.generation > after && !(open.last && done);
         let mut state = self.state.subscribe();
-        let _waiting = Waiting::new(&self.waiting);
         loop {
             match &*state.borrow_and_update() {
                 State::Open(open) if fits(open) => return Some(open.clone()),
                 State::Closed => return None,
-                State::Open(_) | State::Shut => {}
+                // While it is looked at it cannot change, so this counts for what was seen.
+                State::Open(_) | State::Shut => _ = self.waiting.fetch_add(1, Ordering::SeqCst),
             }
             if state.changed().await.is_err() {
                 return None;
@@ -73,17 +78,31 @@ impl Door {
     }
 }
 
-struct Waiting<'a>(&'a AtomicUsize);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'a> Waiting<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
+    fn open(generation: u64, last: bool) -> State {
+        State::Open(Open { generation, base: String::new(), last, towards: None })
     }
-}
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+    #[tokio::test]
+    async fn whoever_may_go_through_does_not_count_as_waiting() {
+        let door = Door::new();
+        let patience = Duration::from_secs(1);
+        let [idle, busy] = [true, false].map(|done| {
+            let door = door.clone();
+            tokio::spawn(async move { door.next(0, done).await })
+        });
+        assert!(door.all_waiting(2, patience).await);
+        door.set(open(1, true));
+        // Neither has looked yet.
+        assert_eq!(door.waiting.load(Ordering::SeqCst), 0);
+        assert_eq!(busy.await.unwrap().unwrap().generation, 1);
+        assert!(door.all_waiting(1, patience).await, "one has nothing left to do");
+        assert!(!door.all_waiting(2, Duration::ZERO).await);
+        assert_eq!(door.next(0, false).await.unwrap().generation, 1);
+        door.set(State::Closed);
+        assert_eq!(idle.await.unwrap(), None);
     }
 }
