@@ -237,7 +237,10 @@ impl Driver {
         }
         quest.attempt += 1;
         let (step, attempt) = (quest.step, quest.attempt);
-        Ok(self.journal.commit(Fact::StepRestarted { step, attempt, because, spent }).await?)
+        self.journal.commit(Fact::StepRestarted { step, attempt, because, spent }).await?;
+        // The message that follows says which attempt it is of.
+        self.absorb();
+        Ok(())
     }
 
     /// Whether an answer is words where a call was required, and the model has not been reminded of it yet.

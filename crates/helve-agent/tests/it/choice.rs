@@ -103,7 +103,7 @@ async fn words_in_place_of_a_required_call_are_void_and_the_model_is_asked_once_
         1 run.started go
         2 step.restarted attempt 2: a tool call was required and the model answered in words
         3 tool.requested look {"q": "x"}
-        4 step.finished ToolCalls native
+        4 step.finished ToolCalls native, attempt 2
         5 tool.started look attempt 1
         6 tool.finished found x
         7 text.finished There.
@@ -129,7 +129,7 @@ async fn words_a_second_time_are_taken_and_the_run_says_that_the_call_is_missing
         1 run.started go
         2 step.restarted attempt 2: a tool call was required and the model answered in words
         3 text.finished I told you.
-        4 step.finished Stop prompt:hermes
+        4 step.finished Stop prompt:hermes, attempt 2
         5 run.finished WithoutCall
     "#]]
     .assert_eq(&log(&lab, "go", ToolChoice::Required).await);

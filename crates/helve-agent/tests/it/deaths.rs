@@ -97,7 +97,7 @@ async fn k3_a_message_that_was_being_written_is_void_and_asked_for_again() {
         2 run.resumed resume 1
         3 step.restarted attempt 2: the server was restarted
         4 text.finished Whole.
-        5 step.finished Stop native
+        5 step.finished Stop native, attempt 2
         6 run.finished Answered
     "#]]
     .assert_eq(&log);

@@ -275,10 +275,11 @@ fn words(fact: &Fact) -> String {
         Fact::ToolUnknown { because, .. } => because.clone(),
         Fact::ApprovalAsked(question) => format!("{} {}", question.tool, question.arguments),
         Fact::ApprovalAnswered { answer, by, .. } => format!("{} by {by}", json!(answer)),
-        Fact::StepFinished { reason, mode, model, .. } => match model {
-            Some(model) => format!("{reason:?} {mode} by {model}"),
-            None => format!("{reason:?} {mode}"),
-        },
+        Fact::StepFinished { reason, mode, model, attempt, .. } => {
+            let by = model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
+            let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+            format!("{reason:?} {mode}{by}{attempt}")
+        }
         Fact::RunWaiting { state } => state.as_str().into(),
         Fact::RunResumed { resume } => format!("resume {resume}"),
         Fact::RunFinished { ending } => format!("{ending:?}"),

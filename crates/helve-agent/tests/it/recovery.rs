@@ -88,7 +88,7 @@ async fn a_run_that_died_before_the_model_answered_asks_again() {
             2 run.resumed resume 1
             3 step.restarted attempt 2: the server was restarted
             4 text.finished Here I am.
-            5 step.finished Stop native
+            5 step.finished Stop native, attempt 2
             6 run.finished Answered
         "#]],
     )

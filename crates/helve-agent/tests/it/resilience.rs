@@ -89,7 +89,7 @@ async fn what_was_shown_is_begun_anew_by_the_same_model_and_then_by_another() {
         2 step.restarted attempt 2: connection reset
         3 step.restarted attempt 3: connection reset; `b` is asked instead
         4 text.finished A whole answer.
-        5 step.finished Stop native by b
+        5 step.finished Stop native by b, attempt 3
         6 run.finished Answered
     "#]]
     .assert_eq(&house.log().await);
@@ -121,7 +121,7 @@ async fn fragments_of_calls_are_dropped_and_the_call_of_the_next_try_runs_once()
         1 run.started tell me
         2 step.restarted attempt 2: reset
         3 tool.requested look {"q": "x"}
-        4 step.finished ToolCalls native
+        4 step.finished ToolCalls native, attempt 2
         5 tool.started look attempt 1
         6 tool.finished found x
         7 text.finished Done.

@@ -142,7 +142,7 @@ async fn a_message_outlives_the_server_that_took_it() {
                 4 step.restarted attempt 2: the server was restarted
                 5 message.taken for step 1
                 6 text.finished Whole, and more.
-                7 step.finished Stop native
+                7 step.finished Stop native, attempt 2
                 8 run.finished Answered
             "#]],
         )

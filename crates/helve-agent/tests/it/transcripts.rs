@@ -267,7 +267,7 @@ async fn an_answer_that_breaks_off_is_begun_anew_and_never_joined() {
             1 run.started tell me
             2 step.restarted attempt 2: connection reset
             3 text.finished A whole answer.
-            4 step.finished Stop native
+            4 step.finished Stop native, attempt 2
             5 run.finished Answered
         "#]],
     )
