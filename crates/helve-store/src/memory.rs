@@ -24,9 +24,9 @@ use crate::offers::OfferShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
-    ToolOffer, ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError,
+    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -112,6 +112,15 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
 impl Store for MemoryStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
         self.with(|all| all.open_run(new))
+    }
+
+    fn run_of_key(
+        &self,
+        user: UserId,
+        key: IdempotencyKey,
+        now: Timestamp,
+    ) -> StoreFuture<'_, Option<RunId>> {
+        self.with(|all| all.run_of_key(&user, &key, now))
     }
 
     fn append(&self, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {

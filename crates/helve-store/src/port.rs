@@ -7,9 +7,9 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token, ToolOffer, ToolRow,
-    Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token,
+    ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -28,6 +28,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Records a run with its first event and the user's message, and returns the history before it.
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened>;
+
+    /// The run that a request with this key has started, if the key still holds.
+    fn run_of_key(&self, user: UserId, key: IdempotencyKey, now: Timestamp)
+    -> StoreFuture<'_, Option<RunId>>;
 
     /// Appends facts and derives the rows from them.
     ///

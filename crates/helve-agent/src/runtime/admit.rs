@@ -5,11 +5,23 @@
 //! refused.
 
 use helve_guard::{Pass, TurnedAway};
-use helve_types::UserId;
+use helve_store::{IdempotencyKey, StoreError};
+use helve_types::{RunId, UserId};
 
 use super::{Shared, StartError};
 
 impl Shared {
+    /// What the same request has begun. It is found whatever has changed since, and however many others wait: there is
+    /// nothing to let in.
+    pub(super) async fn begun_before(
+        &self,
+        user: &UserId,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Option<RunId>, StoreError> {
+        let Some(key) = key else { return Ok(None) };
+        self.store.run_of_key(user.clone(), key.clone(), self.world.now()).await
+    }
+
     /// Waits for the user's turn, as long as the settings allow.
     pub(super) async fn admit(&self, user: &UserId) -> Result<Pass, StartError> {
         if self.closing.is_cancelled() {

@@ -59,6 +59,9 @@ impl Runtime {
         progress: Progress,
     ) -> Result<Called, StartError> {
         let shared = self.shared.clone();
+        if let Some(run) = shared.begun_before(&user, options.key.as_ref()).await? {
+            return shared.called_before(run).await;
+        }
         shared.must_have_budget(&user, options.order.agent()).await?;
         let pass = shared.admit(&user).await?;
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());

@@ -123,6 +123,9 @@ impl Runtime {
     /// Starts a run; it is on record, and goes on whether or not anybody follows it.
     pub async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
+        if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
+            return self.replayed(run).await;
+        }
         let agent = self.agent(request.agent.as_deref())?;
         let kit = self.kit(agent, &request)?;
         shared.must_have_budget(&request.user, &agent.settings.name).await?;

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture, Token, ToolOffer,
-    ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture,
+    Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -79,6 +79,15 @@ impl<B: Bend> Store for Bent<B> {
 
     fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
         self.bend.claim(&self.inner, run, owner, counts_as_resume)
+    }
+
+    fn run_of_key(
+        &self,
+        user: UserId,
+        key: IdempotencyKey,
+        now: Timestamp,
+    ) -> StoreFuture<'_, Option<RunId>> {
+        self.inner.run_of_key(user, key, now)
     }
 
     fn run(&self, scope: Scope, run: RunId) -> StoreFuture<'_, RunRecord> {

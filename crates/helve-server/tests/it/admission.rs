@@ -112,6 +112,24 @@ async fn whoever_is_refused_learns_by_whose_bound_and_nothing_of_it_is_on_record
 }
 
 #[tokio::test]
+async fn a_request_that_comes_again_finds_its_run_or_call_however_full_it_is() {
+    let house = House::planned(runs(1, 1, 0, Duration::ZERO), [hangs()]).await;
+    let post = |path: &str, body: Value| {
+        house.request(reqwest::Method::POST, path).header("Idempotency-Key", "k1").json(&body).send()
+    };
+    let call = || post("/api/tools/look/call", json!({"arguments": {"q": "x"}}));
+    let called: Value = call().await.unwrap().json().await.unwrap();
+    let start = || post("/api/runs", json!({"message": "go"}));
+    let run = id_of(start().await.unwrap()).await;
+    assert_eq!(refusal(start_for(&house, "local").await).await.1, "too_many_runs");
+    let again: Value = start().await.unwrap().json().await.unwrap();
+    assert_eq!(again["run"], json!(run));
+    let again: Value = call().await.unwrap().json().await.unwrap();
+    assert_eq!((&again["run"], again["run"].is_string()), (&called["run"], true), "{again}");
+    assert_eq!(status(&house, "refused_runs").await, json!(1));
+}
+
+#[tokio::test]
 async fn a_run_that_waits_for_a_person_gives_its_turn_away_and_waits_for_another_when_answered() {
     let replies = [reply(r#"call send {"q": "x"}"#), hangs(), reply("say Sent.")];
     let house = House::planned(runs(1, 1, 1, LONG), replies).await;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use helve_store::{Append, NewRun, Place, Recorded, Scope, StoreError};
-use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp};
+use helve_store::{Append, IdempotencyKey, NewRun, Place, Recorded, Scope, StoreError};
+use helve_types::{ConversationId, Fact, Message, RunId, RunState, Timestamp, UserId};
 use rusqlite::{Connection, params};
 
 use super::derived::derive;
@@ -32,8 +32,10 @@ pub(super) struct ClaimedRow {
 
 pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRow, StoreError> {
     let at = new.started.event.at;
-    if let Some(replayed) = replayed(connection, new, at)? {
-        return Ok(replayed);
+    if let Some(key) = &new.key
+        && let Some(run) = run_of_key(connection, &new.user, key, at)?
+    {
+        return Ok(OpenedRow::Replayed { run });
     }
     let before = match &new.place {
         Place::Conversation(id) => free_conversation(connection, new, *id)?,
@@ -90,19 +92,23 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
     Ok(OpenedRow::New { epoch: 1, before })
 }
 
-fn replayed(connection: &Connection, new: &NewRun, at: Timestamp) -> Result<Option<OpenedRow>, StoreError> {
-    let Some(key) = &new.key else { return Ok(None) };
+pub(super) fn run_of_key(
+    connection: &Connection,
+    user: &UserId,
+    key: &IdempotencyKey,
+    now: Timestamp,
+) -> Result<Option<RunId>, StoreError> {
     let known = first(
         connection,
         "SELECT fingerprint, run FROM idempotency_keys
          WHERE user = ?1 AND route = ?2 AND key = ?3
            AND (expires_at > ?4 OR run IN (SELECT id FROM runs WHERE ended_at IS NULL))",
-        params![new.user.0, key.route, key.key, at.0],
+        params![user.0, key.route, key.key, now.0],
         |row| Ok((column::<String>(row, "fingerprint")?, id_column(row, "run", RunId)?)),
     )?;
     match known {
         None => Ok(None),
-        Some((fingerprint, run)) if fingerprint == key.fingerprint => Ok(Some(OpenedRow::Replayed { run })),
+        Some((fingerprint, run)) if fingerprint == key.fingerprint => Ok(Some(run)),
         Some(_) => Err(StoreError::KeyReused),
     }
 }

@@ -26,9 +26,9 @@ use std::thread::JoinHandle;
 
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, KeptFile, NewRun, Opened,
-    Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError, StoreFuture, Token,
-    ToolOffer, ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError,
+    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -141,6 +141,15 @@ impl Store for SqliteStore {
                 OpenedRow::Replayed { run } => Ok(Opened::Replayed { run }),
             }
         })
+    }
+
+    fn run_of_key(
+        &self,
+        user: UserId,
+        key: IdempotencyKey,
+        now: Timestamp,
+    ) -> StoreFuture<'_, Option<RunId>> {
+        self.read(move |connection| journal::run_of_key(connection, &user, &key, now))
     }
 
     fn append(&self, mut batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {

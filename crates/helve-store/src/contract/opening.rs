@@ -1,6 +1,6 @@
 //! Opening runs: in conversations, and under keys.
 
-use helve_types::{Message, RunState, Timestamp};
+use helve_types::{Message, RunId, RunState, Timestamp};
 
 use super::{Actor, Subject, ok, setup};
 use crate::{IdempotencyKey, NewRun, Opened, Page, Place, StoreError};
@@ -52,16 +52,24 @@ fn key(fingerprint: &str) -> Option<IdempotencyKey> {
     })
 }
 
+/// What is known of the key, asked when a key without a time of its own is over.
+async fn known(actor: &Actor, fingerprint: &str) -> Result<Option<RunId>, StoreError> {
+    let Some(key) = key(fingerprint) else { return Ok(None) };
+    actor.store.run_of_key(actor.user.clone(), key, Timestamp(1)).await
+}
+
 pub async fn a_repeated_key_finds_the_first_run(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
     let first = NewRun { key: key("body"), ..mei.new_run(mei.new_conversation(), "pay") };
     let again = NewRun { key: key("body"), ..mei.new_run(mei.new_conversation(), "pay") };
     let run = ok(mei.open(first).await);
     assert_eq!(mei.store.open_run(again).await, Ok(Opened::Replayed { run: run.run }));
+    assert_eq!(known(&mei, "body").await, Ok(Some(run.run)));
     assert_eq!(ok(mei.store.conversations(mei.scope(), Page::first(9)).await).len(), 1);
 
     // Another user's key is another key.
     let eve = Actor::new(store, "eve");
+    assert_eq!(known(&eve, "body").await, Ok(None));
     let hers = NewRun { key: key("body"), ..eve.new_run(eve.new_conversation(), "pay") };
     assert!(eve.open(hers).await.is_ok());
 }
@@ -72,6 +80,7 @@ pub async fn a_key_with_another_body_is_refused(store: Subject) {
     let other = NewRun { key: key("other"), ..mei.new_run(mei.new_conversation(), "pay 2") };
     ok(mei.open(first).await);
     assert_eq!(mei.store.open_run(other).await, Err(StoreError::KeyReused));
+    assert_eq!(known(&mei, "other").await, Err(StoreError::KeyReused));
 }
 
 pub async fn a_key_is_good_until_its_time_is_up_and_its_run_is_over(store: Subject) {
@@ -81,6 +90,8 @@ pub async fn a_key_is_good_until_its_time_is_up_and_its_run_is_over(store: Subje
     let mut first = ok(again().await);
     let repeated = NewRun { key: expired(), ..mei.new_run(Place::Nowhere, "pay") };
     assert_eq!(mei.store.open_run(repeated).await, Ok(Opened::Replayed { run: first.run }));
+    assert_eq!(known(&mei, "body").await, Ok(Some(first.run)));
     mei.finish(&mut first, "paid").await;
+    assert_eq!(known(&mei, "body").await, Ok(None));
     assert_ne!(ok(again().await).run, first.run);
 }

@@ -1,10 +1,12 @@
 //! Runs: opened once, claimed by one writer at a time.
 
-use helve_types::{RunId, RunState, Spent};
+use helve_types::{RunId, RunState, Spent, Timestamp, UserId};
 
 use super::Shelves;
 use super::conversations::ConversationShelf;
-use crate::{Claimed, Conversation, NewRun, Opened, Place, Recorded, RunRecord, Scope, StoreError};
+use crate::{
+    Claimed, Conversation, IdempotencyKey, NewRun, Opened, Place, Recorded, RunRecord, Scope, StoreError,
+};
 
 pub(super) struct RunShelf {
     pub(super) record: RunRecord,
@@ -15,20 +17,26 @@ pub(super) struct RunShelf {
 }
 
 impl Shelves {
+    pub(super) fn run_of_key(
+        &self,
+        user: &UserId,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Result<Option<RunId>, StoreError> {
+        let name = (user.clone(), key.route.clone(), key.key.clone());
+        let is_open = |run: &RunId| self.runs.get(run).is_some_and(|shelf| !shelf.record.state.is_final());
+        match self.keys.get(&name).filter(|known| known.2 > now || is_open(&known.1)) {
+            None => Ok(None),
+            Some((fingerprint, run, _)) if *fingerprint == key.fingerprint => Ok(Some(*run)),
+            Some(_) => Err(StoreError::KeyReused),
+        }
+    }
+
     pub(super) fn open_run(&mut self, new: NewRun) -> Result<Opened, StoreError> {
-        if let Some(key) = &new.key {
-            let name = (new.user.clone(), key.route.clone(), key.key.clone());
-            let is_open =
-                |run: &RunId| self.runs.get(run).is_some_and(|shelf| !shelf.record.state.is_final());
-            let now = new.started.event.at;
-            let known = self.keys.get(&name).filter(|known| known.2 > now || is_open(&known.1));
-            if let Some((fingerprint, run, _)) = known {
-                return if *fingerprint == key.fingerprint {
-                    Ok(Opened::Replayed { run: *run })
-                } else {
-                    Err(StoreError::KeyReused)
-                };
-            }
+        if let Some(key) = &new.key
+            && let Some(run) = self.run_of_key(&new.user, key, new.started.event.at)?
+        {
+            return Ok(Opened::Replayed { run });
         }
         let at = new.started.event.at;
         let history = match &new.place {
