@@ -8,28 +8,31 @@ mod call;
 mod choice;
 mod circles;
 mod claims;
+mod heard;
 mod purse;
 mod read;
 mod speech;
+mod step;
 #[cfg(test)]
 mod tests;
 
-use helve_tool::{Grant, Outcome, SentBefore, Unknown};
+use helve_tool::Outcome;
 use helve_types::{
-    CallId, Ending, Fact, Failure, FailureKind, Fingerprint, Message, MessageId, Mode, ModelParams, PartId,
-    RunId, RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Trail, Usage,
+    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, RunId, RunInput, RunSetup, RunState,
+    StopReason, Taint, Timestamp, ToolCall, ToolChoice, Usage,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub(crate) use self::call::{Call, Phase};
 pub(crate) use self::circles::Circles;
 use self::circles::Course;
 use self::claims::Claims;
 pub(crate) use self::claims::{Claim, Delivery};
+pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
 use self::purse::Purse;
 use self::read::Read;
 pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
+pub use self::step::{Errand, Step, Tools};
 
 /// More calls than this in one message are not made.
 pub(crate) const CALLS_PER_STEP_MAX: u32 = 16;
@@ -65,128 +68,6 @@ pub struct Run {
     /// What the model had read of tools when it wrote the last complete step.
     read: Read,
     over: bool,
-}
-
-/// What is to be done next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    AskModel {
-        step: u32,
-        attempt: u32,
-        tools: Tools,
-    },
-    /// These can all go on now, side by side.
-    CallTools(Vec<Errand>),
-    /// Nothing can go on until somebody acts.
-    Wait(RunState),
-    Finish(Ending),
-    Fail {
-        code: &'static str,
-        message: String,
-    },
-    /// There is nothing left to do.
-    Over,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tools {
-    Offered,
-    /// The steps are used up: the model is to answer with what it has.
-    Withheld,
-}
-
-/// Something to do about one call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Errand {
-    Execute {
-        call: ToolCall,
-        attempts_before: u32,
-        grant: Option<Grant>,
-        /// That it was sent before, if that may have taken effect.
-        before: Option<SentBefore>,
-    },
-    /// It repeats what was done before, and a person has to say whether to go on.
-    AskRepeated { call: ToolCall, because: String },
-    /// The outcome is known without running anything.
-    Settle { call: CallId, outcome: Outcome },
-    /// It was in flight when the server stopped, and must not be sent again.
-    Lose { call: ToolCall, sent_at: Timestamp, because: String },
-    /// A person has to say what became of it.
-    AskOutcome { call: ToolCall, unknown: Box<Unknown> },
-    /// A person wants it done again, as a new call.
-    Repeat { call: ToolCall, replaces: CallId },
-}
-
-impl Errand {
-    pub fn call(&self) -> &CallId {
-        match self {
-            Self::Execute { call, .. }
-            | Self::Lose { call, .. }
-            | Self::AskOutcome { call, .. }
-            | Self::AskRepeated { call, .. }
-            | Self::Repeat { call, .. } => &call.id,
-            Self::Settle { call, .. } => call,
-        }
-    }
-}
-
-/// A complete message of the model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
-    pub parts: Vec<HeardPart>,
-    pub calls: Vec<HeardCall>,
-    pub reason: StopReason,
-    pub usage: Usage,
-    pub mode: Mode,
-    pub cost_nanos: Option<u64>,
-    /// Who answered, if it was not the run's own model.
-    pub model: Option<String>,
-    /// Who that was, whatever its name comes to mean.
-    pub fingerprint: Option<Fingerprint>,
-    /// What the vendor wants back with it.
-    pub echo: Option<Value>,
-    /// What hooks laid over the parameters of the question.
-    pub params: Option<ModelParams>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeardPart {
-    Text { part: PartId, text: String },
-    Reasoning { part: PartId, text: String },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeardCall {
-    pub part: Option<PartId>,
-    pub provider_id: Option<String>,
-    pub tool: String,
-    pub arguments: String,
-    /// It is on record as what the model wrote, and must never run.
-    pub flaw: Option<Flaw>,
-}
-
-/// Why something that was meant as a call is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
-    /// The message ended inside of it.
-    Cut,
-    /// It cannot be read in exactly one way.
-    Broken,
-}
-
-impl Flaw {
-    /// What the model is told.
-    fn failure(self, tool: &str) -> Failure {
-        let message = match self {
-            Self::Cut => format!(
-                "the call of `{tool}` was cut off before its end, so it did not run; call again, and say less before and in the call"
-            ),
-            Self::Broken => format!(
-                "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments, all text in it between double quotes"
-            ),
-        };
-        Failure::new(FailureKind::BadArguments, message)
-    }
 }
 
 impl Run {
@@ -421,47 +302,6 @@ impl Run {
             return Course::On;
         }
         self.circles.course(held.step, &held.call)
-    }
-
-    /// What is put on record about a complete message: all of it or nothing.
-    pub fn heard(&self, heard: Heard) -> Vec<Fact> {
-        let step = self.step + 1;
-        let mut facts = Vec::with_capacity(heard.parts.len() + heard.calls.len() + 1);
-        facts.extend(heard.parts.into_iter().map(|part| match part {
-            HeardPart::Text { part, text } => Fact::TextFinished { step, part, text },
-            HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
-        }));
-        let mut refused = vec![];
-        for (index, HeardCall { part, provider_id, tool, arguments, flaw }) in (0..).zip(heard.calls) {
-            let call = CallId::new(self.id, step, index);
-            if let Some(flaw) = flaw {
-                let failure = flaw.failure(&tool);
-                refused.push(Fact::ToolRefused { call: call.clone(), failure, trail: Trail::default() });
-            }
-            facts.push(Fact::ToolRequested {
-                step,
-                call,
-                provider_id,
-                tool,
-                arguments,
-                part,
-                replaces: None,
-            });
-        }
-        facts.push(Fact::StepFinished {
-            step,
-            attempt: self.restarts + 1,
-            reason: heard.reason,
-            mode: heard.mode,
-            usage: heard.usage,
-            cost_nanos: heard.cost_nanos,
-            model: heard.model,
-            fingerprint: heard.fingerprint,
-            echo: heard.echo,
-            params: heard.params,
-        });
-        facts.extend(refused);
-        facts
     }
 
     /// What is put on record when a person stops the run: every call gets an outcome, then the end.

@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use helve_types::{
-    Answer, ApprovalKind, Effect, Failure, FailureKind, ModelParams, OnUnknown, OutcomeAnswer, Question,
-    ToolChoice, ToolOutput, Trail,
+    Answer, ApprovalKind, Effect, Failure, FailureKind, Mode, ModelParams, OnUnknown, OutcomeAnswer,
+    Question, ToolChoice, ToolOutput, Trail,
 };
 use uuid::Uuid;
 

@@ -1,0 +1,110 @@
+//! What the model said, and how it goes on record: a complete message, all of it or nothing.
+
+use helve_types::{
+    CallId, Fact, Failure, FailureKind, Fingerprint, Mode, ModelParams, PartId, StopReason, Trail, Usage,
+};
+use serde_json::Value;
+
+use super::Run;
+
+/// A complete message of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heard {
+    pub parts: Vec<HeardPart>,
+    pub calls: Vec<HeardCall>,
+    pub reason: StopReason,
+    pub usage: Usage,
+    pub mode: Mode,
+    pub cost_nanos: Option<u64>,
+    /// Who answered, if it was not the run's own model.
+    pub model: Option<String>,
+    /// Who that was, whatever its name comes to mean.
+    pub fingerprint: Option<Fingerprint>,
+    /// What the vendor wants back with it.
+    pub echo: Option<Value>,
+    /// What hooks laid over the parameters of the question.
+    pub params: Option<ModelParams>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeardPart {
+    Text { part: PartId, text: String },
+    Reasoning { part: PartId, text: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardCall {
+    pub part: Option<PartId>,
+    pub provider_id: Option<String>,
+    pub tool: String,
+    pub arguments: String,
+    /// It is on record as what the model wrote, and must never run.
+    pub flaw: Option<Flaw>,
+}
+
+/// Why something that was meant as a call is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// The message ended inside of it.
+    Cut,
+    /// It cannot be read in exactly one way.
+    Broken,
+}
+
+impl Flaw {
+    /// What the model is told.
+    fn failure(self, tool: &str) -> Failure {
+        let message = match self {
+            Self::Cut => format!(
+                "the call of `{tool}` was cut off before its end, so it did not run; call again, and say less before and in the call"
+            ),
+            Self::Broken => format!(
+                "the call of `{tool}` cannot be read, so it did not run; call again with one JSON object as its arguments, all text in it between double quotes"
+            ),
+        };
+        Failure::new(FailureKind::BadArguments, message)
+    }
+}
+
+impl Run {
+    /// What is put on record about a complete message.
+    pub fn heard(&self, heard: Heard) -> Vec<Fact> {
+        let step = self.step + 1;
+        let mut facts = Vec::with_capacity(heard.parts.len() + heard.calls.len() + 1);
+        facts.extend(heard.parts.into_iter().map(|part| match part {
+            HeardPart::Text { part, text } => Fact::TextFinished { step, part, text },
+            HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
+        }));
+        let mut refused = vec![];
+        for (index, HeardCall { part, provider_id, tool, arguments, flaw }) in (0..).zip(heard.calls) {
+            let call = CallId::new(self.id, step, index);
+            if let Some(flaw) = flaw {
+                let failure = flaw.failure(&tool);
+                refused.push(Fact::ToolRefused { call: call.clone(), failure, trail: Trail::default() });
+            }
+            facts.push(Fact::ToolRequested {
+                step,
+                call,
+                provider_id,
+                tool,
+                arguments,
+                part,
+                replaces: None,
+            });
+        }
+        facts.push(Fact::StepFinished {
+            step,
+            attempt: self.restarts + 1,
+            reason: heard.reason,
+            mode: heard.mode,
+            usage: heard.usage,
+            cost_nanos: heard.cost_nanos,
+            model: heard.model,
+            fingerprint: heard.fingerprint,
+            echo: heard.echo,
+            params: heard.params,
+        });
+        facts.extend(refused);
+        facts
+    }
+}

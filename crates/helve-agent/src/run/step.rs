@@ -1,0 +1,67 @@
+//! What the machine can want: of the model, of tools, of people.
+
+use helve_tool::{Grant, Outcome, SentBefore, Unknown};
+use helve_types::{CallId, Ending, RunState, Timestamp, ToolCall};
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    AskModel {
+        step: u32,
+        attempt: u32,
+        tools: Tools,
+    },
+    /// These can all go on now, side by side.
+    CallTools(Vec<Errand>),
+    /// Nothing can go on until somebody acts.
+    Wait(RunState),
+    Finish(Ending),
+    Fail {
+        code: &'static str,
+        message: String,
+    },
+    /// There is nothing left to do.
+    Over,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    Offered,
+    /// The steps are used up: the model is to answer with what it has.
+    Withheld,
+}
+
+/// Something to do about one call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Errand {
+    Execute {
+        call: ToolCall,
+        attempts_before: u32,
+        grant: Option<Grant>,
+        /// That it was sent before, if that may have taken effect.
+        before: Option<SentBefore>,
+    },
+    /// It repeats what was done before, and a person has to say whether to go on.
+    AskRepeated { call: ToolCall, because: String },
+    /// The outcome is known without running anything.
+    Settle { call: CallId, outcome: Outcome },
+    /// It was in flight when the server stopped, and must not be sent again.
+    Lose { call: ToolCall, sent_at: Timestamp, because: String },
+    /// A person has to say what became of it.
+    AskOutcome { call: ToolCall, unknown: Box<Unknown> },
+    /// A person wants it done again, as a new call.
+    Repeat { call: ToolCall, replaces: CallId },
+}
+
+impl Errand {
+    pub fn call(&self) -> &CallId {
+        match self {
+            Self::Execute { call, .. }
+            | Self::Lose { call, .. }
+            | Self::AskOutcome { call, .. }
+            | Self::AskRepeated { call, .. }
+            | Self::Repeat { call, .. } => &call.id,
+            Self::Settle { call, .. } => call,
+        }
+    }
+}
