@@ -149,13 +149,13 @@ pub(crate) enum Verdict {
     },
 }
 
-/// What people said to the soft limits of a run, by the binding of the question.
+/// Whether a run may go on beyond a soft limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
-    Nothing,
-    Yes,
+pub(crate) enum Consent {
+    NotAsked,
+    Given,
     /// Or nobody answered in time.
-    No,
+    Withheld,
 }
 
 /// What the budgets say about going on.
@@ -163,7 +163,7 @@ pub(crate) fn decide(
     accounts: &[Account],
     before: Before,
     currency: &str,
-    said: impl Fn(&str) -> Said,
+    consent: impl Fn(&str) -> Consent,
 ) -> Verdict {
     let mut ask = None;
     for Account { whose, limits, used } in accounts {
@@ -178,13 +178,13 @@ pub(crate) fn decide(
                 continue;
             }
             let binding = words::binding(*whose, kind, soft);
-            match said(&binding) {
-                Said::Yes => {}
-                Said::No => {
+            match consent(&binding) {
+                Consent::Given => {}
+                Consent::Withheld => {
                     let because = format!("nobody allowed the run to use more of its budget: {}", told());
                     return Verdict::Stop { because };
                 }
-                Said::Nothing => {
+                Consent::NotAsked => {
                     let because = format!("{}; may it go on to the limit?", told());
                     ask.get_or_insert(Verdict::Ask { binding, because });
                 }
@@ -203,7 +203,7 @@ pub(crate) fn calls_left(accounts: &[Account]) -> Option<u64> {
 
 /// The first budget of a day that leaves nothing to begin with, in words.
 pub(crate) fn nothing_left(accounts: &[Account], currency: &str) -> Option<String> {
-    match decide(accounts, Before::Calling, currency, |_| Said::Yes) {
+    match decide(accounts, Before::Calling, currency, |_| Consent::Given) {
         Verdict::Stop { because } => Some(because),
         Verdict::GoOn | Verdict::Ask { .. } => None,
     }

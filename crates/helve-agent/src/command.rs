@@ -4,7 +4,7 @@ use helve_store::StoreError;
 use helve_types::{Answer, ApprovalId, CallId, MessageId, UserId};
 use tokio::sync::oneshot;
 
-use crate::run::{Run, SAID_BYTES_MAX, Said};
+use crate::run::{Reception, Run, SAID_BYTES_MAX};
 use crate::runtime::client::{ClientClaim, Delivered};
 
 #[derive(Debug)]
@@ -147,9 +147,9 @@ impl Command {
     pub(crate) fn late(&self, run: &Run) -> Result<(), CommandError> {
         match self {
             Self::Say { message, text, .. } => match run.on_said(*message, text) {
-                Said::Known => Ok(()),
-                Said::No(error) => Err(error),
-                Said::Queue => Err(CommandError::Over),
+                Reception::Known => Ok(()),
+                Reception::No(error) => Err(error),
+                Reception::Queue => Err(CommandError::Over),
             },
             _ => Err(CommandError::Over),
         }

@@ -88,17 +88,17 @@ pub(crate) struct Past<'a> {
     tokens: Vec<u64>,
     /// What is asked besides: the system prompt and the tools.
     fixed: u64,
-    whose: Whose,
+    keeper: Keeper,
 }
 
 /// Who keeps the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// The server: so many messages came before the run.
-    Ours(usize),
-    /// A client, which tells it anew with each of its questions: a summary would have to be written anew as often, so
+pub(crate) enum Keeper {
+    /// So many messages came before the run.
+    Server(usize),
+    /// It tells it anew with each of its questions: a summary would have to be written anew as often, so
     /// there is none.
-    Clients,
+    Client,
 }
 
 /// What is to be done about it.
@@ -134,10 +134,10 @@ pub(crate) fn is_worth_it(before: u64, after: u64) -> bool {
 
 impl<'a> Past<'a> {
     /// `whole` is the estimate of the whole question.
-    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, whose: Whose, ratio: Ratio) -> Self {
+    pub(crate) fn new(turns: &'a [Placed<'a>], whole: u64, keeper: Keeper, ratio: Ratio) -> Self {
         let tokens: Vec<u64> = turns.iter().map(|placed| ratio.corrected(of_turn(&placed.turn))).collect();
         let fixed = ratio.corrected(whole).saturating_sub(tokens.iter().sum());
-        Self { turns, tokens, fixed, whose }
+        Self { turns, tokens, fixed, keeper }
     }
 
     pub(crate) fn whole(&self) -> u64 {
@@ -215,7 +215,7 @@ impl<'a> Past<'a> {
     /// The cut before a turn, if that is a place where nothing is torn: what a person said at the beginning of a run,
     /// or what the model said in this one.
     fn cut_before(&self, at: usize, left: &[u64]) -> Option<Cut> {
-        let Whose::Ours(own) = self.whose else { return None };
+        let Keeper::Server(own) = self.keeper else { return None };
         let Placed { turn, place } = &self.turns[at];
         let (message, through_step, kept) = match turn {
             Turn::User(_) if place.step == 0 => (place.message, 0, 0),

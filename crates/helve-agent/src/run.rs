@@ -31,7 +31,7 @@ pub(crate) use self::claims::{Claim, Delivery};
 pub use self::heard::{Flaw, Heard, HeardCall, HeardPart};
 use self::purse::Purse;
 use self::read::Read;
-pub(crate) use self::speech::{SAID_BYTES_MAX, Said};
+pub(crate) use self::speech::{Reception, SAID_BYTES_MAX};
 pub use self::step::{Errand, Step, Tools};
 
 /// More calls than this in one message are not made.

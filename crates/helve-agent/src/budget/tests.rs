@@ -8,9 +8,9 @@ fn run(limits: Limits, used: Used) -> Account {
     Account { whose: Whose::Run, limits, used }
 }
 
-fn check(accounts: &[Account], before: Before, said: &[(&str, Said)], expected: Expect) {
+fn check(accounts: &[Account], before: Before, said: &[(&str, Consent)], expected: Expect) {
     let said = |binding: &str| {
-        said.iter().find(|(known, _)| *known == binding).map_or(Said::Nothing, |(_, said)| *said)
+        said.iter().find(|(known, _)| *known == binding).map_or(Consent::NotAsked, |(_, said)| *said)
     };
     let words = match decide(accounts, before, "USD", said) {
         Verdict::GoOn => "go on".into(),
@@ -77,11 +77,11 @@ fn a_soft_limit_asks_until_it_is_answered() {
             "ask [budget:run:money:1600000000] this run has spent 1.63 of 2.00 USD; may it go on to the limit?"
         ],
     );
-    check(&accounts, Before::Asking, &[(BINDING, Said::Yes)], expect!["go on"]);
+    check(&accounts, Before::Asking, &[(BINDING, Consent::Given)], expect!["go on"]);
     check(
         &accounts,
         Before::Asking,
-        &[(BINDING, Said::No)],
+        &[(BINDING, Consent::Withheld)],
         expect![
             "stop: nobody allowed the run to use more of its budget: this run has spent 1.63 of 2.00 USD"
         ],
@@ -91,7 +91,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
     check(
         &both,
         Before::Asking,
-        &[(BINDING, Said::Yes)],
+        &[(BINDING, Consent::Given)],
         expect![
             "ask [budget:run:tokens:800] this run has used 900 of 1000 tokens; may it go on to the limit?"
         ],
@@ -100,7 +100,7 @@ fn a_soft_limit_asks_until_it_is_answered() {
     check(
         &over,
         Before::Asking,
-        &[(BINDING, Said::Yes)],
+        &[(BINDING, Consent::Given)],
         expect!["stop: the budget is used up: this run has spent 2.00 of 2.00 USD"],
     );
 }

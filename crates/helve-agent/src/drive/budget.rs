@@ -20,7 +20,7 @@ impl Driver {
     pub(super) async fn afford(&mut self, before: Before) -> Result<Allowed, DriveError> {
         let accounts = self.accounts().await?;
         let currency = &self.shared.settings.budgets.currency;
-        let said = |binding: &str| self.run.said_of_budget(binding);
+        let said = |binding: &str| self.run.consent_to_overspend(binding);
         match budget::decide(&accounts, before, currency, said) {
             Verdict::GoOn => Ok(Allowed::Calls(budget::calls_left(&accounts))),
             Verdict::Ask { binding, because } => {

@@ -16,7 +16,7 @@ use super::model::Quest;
 use super::{DriveError, Driver};
 use crate::ask::profile_of;
 use crate::compact::tokens::{Ratio, of_request, of_text};
-use crate::compact::{Cut, Goal, Past, Plan, Whose, Window, is_worth_it, prompt};
+use crate::compact::{Cut, Goal, Keeper, Past, Plan, Window, is_worth_it, prompt};
 use crate::transcript::{Output, placed, summed_up};
 
 /// What was done in a step to make room.
@@ -127,11 +127,11 @@ impl Driver {
             }
         }
         let turns = placed(&self.history, &self.run, asking.reader);
-        let whose = match self.run.setup().input {
-            RunInput::Client { .. } => Whose::Clients,
-            RunInput::Conversation | RunInput::Call => Whose::Ours(self.history.len()),
+        let keeper = match self.run.setup().input {
+            RunInput::Client { .. } => Keeper::Client,
+            RunInput::Conversation | RunInput::Call => Keeper::Server(self.history.len()),
         };
-        let past = Past::new(&turns, whole, whose, ratio);
+        let past = Past::new(&turns, whole, keeper, ratio);
         let tokens = past.whole();
         let goal = match (why, window) {
             (Why::Long, Some(window)) => Goal::within(window, settings),

@@ -5,7 +5,7 @@ use helve_types::{Fact, MessageId, RunState};
 
 use super::{DriveError, Driver};
 use crate::command::CommandError;
-use crate::run::{Said, Step};
+use crate::run::{Reception, Step};
 
 impl Driver {
     /// Keeps what a person says; whoever waits for an answer goes on waiting.
@@ -16,9 +16,9 @@ impl Driver {
         by: String,
     ) -> Result<Result<(), CommandError>, DriveError> {
         match self.run.on_said(message, &text) {
-            Said::Known => return Ok(Ok(())),
-            Said::No(error) => return Ok(Err(error)),
-            Said::Queue => {}
+            Reception::Known => return Ok(Ok(())),
+            Reception::No(error) => return Ok(Err(error)),
+            Reception::Queue => {}
         }
         let queued = Fact::MessageQueued { message, text, by };
         // A run that was left alone is taken up again by whoever speaks to it.

@@ -5,7 +5,7 @@ use helve_types::{Answer, ApprovalKind, Fact, Failure, FailureKind, Question, St
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Errand, Phase, Run};
-use crate::budget::Said;
+use crate::budget::Consent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Purse {
@@ -55,11 +55,11 @@ impl Run {
     }
 
     /// What people said to a question about its budget.
-    pub(crate) fn said_of_budget(&self, binding: &str) -> Said {
+    pub(crate) fn consent_to_overspend(&self, binding: &str) -> Consent {
         match self.purse.answered.iter().rev().find(|(known, _)| known == binding) {
-            None => Said::Nothing,
-            Some((_, true)) => Said::Yes,
-            Some((_, false)) => Said::No,
+            None => Consent::NotAsked,
+            Some((_, true)) => Consent::Given,
+            Some((_, false)) => Consent::Withheld,
         }
     }
 

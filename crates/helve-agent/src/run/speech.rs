@@ -13,9 +13,9 @@ pub(crate) const SAID_BYTES_MAX: usize = 64 * 1_024;
 /// So many may wait to be heard.
 const UNHEARD_MAX: usize = 32;
 
-/// What is done about something that a person says.
+/// How something is received that a person says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum Reception {
     /// It is new.
     Queue,
     /// The same message has come before.
@@ -25,13 +25,13 @@ pub(crate) enum Said {
 
 impl Run {
     /// What to do about a message that comes now. The same one twice is one.
-    pub(crate) fn on_said(&self, id: MessageId, text: &str) -> Said {
+    pub(crate) fn on_said(&self, id: MessageId, text: &str) -> Reception {
         match self.saying(id) {
-            Some(before) if before == text => Said::Known,
-            Some(_) => Said::No(CommandError::OtherText),
-            None if self.over => Said::No(CommandError::Over),
-            None if self.unheard().count() >= UNHEARD_MAX => Said::No(CommandError::TooMuchSaid),
-            None => Said::Queue,
+            Some(before) if before == text => Reception::Known,
+            Some(_) => Reception::No(CommandError::OtherText),
+            None if self.over => Reception::No(CommandError::Over),
+            None if self.unheard().count() >= UNHEARD_MAX => Reception::No(CommandError::TooMuchSaid),
+            None => Reception::Queue,
         }
     }
 

@@ -455,9 +455,9 @@ fn everything_that_was_said_is_heard_in_order_and_once() {
     let run = Run::replay(RUN, setup(10), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
     assert_eq!(run.hears(2), [hears(3, 2), hears(5, 2)]);
     let message = |n| MessageId(Uuid::from_u128(n));
-    assert_eq!(run.on_said(message(9), "saying 9"), Said::Known);
-    assert_eq!(run.on_said(message(9), "something else"), Said::No(crate::CommandError::OtherText));
-    assert_eq!(run.on_said(message(1), "saying 9"), Said::Queue);
+    assert_eq!(run.on_said(message(9), "saying 9"), Reception::Known);
+    assert_eq!(run.on_said(message(9), "something else"), Reception::No(crate::CommandError::OtherText));
+    assert_eq!(run.on_said(message(1), "saying 9"), Reception::Queue);
 }
 
 #[test]

@@ -146,11 +146,11 @@ struct Given<'a> {
 #[derive(Deserialize)]
 struct Wrapped<'a> {
     #[serde(borrow)]
-    tool_call_result: Said<'a>,
+    tool_call_result: Brought<'a>,
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct Brought<'a> {
     #[serde(borrow, rename = "toolCallId", alias = "tool_call_id")]
     id: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -161,7 +161,7 @@ struct Said<'a> {
 
 impl<'a> Given<'a> {
     fn new(whole: &'a RawValue) -> Option<Self> {
-        let Wrapped { tool_call_result: Said { id, result, error } } =
+        let Wrapped { tool_call_result: Brought { id, result, error } } =
             serde_json::from_str(whole.get()).ok()?;
         Some(Self { id, result, error, whole })
     }

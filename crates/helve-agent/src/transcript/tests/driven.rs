@@ -5,7 +5,7 @@ use helve_types::{Answer, ApprovalId, ApprovalKind, Compaction, Message, Outcome
 
 use super::*;
 use crate::compact::tokens::{Ratio, of_turn};
-use crate::compact::{Goal, Past, Whose};
+use crate::compact::{Goal, Keeper, Past};
 use crate::run::{Errand, Heard, HeardCall, HeardPart, Step};
 
 const FACTS_MAX: usize = 120;
@@ -204,7 +204,7 @@ impl<'a> World<'a> {
         let whole = turns.iter().map(|placed| of_turn(&placed.turn)).sum();
         let limit = 150 + 100 * u64::from(self.chance.of(10));
         let goal = Goal { limit, low: limit * 5 / 8, keep_recent: limit / 4 };
-        let whose = Whose::Ours(self.history.len());
+        let whose = Keeper::Server(self.history.len());
         let Some(plan) = Past::new(&turns, whole, whose, Ratio::default()).plan(&goal) else { return Ok(()) };
         let step = self.run.message().steps.last().map_or(1, |record| record.step + 1);
         let summary = plan.cut.map(|cut| Summary {
