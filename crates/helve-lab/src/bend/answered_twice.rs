@@ -40,15 +40,8 @@ impl Bend for AnsweredTwice {
         inner.append(batch, urgency)
     }
 
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
+    fn claimed(&self, _: &Arc<dyn Store>, claimed: &mut Claimed) {
         // The new owner knows them.
-        self.more.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
-        inner.claim(run, owner, counts_as_resume)
+        self.more.lock().unwrap_or_else(PoisonError::into_inner).remove(&claimed.record.run);
     }
 }

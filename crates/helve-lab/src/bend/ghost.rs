@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use helve_store::{Append, Claimed, Recorded, Store, StoreFuture, Urgency};
-use helve_types::{Fact, RunId, Timestamp};
+use helve_store::{Append, Claimed, Recorded, Store, Urgency};
+use helve_types::{Fact, Timestamp};
 
 use super::Bend;
 
@@ -16,19 +16,9 @@ pub(crate) const SIGN: &str = "said by one who has lost the run";
 pub(crate) struct Ghost;
 
 impl Bend for Ghost {
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
-        Box::pin(async move {
-            let claimed = inner.claim(run, owner, counts_as_resume).await?;
-            // It is queued when it is called, so it comes before anything of the new owner's.
-            drop(inner.append(haunting(&claimed), Urgency::Now));
-            Ok(claimed)
-        })
+    fn claimed(&self, inner: &Arc<dyn Store>, claimed: &mut Claimed) {
+        // It is queued when it is called, so it comes before anything of the new owner's.
+        drop(inner.append(haunting(claimed), Urgency::Now));
     }
 }
 

@@ -13,6 +13,7 @@ mod unfenced;
 mod watched;
 mod write_behind;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use helve_store::{
@@ -46,15 +47,13 @@ pub(crate) trait Bend: Send + Sync + 'static {
         inner.open_run(new)
     }
 
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
-        inner.claim(run, owner, counts_as_resume)
+    /// Before a run is claimed.
+    fn before_claim(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
     }
+
+    /// When a run was claimed, and before its new owner hears of it.
+    fn claimed(&self, _: &Arc<dyn Store>, _: &mut Claimed) {}
 }
 
 pub(crate) struct Bent<B> {
@@ -78,7 +77,12 @@ impl<B: Bend> Store for Bent<B> {
     }
 
     fn claim(&self, run: RunId, owner: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
-        self.bend.claim(&self.inner, run, owner, counts_as_resume)
+        Box::pin(async move {
+            self.bend.before_claim().await;
+            let mut claimed = self.inner.claim(run, owner, counts_as_resume).await?;
+            self.bend.claimed(&self.inner, &mut claimed);
+            Ok(claimed)
+        })
     }
 
     fn run_of_key(

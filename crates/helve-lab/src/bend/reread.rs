@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use helve_store::{Claimed, Store, StoreFuture};
-use helve_types::{Fact, RunId, Usage, canonical_json};
+use helve_store::{Claimed, Store};
+use helve_types::{Fact, Usage, canonical_json};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -15,18 +15,8 @@ pub(crate) struct Reread<F> {
 }
 
 impl<F: Fn(&mut Fact) + Send + Sync + 'static> Bend for Reread<F> {
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
-        Box::pin(async move {
-            let mut claimed = inner.claim(run, owner, counts_as_resume).await?;
-            claimed.events.iter_mut().for_each(|recorded| (self.tell)(&mut recorded.event.fact));
-            Ok(claimed)
-        })
+    fn claimed(&self, _: &Arc<dyn Store>, claimed: &mut Claimed) {
+        claimed.events.iter_mut().for_each(|recorded| (self.tell)(&mut recorded.event.fact));
     }
 }
 

@@ -27,17 +27,8 @@ impl Bend for Unfenced {
         inner.append(batch, urgency)
     }
 
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
-        Box::pin(async move {
-            let claimed = inner.claim(run, owner, counts_as_resume).await?;
-            self.newest.lock().unwrap_or_else(PoisonError::into_inner).insert(run, claimed.epoch);
-            Ok(claimed)
-        })
+    fn claimed(&self, _: &Arc<dyn Store>, claimed: &mut Claimed) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.insert(claimed.record.run, claimed.epoch);
     }
 }

@@ -1,10 +1,10 @@
 //! The bugs "acknowledged before it is committed" and "told before it is committed": writing is behind.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_store::{Append, Claimed, NewRun, Opened, Place, Store, StoreError, StoreFuture, Urgency};
-use helve_types::RunId;
+use helve_store::{Append, NewRun, Opened, Place, Store, StoreError, StoreFuture, Urgency};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Bend;
@@ -86,18 +86,9 @@ impl Bend for WriteBehind {
         Box::pin(std::future::ready(Ok(Opened::New { epoch: 1, history: vec![] })))
     }
 
-    fn claim<'a>(
-        &'a self,
-        inner: &'a Arc<dyn Store>,
-        run: RunId,
-        owner: String,
-        counts_as_resume: bool,
-    ) -> StoreFuture<'a, Claimed> {
-        Box::pin(async move {
-            let (mark, reached) = oneshot::channel();
-            self.push(Late::Mark(mark));
-            _ = reached.await;
-            inner.claim(run, owner, counts_as_resume).await
-        })
+    fn before_claim(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let (mark, reached) = oneshot::channel();
+        self.push(Late::Mark(mark));
+        Box::pin(async move { _ = reached.await })
     }
 }
