@@ -1,8 +1,22 @@
 //! A question to the person at the keyboard: which line means which answer. Pure; the chat prints and sends.
 
-use helve_types::{Answer, ApprovalKind, OutcomeAnswer};
+use helve_types::{Answer, ApprovalKind, OutcomeAnswer, Question};
 
 use crate::commands::approvals::answer::{AlwaysWithin, object};
+
+/// What of a question decides how it can be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct About {
+    kind: ApprovalKind,
+    /// Consent to a circle goes no further than the run that is in it.
+    repeats: bool,
+}
+
+impl From<&Question> for About {
+    fn from(question: &Question) -> Self {
+        Self { kind: question.kind, repeats: question.repeats }
+    }
+}
 
 /// What the next line is taken for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,8 +45,8 @@ pub(super) enum Next {
 
 impl Asking {
     /// What the person is asked for.
-    pub(super) fn prompt(&self, kind: ApprovalKind) -> String {
-        match (self, kind) {
+    pub(super) fn prompt(&self, about: About) -> String {
+        match (self, about.kind) {
             (Self::Choice, ApprovalKind::Permission) => {
                 "[y]es, [e]dit, [n]o, [r]espond in its place, [a]lways? ".into()
             }
@@ -44,13 +58,17 @@ impl Asking {
             (Self::Edited(_), _) => "send this? [y]es, [e]dit again, [b]ack? ".into(),
             (Self::Reason, _) => "why not? (the model is told; may be empty): ".into(),
             (Self::Response, _) => "what the model gets as the result (nothing: back): ".into(),
+            (Self::Always, _) if about.repeats => {
+                "do not ask about this tool within this [r]un (nothing: back)? ".into()
+            }
             (Self::Always, _) => {
                 "do not ask about this tool within: [r]un, [c]onversation, [a]gent (nothing: back)? ".into()
             }
         }
     }
 
-    pub(super) fn hear(&self, kind: ApprovalKind, said: &str) -> Next {
+    pub(super) fn hear(&self, about: About, said: &str) -> Next {
+        let kind = about.kind;
         let said = said.trim();
         let word = said.to_lowercase();
         match (self, kind) {
@@ -76,6 +94,7 @@ impl Asking {
             (Self::Always, _) => {
                 let within = match word.as_str() {
                     "r" | "run" => AlwaysWithin::Run,
+                    _ if about.repeats => return Next::Again("r, or nothing to go back".into()),
                     "c" | "conversation" => AlwaysWithin::Conversation,
                     "a" | "agent" => AlwaysWithin::Agent,
                     _ => return Next::Again("r, c or a".into()),
@@ -118,6 +137,10 @@ fn outcome(word: &str) -> Next {
 mod tests {
     use super::*;
 
+    fn about(kind: ApprovalKind) -> About {
+        About { kind, repeats: false }
+    }
+
     #[test]
     fn a_line_means_what_was_asked_for_and_nothing_by_accident() {
         use ApprovalKind::{Budget, Outcome, Permission};
@@ -142,7 +165,7 @@ mod tests {
             ),
         ];
         for (asking, kind, said, expected) in cases {
-            assert_eq!(asking.hear(kind, said), expected, "{said:?}");
+            assert_eq!(asking.hear(about(kind), said), expected, "{said:?}");
         }
         for (kind, said) in [
             (Permission, ""),
@@ -152,12 +175,17 @@ mod tests {
             (Budget, "r 42"),
             (Outcome, "y"),
         ] {
-            assert!(matches!(Asking::Choice.hear(kind, said), Next::Again(_)), "{said:?}");
+            assert!(matches!(Asking::Choice.hear(about(kind), said), Next::Again(_)), "{said:?}");
         }
-        assert!(matches!(Asking::Arguments.hear(Permission, "[1]"), Next::Again(_)));
-        let edited = Asking::Edited("{}".into()).hear(Permission, "y");
+        assert!(matches!(Asking::Arguments.hear(about(Permission), "[1]"), Next::Again(_)));
+        let edited = Asking::Edited("{}".into()).hear(about(Permission), "y");
         assert_eq!(edited, Next::Send(Answer::Approve { arguments: Some("{}".into()), always: None }));
-        let Next::Send(always) = Asking::Always.hear(Permission, "c") else { panic!("nothing is sent") };
+        let Next::Send(always) = Asking::Always.hear(about(Permission), "c") else {
+            panic!("nothing is sent")
+        };
         assert!(always.fits(Permission));
+        let circle = About { repeats: true, ..about(Permission) };
+        assert!(matches!(Asking::Always.hear(circle, "c"), Next::Again(_)));
+        assert!(matches!(Asking::Always.hear(circle, "r"), Next::Send(_)));
     }
 }

@@ -139,7 +139,7 @@ impl Chat {
         if let Asking::Edited(arguments) = &questions.asking {
             self.screen.block(&format!("arguments\n{}", in_gutter(arguments)));
         }
-        self.screen.prompt(&questions.asking.prompt(question.kind));
+        self.screen.prompt(&questions.asking.prompt(question.into()));
     }
 
     /// Where nobody can be asked: the question, and how it can be answered elsewhere.
@@ -179,7 +179,7 @@ impl Chat {
 
     /// What a line means for the question that is before the person.
     async fn decide(&mut self, question: &Question, said: &str, questions: &mut Questions) {
-        match questions.asking.hear(question.kind, said) {
+        match questions.asking.hear(question.into(), said) {
             Next::Again(why) => self.screen.note(&line(&why)),
             Next::Ask(asking) => questions.asking = asking,
             Next::Edit => questions.asking = self.edit(question, &questions.asking).await,
