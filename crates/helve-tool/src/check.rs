@@ -67,7 +67,7 @@ pub(crate) fn check(
         problems.push("and more".into());
     }
     let problems = problems.join("; ");
-    Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and call again")))
+    Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again")))
 }
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
@@ -149,19 +149,19 @@ mod tests {
         check_text(
             r#"{"query": "rust", "max_results": 50}"#,
             expect![
-                "the arguments for `search_web` do not fit: field `max_results`: 50 is greater than the maximum of 20; correct them and call again"
+                "the arguments for `search_web` do not fit: field `max_results`: 50 is greater than the maximum of 20; correct them and try again"
             ],
         );
         check_text(
             r#"{"query": "x", "filter": {"lang": "de"}}"#,
             expect![[
-                r#"the arguments for `search_web` do not fit: field `filter.lang`: "de" is not one of "en" or "zh"; correct them and call again"#
+                r#"the arguments for `search_web` do not fit: field `filter.lang`: "de" is not one of "en" or "zh"; correct them and try again"#
             ]],
         );
         check_text(
             "",
             expect![[
-                r#"the arguments for `search_web` do not fit: "query" is a required property; correct them and call again"#
+                r#"the arguments for `search_web` do not fit: "query" is a required property; correct them and try again"#
             ]],
         );
     }
@@ -172,7 +172,7 @@ mod tests {
         check_text(
             r#"{"query": null}"#,
             expect![[
-                r#"the arguments for `search_web` do not fit: field `query`: null is not of type "string"; correct them and call again"#
+                r#"the arguments for `search_web` do not fit: field `query`: null is not of type "string"; correct them and try again"#
             ]],
         );
     }

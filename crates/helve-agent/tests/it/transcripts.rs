@@ -87,7 +87,7 @@ async fn wrong_names_and_arguments_are_told_to_the_model() {
             4 tool.refused there is no tool `destroy`; the tools are: `fail`, `hang`, `look`, `lose`, `lose_softly`, `ping`, `poll`, `report`, `send`
             5 tool.requested look {"query": "x"}
             6 step.finished ToolCalls native
-            7 tool.refused the arguments for `look` do not fit: "q" is a required property; correct them and call again
+            7 tool.refused the arguments for `look` do not fit: "q" is a required property; correct them and try again
             8 tool.requested look {"q": "x"
             9 step.finished ToolCalls native
             10 tool.refused the arguments for `look` are not valid JSON (EOF while parsing an object at line 1 column 9); send one JSON object

@@ -283,7 +283,7 @@ async fn arguments_that_do_not_fit_never_reach_the_tool() {
     assert_eq!(runs.load(Ordering::Relaxed), 0);
     lab.check(expect![[r#"
         tool.requested look {"q": 7}
-        tool.refused the arguments for `look` do not fit: field `q`: 7 is not of type "string"; correct them and call again [resolved misfit]
+        tool.refused the arguments for `look` do not fit: field `q`: 7 is not of type "string"; correct them and try again [resolved misfit]
     "#]])
     .await;
 }
