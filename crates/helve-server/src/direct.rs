@@ -74,6 +74,9 @@ pub(crate) struct CallView {
     /// Why nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
+    /// What the tool's check tool says about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<String>,
     /// What each stage decided, in order.
     trail: Trail,
 }
@@ -166,6 +169,7 @@ fn view(called: Called) -> Result<CallView, Problem> {
         output: None,
         failure: None,
         because: None,
+        checked: None,
         trail,
     };
     Ok(match outcome {
@@ -178,8 +182,8 @@ fn view(called: Called) -> Result<CallView, Problem> {
             }
             None => CallView { outcome: "refused", failure: Some(failure), ..view },
         },
-        Outcome::Unknown(Unknown { because, .. }) => {
-            CallView { outcome: "unknown", because: Some(because), ..view }
+        Outcome::Unknown(Unknown { because, checked, .. }) => {
+            CallView { outcome: "unknown", because: Some(because), checked, ..view }
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
     })

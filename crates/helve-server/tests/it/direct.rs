@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::house::{House, Plan, spec};
+use crate::house::{House, Lost, Plan, spec};
 
 async fn call(house: &House, token: &str, tool: &str, body: Value) -> Response {
     let path = format!("/api/tools/{tool}/call");
@@ -299,6 +299,17 @@ async fn the_same_order_twice_is_one_call_and_both_learn_what_came_of_it() {
     assert_eq!(first.text().await.unwrap(), second.text().await.unwrap());
     let sent = house.get_json("/api/executions?tool=send").await;
     assert_eq!(sent["executions"].as_array().unwrap().len(), 2, "{sent}");
+}
+
+#[tokio::test]
+async fn whoever_orders_a_call_that_is_lost_learns_what_its_check_tool_found() {
+    let plan = Plan { tools: vec![Arc::new(Lost::checked_by("look"))], ..Plan::default() };
+    let house = House::planned(plan, []).await;
+    let lost: Value =
+        house.post("/api/tools/lose/call", json!({"arguments": {"q": "x"}})).await.json().await.unwrap();
+    let known = |name: &str| lost[name].as_str().unwrap_or_default();
+    assert_eq!((known("outcome"), known("because")), ("unknown", "the line went dead"), "{lost}");
+    assert_eq!(known("checked"), "look x");
 }
 
 #[tokio::test]

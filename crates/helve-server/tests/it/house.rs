@@ -10,7 +10,7 @@ use helve_server::{AccessSettings, App, ServerLimits, new_token, router, serve};
 use helve_store::{Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
-    Limits, Maker, Registry, Request, Rule, Tool, ToolFuture,
+    Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,
 };
 use helve_types::{Auth, Effect, ModelParams, ToolDefinition, ToolOutput, ToolSpec, UserId, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
@@ -299,4 +299,27 @@ pub(crate) fn reply(line: &str) -> Reply {
         };
     }
     reply.done()
+}
+
+/// Nobody knows what became of its calls.
+pub(crate) struct Lost(ToolSpec);
+
+impl Lost {
+    pub(crate) fn checked_by(other: &str) -> Self {
+        Self(ToolSpec { check_tool: Some(other.into()), ..spec("lose", Effect::NonIdempotent) })
+    }
+}
+
+impl Tool for Lost {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn preview(&self, _: Request<'_>, _: &CallContext) -> Option<String> {
+        Some("POST https://mail.example/send".into())
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async { Err(ToolError::Lost("the line went dead".into())) })
+    }
 }

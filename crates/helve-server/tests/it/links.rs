@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use helve_server::ApprovalLinks;
 use helve_store::{ApprovalFilter, Page, Scope, Store};
-use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
-use helve_types::{Effect, Seal, ToolSpec};
+use helve_types::Seal;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, reply};
+use crate::house::{House, Lost, Plan, reply};
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -266,29 +265,10 @@ async fn the_link_is_enough_where_everything_else_wants_a_token_and_opens_nothin
     assert_eq!(door.open().await, 1);
 }
 
-/// Nobody knows what became of its calls.
-struct Lost(ToolSpec);
-
-impl Tool for Lost {
-    fn spec(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    fn preview(&self, _: Request<'_>, _: &CallContext) -> Option<String> {
-        Some("POST https://mail.example/send".into())
-    }
-
-    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
-        Box::pin(async { Err(ToolError::Lost("the line went dead".into())) })
-    }
-}
-
 #[tokio::test]
 async fn a_link_also_says_what_became_of_a_call_that_was_cut_off() {
     let rule = serde_json::from_value(json!({"tool": "lose", "action": "allow"})).unwrap();
-    let lose = crate::house::spec("lose", Effect::NonIdempotent);
-    let tool = Lost(ToolSpec { check_tool: Some("look".into()), ..lose });
-    let plan = Plan { tools: vec![Arc::new(tool)], rules: vec![rule], ..Plan::default() };
+    let plan = Plan { tools: vec![Arc::new(Lost::checked_by("look"))], rules: vec![rule], ..Plan::default() };
     let house = House::planned(plan, [reply(r#"call lose {"q": "x"}"#), reply("say I see.")]).await;
     let links = ApprovalLinks::new(Seal::new([3; 32]), &house.url, HOURS);
     house.app.set_links(links.clone());
