@@ -82,9 +82,18 @@ async fn read<T: DeserializeOwned>(
     // Before anything is made of it.
     json.check(&bytes)
         .map_err(|what| Problem::bad_request("body_too_complex", format!("the body {what}")))?;
-    let value = serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::bad_request("bad_body", format!("the body does not fit: {error}")))?;
-    Ok((value, bytes))
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok((value, bytes)),
+        Err(error) => Err(misfit::<T>(&bytes, &error)),
+    }
+}
+
+/// What is wrong with a body, and where. It is read once more to find the place, which those that fit need not pay for.
+fn misfit<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
+    let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(bytes));
+    let at = found.err().map(|found| found.path().to_string()).filter(|path| path != ".");
+    let at = at.map(|path| format!(" at `{path}`")).unwrap_or_default();
+    Problem::bad_request("bad_body", format!("the body does not fit{at}: {error}"))
 }
 
 /// The form of a page, as browsers send it; or the status that says what is wrong with it.

@@ -5,7 +5,8 @@
 //! of fact is a new variant. Text that is still being written is not a fact: see `Live`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -364,7 +365,7 @@ pub enum ApprovalKind {
 pub enum Answer {
     Approve {
         /// Edited arguments, as JSON text; the call runs with these instead.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "edited")]
         arguments: Option<String>,
         /// Calls like this one need not be asked about again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -400,6 +401,18 @@ impl Answer {
             Self::Approve { .. } | Self::Respond { .. } => kind == ApprovalKind::Permission,
             Self::Outcome { .. } => kind == ApprovalKind::Outcome,
             Self::Expire => true,
+        }
+    }
+}
+
+/// The text of edited arguments. An object is not written down in its place: its large numbers have lost digits by now.
+fn edited<'de, D: Deserializer<'de>>(given: D) -> Result<Option<String>, D::Error> {
+    match Option::<Value>::deserialize(given)? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => {
+            let wanted = r#"`arguments` must be the text of a JSON object, as in "{\"to\": \"mei\"}""#;
+            Err(D::Error::custom(wanted))
         }
     }
 }

@@ -94,6 +94,14 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
         ("/api/agent", json!({"stream": true}), 400, "bad_body", "message"),
         ("/api/agent", json!({"message": "hi", "modle": "m"}), 400, "bad_body", "modle"),
         ("/api/runs", json!([1, 2]), 400, "bad_body", "does not fit"),
+        ("/api/runs", json!({"message": 7}), 400, "bad_body", "does not fit at `message`: invalid type"),
+        (
+            "/api/approvals/f3484b7a-b5ab-4983-b9a7-ae81674334f9",
+            json!({"decision": "approve", "arguments": {"q": "x"}}),
+            400,
+            "bad_body",
+            "`arguments` must be the text of a JSON object",
+        ),
         ("/api/tool-system/reset", json!({"tool": "nothing"}), 404, "not_found", "tool"),
         ("/api/tool-system/reset", json!({"what": ["all"]}), 400, "bad_body", "unknown variant"),
     ];
