@@ -79,6 +79,11 @@ tool = \"effect_*\"
 action = \"allow\"
 ";
 
+/// Whether `PERMISSIONS` have a person decide about calls of this tool.
+pub fn asks(name: &str) -> bool {
+    name.starts_with("effect_ask")
+}
+
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use helve_types::{Answer, ApprovalKind, CallId, Fact, Question};
+use helve_types::{Answer, ApprovalKind, CallId, Fact, Question, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::Evidence;
+use super::standing::Standing;
 use crate::snapshot::Event;
-use crate::tools::{self, Carries};
+use crate::tools::{self, Carries, asks};
 
 /// What people said about one call, and what was sent with their word.
 #[derive(Default)]
@@ -18,17 +19,28 @@ struct Heard<'a> {
     agreed: Option<&'a str>,
     said_yes: bool,
     said_no: bool,
-    /// The agreed arguments of each sending that came after a question.
+    /// Each sending that needed somebody's word, with the arguments that the word was for.
     sent: Vec<Option<&'a str>>,
-    /// Another version than the one that was asked about.
+    /// A version that was sent, and that nobody has agreed to.
     of_another: Option<&'a str>,
 }
 
-fn heard<'a>(log: &'a [Event], call: &str) -> Heard<'a> {
+/// Whether a call may be sent because somebody said "always".
+type IsStanding<'a> = &'a dyn Fn(Timestamp, &str, &str) -> bool;
+
+fn heard<'a>(log: &'a [Event], call: &str, is_standing: IsStanding<'_>) -> Heard<'a> {
     let mut heard = Heard::default();
+    // As the model wrote them.
+    let mut wanted = None;
+    // The tool as it was when a person had the call run again.
+    let mut again = None;
     let about = log.iter().filter(|event| event.body.fact.call().is_some_and(|of| of.as_str() == call));
     for event in about {
         match &event.body.fact {
+            Fact::ToolRequested { arguments, replaces, .. } => {
+                wanted = Some(arguments.as_str());
+                again = replaces.as_ref().and_then(|old| version_asked_about(log, old));
+            }
             Fact::ApprovalAsked(question) if question.kind == ApprovalKind::Permission => {
                 (heard.question, heard.agreed) = (Some(question), None);
             }
@@ -40,32 +52,44 @@ fn heard<'a>(log: &'a [Event], call: &str) -> Heard<'a> {
                 answer: Answer::Reject { .. } | Answer::Respond { .. } | Answer::Expire,
                 ..
             } => heard.said_no |= heard.question.is_some(),
-            Fact::ToolStarted { version, .. } => {
-                heard.send();
-                if heard.question.is_some_and(|question| question.version != *version) {
+            Fact::ToolStarted { tool, version, arguments, .. } => {
+                let version = version.as_str();
+                if heard.question.is_some_and(|question| question.version == version) {
+                    heard.sent.push(heard.agreed);
+                } else if again == Some(version) || is_standing(event.body.at, tool, version) {
+                    heard.sent.push(arguments.as_deref().or(wanted));
+                } else if heard.question.is_some() {
+                    heard.sent.push(heard.agreed);
                     heard.of_another = Some(version);
+                } else if asks(tool) {
+                    heard.sent.push(None);
                 }
             }
-            Fact::ToolClaimed { .. } => heard.send(),
+            Fact::ToolClaimed { .. } if heard.question.is_some() => heard.sent.push(heard.agreed),
             _ => {}
         }
     }
     heard
 }
 
-impl Heard<'_> {
-    fn send(&mut self) {
-        if self.question.is_some() {
-            self.sent.push(self.agreed);
-        }
-    }
+/// Of the tool, in the question what became of a call.
+fn version_asked_about<'a>(log: &'a [Event], call: &CallId) -> Option<&'a str> {
+    log.iter().rev().find_map(|event| match &event.body.fact {
+        Fact::ApprovalAsked(question) if question.call.as_ref() == Some(call) => Some(&*question.version),
+        _ => None,
+    })
 }
 
 pub(super) fn approved_bytes(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
+    let standing = Standing::of(evidence);
     for (call, entries) in evidence.effects() {
-        let heard = heard(evidence.log_of(call), call);
-        if heard.question.is_none() {
+        let Some((id, run)) = evidence.run_of(call) else { continue };
+        let is_standing =
+            |at: Timestamp, tool: &str, version: &str| standing.covers(id, run, at, tool, version);
+        let heard = heard(&run.log, call, &is_standing);
+        let asks = entries.first().is_some_and(|entry| asks(&entry.tool));
+        if heard.question.is_none() && !asks {
             continue;
         }
         if heard.sent.iter().any(Option::is_none) || heard.sent.is_empty() {
@@ -110,7 +134,7 @@ pub(super) fn one_decision(evidence: &Evidence) -> Vec<String> {
 pub(super) fn denied_is_not_done(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
-        let heard = heard(evidence.log_of(call), call);
+        let heard = heard(evidence.log_of(call), call, &|_, _, _| false);
         if heard.said_no && !heard.said_yes {
             let times = entries.len();
             wrong.push(format!("call {call} was denied or not answered, and happened {times} times"));
@@ -187,6 +211,23 @@ mod tests {
         story.say("started");
         story.happens("effect_ask");
         assert_eq!(broken("I12", &story).len(), 1);
+    }
+
+    #[test]
+    fn an_effect_that_nobody_was_asked_about_breaks_i12_unless_somebody_said_always_to_this_tool() {
+        let unasked = |version: &'static str, says: &str| {
+            let mut story = Story::of_tool("effect_ask", &["requested", "asked", says, "started"]);
+            story.happens("effect_ask");
+            story.next_call("effect_ask");
+            story.version = version;
+            story.say("requested");
+            story.say("started");
+            story.happens("effect_ask");
+            broken("I12", &story).len()
+        };
+        assert_eq!(unasked("v1", "approved"), 1);
+        assert_eq!(unasked("v1", "approved for the run"), 0);
+        assert_eq!(unasked("v2", "approved for the run"), 1);
     }
 
     #[test]

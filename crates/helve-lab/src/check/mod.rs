@@ -10,6 +10,7 @@ mod claims;
 mod consent;
 mod effects;
 mod logs;
+mod standing;
 #[cfg(test)]
 mod story;
 mod views;
@@ -21,7 +22,7 @@ use helve_types::{CallId, RunId};
 use crate::client::ClientLog;
 use crate::footprint::Footprint;
 use crate::ledger::Entry;
-use crate::snapshot::{Event, Snapshot};
+use crate::snapshot::{Event, Run, Snapshot};
 
 /// Everything a verdict rests on.
 pub struct Evidence {
@@ -54,10 +55,14 @@ impl Evidence {
         effects
     }
 
-    /// The events of the run that a call is of.
+    /// The run that a call is of.
+    fn run_of(&self, call: &str) -> Option<(RunId, &Run)> {
+        let run = call.parse::<CallId>().ok()?.run()?;
+        Some((run, self.disk.runs.get(&run)?))
+    }
+
     fn log_of(&self, call: &str) -> &[Event] {
-        let run = call.parse::<CallId>().ok().and_then(|call| call.run());
-        run.and_then(|run| self.disk.runs.get(&run)).map_or(&[][..], |run| &run.log)
+        self.run_of(call).map_or(&[][..], |(_, run)| &run.log)
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use helve_agent::Run as Machine;
 use helve_types::{
-    Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind, MessageId,
-    ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp, ToolChoice,
-    ToolOutput, Trail,
+    Always, Answer, ApprovalId, ApprovalKind, CallId, Effect, EventBody, Fact, Failure, FailureKind,
+    MessageId, ModelParams, OnUnknown, Question, RunId, RunInput, RunSetup, RunStarted, RunState, Timestamp,
+    ToolChoice, ToolOutput, Trail, Within,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -130,8 +130,10 @@ impl Story {
                 )
             }
             "asked" => (Fact::ApprovalAsked(question(call, self.tool, effect)), "asked"),
-            "approved" => {
-                let answer = Answer::approve();
+            "approved" | "approved for the run" => {
+                let always = Always { within: Within::Run, arguments: BTreeMap::new(), days: None };
+                let always = (word != "approved").then_some(always);
+                let answer = Answer::Approve { arguments: None, always };
                 let approval = ApprovalId(Uuid::from_u128(5));
                 (Fact::ApprovalAnswered { approval, call: Some(call), answer, by: USER.into() }, "approved")
             }

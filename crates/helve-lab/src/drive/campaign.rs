@@ -151,6 +151,7 @@ impl Campaign {
         let mut line = format!("faultlab kill --seed {} --kills {} --round {round}", self.seed, self.kills);
         match self.places {
             Where::Everywhere => {}
+            Where::Labels => line.push_str(" --labels"),
             Where::Only(point) => line.push_str(&format!(" --at {point}")),
             Where::AnyMoment => line.push_str(" --any-moment"),
         }

@@ -38,6 +38,8 @@ pub enum Where {
     /// All labels three times, then a third at labels and the rest at any moment.
     #[default]
     Everywhere,
+    /// All labels, again and again: bugs are made for them.
+    Labels,
     /// Always there.
     Only(CrashPoint),
     /// No labels.
@@ -48,11 +50,8 @@ pub enum Where {
 pub fn plan(seed: u64, kills: usize, places: Where) -> Vec<Kill> {
     let mut dice = Dice::new(seed);
     let mut plan: Vec<Kill> = match places {
-        Where::Everywhere => {
-            let points =
-                SWEEP.iter().flat_map(|nth| labels::all().map(|label| CrashPoint { label, nth: *nth }));
-            points.map(Kill::At).take(kills).collect()
-        }
+        Where::Everywhere => sweep(SWEEP.iter()).take(kills).collect(),
+        Where::Labels => sweep(SWEEP.iter().cycle()).take(kills).collect(),
         Where::Only(point) => vec![Kill::At(point); kills],
         Where::AnyMoment => vec![],
     };
@@ -70,6 +69,11 @@ pub fn plan(seed: u64, kills: usize, places: Where) -> Vec<Kill> {
     }
     dice.shuffle(&mut plan);
     plan
+}
+
+/// All labels, once for each number of passes.
+fn sweep<'a>(passes: impl Iterator<Item = &'a u32>) -> impl Iterator<Item = Kill> {
+    passes.flat_map(|nth| labels::all().map(|label| Kill::At(CrashPoint { label, nth: *nth })))
 }
 
 #[cfg(test)]

@@ -78,6 +78,9 @@ struct KillArgs {
     /// Never at a label
     #[arg(long)]
     any_moment: bool,
+    /// Die at labels only, all of them again and again
+    #[arg(long, conflicts_with_all = ["any_moment", "at"])]
+    labels: bool,
     /// No kills at all: a load, and a server that is brought to rest
     #[arg(long)]
     calm: bool,
@@ -199,10 +202,11 @@ fn progress(tally: &Tally, failures: usize) {
 }
 
 async fn kill(args: KillArgs) -> anyhow::Result<ExitCode> {
-    let places = match (args.at, args.any_moment) {
-        (Some(point), _) => Where::Only(point),
-        (None, true) => Where::AnyMoment,
-        (None, false) => Where::Everywhere,
+    let places = match args.at {
+        Some(point) => Where::Only(point),
+        None if args.any_moment => Where::AnyMoment,
+        None if args.labels => Where::Labels,
+        None => Where::Everywhere,
     };
     let campaign = campaign(&args.common, args.kills)?;
     let campaign = Campaign {
@@ -234,6 +238,7 @@ async fn cut_power(args: PowerArgs) -> anyhow::Result<ExitCode> {
     let power::Verdict { tally, bad } = cuts.run().await?;
     println!("{tally}");
     bad.iter().filter(|loss| loss.dir.is_some()).for_each(|loss| println!("{loss}"));
+    println!("power cut off {} times, {} of them with violations", tally.losses, tally.bad);
     // A store that syncs too little and is not found out is the harness's failure.
     Ok(if bad.is_empty() == (args.syncs == Syncs::Commits) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -251,11 +256,12 @@ async fn syscalls(args: SyscallsArgs) -> anyhow::Result<ExitCode> {
         let of = |counts: &BTreeMap<&str, usize>| counts.get(call).copied().unwrap_or(0);
         println!("{call:<12}{:>8}{:>10}{:>8}", of(&swept.at), of(&swept.deepest), of(&swept.missed));
     }
-    println!("{} effects in the ledger, {:.1} s", swept.effects, swept.time.as_secs_f64());
     for (place, violations) in &swept.bad {
         println!("{place}:");
         violations.iter().for_each(|violation| println!("  {}  {}", violation.rule, violation.what));
     }
+    let deaths: usize = swept.at.values().sum();
+    println!("{deaths} deaths inside of system calls, {} effects in the ledger", swept.effects);
     Ok(if swept.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -272,7 +278,7 @@ async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
     let command = server()?;
     let faults = if args.short { disk::SHORT } else { disk::LONG };
     let wanted = |fault: &&Fault| args.only.as_ref().is_none_or(|only| fault.to_string().contains(only));
-    let mut bad = 0;
+    let (mut tries, mut bad) = (0, 0);
     println!("{:<52}{:>9}{:>9}{:>7}  goes on after", "fault", "promised", "refused", "ended");
     for fault in faults.iter().filter(wanted) {
         let dir = tempfile::Builder::new().prefix("helve-disk-").tempdir()?;
@@ -284,7 +290,9 @@ async fn break_disks(args: DiskArgs) -> anyhow::Result<ExitCode> {
         println!("{name:<52}{:>9}{:>9}{ended:>7}  {after}", tried.promised, tried.refused);
         tried.wrong.iter().for_each(|wrong| println!("  WRONG  {wrong}"));
         bad += usize::from(!tried.wrong.is_empty());
+        tries += 1;
     }
+    println!("{tries} ways in which a disk fails, {bad} of them with something wrong");
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -309,7 +317,8 @@ async fn storm(args: StreamsArgs) -> anyhow::Result<ExitCode> {
     let streams::Verdict { tally, faults, kept } = storm.run().await?;
     println!("{tally}");
     if faults.is_empty() {
-        println!("nothing lost, nothing doubled");
+        let (events, reconnects) = (tally.events, tally.reconnects);
+        println!("{events} events over {reconnects} reconnects: nothing lost, nothing doubled");
         return Ok(ExitCode::SUCCESS);
     }
     faults.iter().for_each(|fault| println!("  {fault}"));
@@ -328,6 +337,7 @@ async fn try_mutant(seed: &Seed, common: &Common, kills: usize) -> anyhow::Resul
         mutant: Some(seed.mutant),
         calm: seed.finder == Finder::Calm,
         until: Some(seed.rule),
+        places: Where::Labels,
         progress: |_, _| {},
         ..campaign(common, kills)?
     };
