@@ -123,6 +123,7 @@ pub(crate) struct RunList {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RunBody {
     message: String,
     conversation: Option<String>,

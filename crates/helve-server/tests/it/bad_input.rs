@@ -95,6 +95,7 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
         ("/api/agent", json!({"message": "hi", "modle": "m"}), 400, "bad_body", "modle"),
         ("/api/runs", json!([1, 2]), 400, "bad_body", "does not fit"),
         ("/api/runs", json!({"message": 7}), 400, "bad_body", "does not fit at `message`: invalid type"),
+        ("/api/runs", json!({"message": "hi", "client_tools": []}), 400, "bad_body", "`client_tools`"),
         (
             "/api/approvals/f3484b7a-b5ab-4983-b9a7-ae81674334f9",
             json!({"decision": "approve", "arguments": {"q": "x"}}),
