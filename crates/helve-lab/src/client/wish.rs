@@ -36,6 +36,8 @@ const USERS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaning {
     None,
+    /// Begin something new, and ask for it again if nobody answers.
+    Begin,
     /// Run calls itself.
     Run,
     Answer,
@@ -48,6 +50,7 @@ impl Leaning {
     /// What leads to a label.
     pub(super) fn to(label: Option<&str>) -> Self {
         match label.and_then(|label| label.split('.').next()) {
+            Some("run") => Self::Begin,
             Some("client") => Self::Run,
             Some("approval") => Self::Answer,
             Some("budget") => Self::Spend,
@@ -75,8 +78,14 @@ impl Wish {
             message: format!("{nonce} please {padding}[[{script}]]"),
             user: format!("u{}", client % USERS),
             agent,
-            key: dice.percent(60).then(|| format!("key-{nonce}")),
-            goes_on: dice.percent(if agent == Some(TERSE) { 95 } else { 40 }),
+            key: dice
+                .percent(if leaning == Leaning::Begin { 100 } else { 60 })
+                .then(|| format!("key-{nonce}")),
+            goes_on: dice.percent(match leaning {
+                Leaning::Begin => 0,
+                _ if agent == Some(TERSE) => 95,
+                _ => 40,
+            }),
             cancel_after: dice.percent(12).then(|| dice.below(9) as usize),
             hang_up_after: dice.percent(25).then(|| 1 + dice.below(12) as usize),
             speak_after: dice

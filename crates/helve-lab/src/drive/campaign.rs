@@ -15,6 +15,9 @@ use super::round::{Finding, Outcome, Round};
 use super::tally::Tally;
 use crate::mutants::Mutant;
 
+/// So many calm rounds a bug may survive.
+const CALM_MAX: usize = 5;
+
 #[derive(Debug, Clone)]
 pub struct Campaign {
     pub command: ServerCommand,
@@ -22,7 +25,7 @@ pub struct Campaign {
     pub kills: usize,
     pub places: Where,
     pub mutant: Option<Mutant>,
-    /// One round, without kills.
+    /// Without kills: one round, or a few until a rule is broken.
     pub calm: bool,
     /// Rounds at the same time.
     pub jobs: usize,
@@ -91,14 +94,16 @@ impl Campaign {
         let mut rounds: Vec<Vec<Kill>> =
             plan(self.seed, self.kills, self.places).chunks(KILLS_PER_ROUND).map(<[Kill]>::to_vec).collect();
         if self.calm {
-            rounds = vec![vec![]];
+            rounds = vec![vec![]; if self.until.is_some() { CALM_MAX } else { 1 }];
         }
+        // A calm round is about what happens at the same time in one server, so it has the machine for itself.
+        let jobs = if self.calm { 1 } else { self.jobs.max(1) };
         let wanted = |number: &usize| self.round.is_none_or(|only| only == *number);
         let mut waiting = (0..rounds.len()).filter(wanted).collect::<Vec<_>>().into_iter();
         let mut running = JoinSet::new();
         let mut verdict = Verdict { tally: Tally::default(), failures: vec![] };
         loop {
-            while running.len() < self.jobs.max(1) && self.goes_on(&verdict) {
+            while running.len() < jobs && self.goes_on(&verdict) {
                 let Some(number) = waiting.next() else { break };
                 let (campaign, kills) = (self.clone(), rounds[number].clone());
                 running.spawn(async move { (number, campaign.play(number, &kills).await) });
