@@ -47,14 +47,14 @@ struct Draft {
 }
 
 impl Draft {
-    /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
     #[cold]
     fn begin_arguments(&mut self, len: usize) {
         self.arguments = String::with_capacity(len.max(ARGUMENTS));
     }
 }
 
-const ARGUMENTS: usize = 96;
+/// Most arguments fit, and growing in small steps is what a short call would spend its time on.
+pub(crate) const ARGUMENTS: usize = 96;
 
 pub(crate) enum Waiting {
     /// A range of the held text.
@@ -180,6 +180,16 @@ impl Report<'_, '_> {
         self.calls.draft.index = Some(index);
         (self.out)(Piece::CallStarted { index, name });
         if !self.calls.draft.arguments.is_empty() {
+            let text = &self.calls.draft.arguments;
+            (self.out)(Piece::CallArguments { index, text });
+        }
+    }
+
+    /// A call of which all is there: its name and its arguments.
+    pub(crate) fn whole(&mut self, name: &str, arguments: String) {
+        self.name(name);
+        self.calls.draft.arguments = arguments;
+        if let Some(index) = self.calls.draft.index {
             let text = &self.calls.draft.arguments;
             (self.out)(Piece::CallArguments { index, text });
         }

@@ -5,6 +5,7 @@
 
 pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
+mod usual;
 
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
@@ -12,13 +13,19 @@ use crate::coerce;
 use crate::dialect::{is_blank, is_name};
 use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, End, json};
+use crate::{Dropped, End, Tools, json};
 
 /// The marks of one Gemma.
 pub(crate) struct GemmaGrammar {
     pub(crate) signs: &'static [(&'static str, Sign)],
     /// Text between its marks is JSON where it looks so.
     pub(crate) decodes: bool,
+}
+
+impl GemmaGrammar {
+    fn mark(&self, sign: Sign) -> &'static str {
+        self.signs.iter().find(|(_, known)| *known == sign).map_or("", |(mark, _)| mark)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +106,16 @@ impl GemmaBody {
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
+        if self.is_new()
+            && let Some(usual) = usual::read(text, from, self.grammar, report.tools)
+        {
+            report.whole(usual.name, usual.arguments);
+            report.finish();
+            chunk.pos = usual.end;
+            chunk.let_go(report);
+            chunk.keep(report);
+            return Step::Done(Rest::at(usual.end));
+        }
         let step = loop {
             if self.state == State::Text && !self.signpost.in_sign() {
                 self.plain_text(&mut chunk, report);
@@ -133,6 +150,11 @@ impl GemmaBody {
             report.calls.flow = Some(&PLAIN);
         }
         step
+    }
+
+    /// Whether nothing of the section has been read yet.
+    fn is_new(&self) -> bool {
+        self.state == State::Name && self.word.is_empty() && !self.signpost.in_sign()
     }
 
     /// Whether letters are part of a name, a key or a bare word, and nothing else.
@@ -218,12 +240,13 @@ impl GemmaBody {
     }
 
     fn decoded(&mut self, report: &mut Report<'_, '_>) {
-        let tool = report.named().unwrap_or("");
-        let json = match self.objects.is_empty() {
-            true => report.tools.typed(tool, &self.key, &self.word),
-            false => coerce::by_look(&self.word),
-        };
+        let json = json_of_text(&self.word, report.named().unwrap_or(""), self.parameter(), report.tools);
         report.arguments(&json);
+    }
+
+    /// The parameter whose value is being read; none inside a container.
+    fn parameter(&self) -> Option<&str> {
+        self.objects.is_empty().then_some(self.key.as_str())
     }
 
     fn char(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -338,15 +361,8 @@ impl GemmaBody {
         }
     }
 
-    /// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
     fn word_read(&mut self, report: &mut Report<'_, '_>) {
-        let word = self.word.trim();
-        let tool = report.named().unwrap_or("");
-        let typed = self.objects.is_empty().then(|| report.tools.typed(tool, &self.key, word));
-        let json = match typed {
-            Some(json) if word != "null" || report.tools.is_text(tool, &self.key) == Some(true) => json,
-            _ => coerce::by_look(word),
-        };
+        let json = json_of_word(&self.word, report.named().unwrap_or(""), self.parameter(), report.tools);
         report.arguments(&json);
         self.word.clear();
     }
@@ -395,6 +411,25 @@ impl GemmaBody {
             State::Name if end == End::Normal && self.word.trim().contains(' ') => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+}
+
+/// Text that may be JSON: what the schema of the parameter says, and else what it looks like.
+fn json_of_text(text: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
+    match parameter {
+        Some(parameter) => tools.typed(tool, parameter, text),
+        None => coerce::by_look(text),
+    }
+}
+
+/// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
+fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
+    let word = word.trim();
+    match parameter {
+        Some(parameter) if word != "null" || tools.is_text(tool, parameter) == Some(true) => {
+            tools.typed(tool, parameter, word)
+        }
+        _ => coerce::by_look(word),
     }
 }
 
