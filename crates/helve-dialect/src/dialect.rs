@@ -183,6 +183,20 @@ impl Then {
         }
     }
 
+    /// Whether the text behind the mark fits, judged by its beginning as it stands there. Says yes to most of what
+    /// `fits` comes to say yes to, and to nothing else.
+    pub(crate) fn fits_at_once(self, text: &str) -> bool {
+        match self {
+            Self::Json => text.starts_with('{') || text.starts_with("[{"),
+            Self::Object => {
+                let object = text.strip_prefix('[').unwrap_or(text);
+                object.strip_prefix("{\"").is_some_and(envelope::begins_with)
+            }
+            Self::Words(words) => words.iter().any(|word| text.starts_with(word)),
+            _ => false,
+        }
+    }
+
     /// How much of the text that follows what was read leaves it unsure for certain, every beginning of it too.
     /// `gap` says that a blank stands between the two.
     pub(crate) fn leaves_open(self, read: &str, gap: impl Fn() -> bool, text: &str) -> usize {

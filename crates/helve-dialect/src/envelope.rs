@@ -13,7 +13,7 @@ use crate::json::{self, Event, Faults, Kind, Scan};
 use crate::repair::Closing;
 use crate::unescape::Unescape;
 use fields::Field;
-pub(crate) use fields::{holds_arguments, may_begin_with};
+pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,8 +214,7 @@ impl Envelope {
             return None;
         }
         self.recognised = true;
-        report.name(usual.name);
-        report.arguments(usual.arguments);
+        report.whole(usual.name, usual.arguments.to_owned());
         Some(usual.end)
     }
 

@@ -73,12 +73,11 @@ impl Parser {
         let Place::Opening(mut opening) = self.place else { return pos };
         let mut at = pos;
         if self.ink.is_empty() && self.held.len() == opening.ahead_at {
-            // The first character decides most often; then nothing needs to be kept but the blanks before it.
+            // What comes first decides most often; then nothing needs to be kept but the blanks before it.
             at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
             self.held.push_str(&text[pos..at]);
             opening.ahead_at += at - pos;
-            let first = text[at..].chars().next().map_or(0, char::len_utf8);
-            if let Ok(choice) = self.fit(opening, &text[at..at + first], false) {
+            if let Some(choice) = self.fit_at_once(opening, &text[at..]) {
                 self.enter(opening, choice);
                 return at;
             }
@@ -139,6 +138,15 @@ impl Parser {
         let Some(first) = self.live.choices(opening.mark).first() else { return 0 };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
         first.then.leaves_open(&self.ink, gap, text)
+    }
+
+    /// The choice that is settled by what comes first in the text ahead.
+    fn fit_at_once(&self, opening: Opening, text: &str) -> Option<Choice> {
+        let first = self.live.choices(opening.mark).first();
+        first.filter(|choice| choice.then.fits_at_once(text)).copied().or_else(|| {
+            let character = text.chars().next().map_or(0, char::len_utf8);
+            self.fit(opening, &text[..character], false).ok()
+        })
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
