@@ -3,6 +3,7 @@
 //! Bodies tell a `Report` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
 //! call may yet prove to be a quotation — finished calls wait here together with the text between them.
 
+use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
@@ -56,6 +57,15 @@ impl Draft {
 /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
 pub(crate) const ARGUMENTS: usize = 96;
 
+/// A call that lies whole in the text at hand.
+pub(crate) struct WholeCall<'t> {
+    pub(crate) name: &'t str,
+    /// As JSON; as it is written, where that is JSON.
+    pub(crate) arguments: Cow<'t, str>,
+    /// Where all that belongs to it ends.
+    pub(crate) end: usize,
+}
+
 pub(crate) enum Waiting {
     /// A range of the held text.
     Text(Range<usize>),
@@ -99,6 +109,15 @@ impl Calls {
         self.found.get_or_insert(self.speaking);
         self.spoke();
         out(Piece::CallFinished { index, call });
+    }
+
+    /// A call that was read in one go, and is meant.
+    pub(crate) fn whole(&mut self, call: WholeCall<'_>, out: &mut Out<'_>) {
+        let index = self.number();
+        out(Piece::CallStarted { index, name: call.name });
+        out(Piece::CallArguments { index, text: &call.arguments });
+        let (name, arguments) = (call.name.to_owned(), call.arguments.into_owned());
+        self.finished(index, ParsedCall { id: None, name, arguments, repairs: Vec::new() }, out);
     }
 
     /// More of the argument text.
@@ -185,16 +204,6 @@ impl Report<'_, '_> {
         }
     }
 
-    /// A call of which all is there: its name and its arguments.
-    pub(crate) fn whole(&mut self, name: &str, arguments: String) {
-        self.name(name);
-        self.calls.draft.arguments = arguments;
-        if let Some(index) = self.calls.draft.index {
-            let text = &self.calls.draft.arguments;
-            (self.out)(Piece::CallArguments { index, text });
-        }
-    }
-
     pub(crate) fn named(&self) -> Option<&str> {
         Some(self.calls.draft.name.as_str()).filter(|name| !name.is_empty())
     }
@@ -215,6 +224,14 @@ impl Report<'_, '_> {
     /// More of the argument text.
     pub(crate) fn arguments(&mut self, text: &str) {
         self.calls.flow(text, self.out);
+    }
+
+    /// All of the argument text. It will not grow, so it gets the room that it needs.
+    pub(crate) fn all_arguments(&mut self, text: &str) {
+        self.calls.draft.arguments = text.to_owned();
+        if let Some(index) = self.calls.draft.index {
+            (self.out)(Piece::CallArguments { index, text });
+        }
     }
 
     /// More of the argument text, not to be shown yet.

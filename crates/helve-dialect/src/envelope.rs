@@ -6,7 +6,7 @@
 
 mod fields;
 mod members;
-mod usual;
+pub(crate) mod usual;
 
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
@@ -214,7 +214,8 @@ impl Envelope {
             return None;
         }
         self.recognised = true;
-        report.whole(usual.name, usual.arguments.to_owned());
+        report.name(usual.name);
+        report.all_arguments(usual.arguments);
         Some(usual.end)
     }
 

@@ -13,6 +13,7 @@ mod prose;
 mod speech;
 mod strays;
 mod trial;
+mod whole;
 
 use crate::body::{Body, Ending, Scope, Standing, Step, Turn};
 use crate::calls::{Calls, Out, Report};

@@ -3,15 +3,15 @@
 use crate::json::whole::{container_end, plain_text, skip_blanks, value};
 
 /// A call as it stands in the text.
-pub(super) struct Usual<'t> {
-    pub(super) name: &'t str,
-    pub(super) arguments: &'t str,
+pub(crate) struct Usual<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) arguments: &'t str,
     /// Where the envelope ends.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 /// Reads it at the position; `None` where anything is out of the ordinary, which is for the envelope to judge.
-pub(super) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
+pub(crate) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
     let bytes = text.as_bytes();
     if *bytes.get(from)? != b'{' {
         return None;

@@ -5,10 +5,10 @@
 
 pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
-mod usual;
+mod whole;
 
 use crate::body::{Chunk, Ending, Rest, Step};
-use crate::calls::Report;
+use crate::calls::{Report, WholeCall};
 use crate::coerce;
 use crate::dialect::{is_blank, is_name};
 use crate::literal::strings;
@@ -23,6 +23,16 @@ pub(crate) struct GemmaGrammar {
 }
 
 impl GemmaGrammar {
+    /// Reads a call at the position, if it lies there whole and in perfect order.
+    pub(crate) fn whole<'t>(
+        &'static self,
+        text: &'t str,
+        from: usize,
+        tools: &Tools,
+    ) -> Option<WholeCall<'t>> {
+        whole::read(text, from, self, tools)
+    }
+
     fn mark(&self, sign: Sign) -> &'static str {
         self.signs.iter().find(|(_, known)| *known == sign).map_or("", |(mark, _)| mark)
     }
@@ -106,16 +116,6 @@ impl GemmaBody {
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
-        if self.is_new()
-            && let Some(usual) = usual::read(text, from, self.grammar, report.tools)
-        {
-            report.whole(usual.name, usual.arguments);
-            report.finish();
-            chunk.pos = usual.end;
-            chunk.let_go(report);
-            chunk.keep(report);
-            return Step::Done(Rest::at(usual.end));
-        }
         let step = loop {
             if self.state == State::Text && !self.signpost.in_sign() {
                 self.plain_text(&mut chunk, report);
@@ -150,11 +150,6 @@ impl GemmaBody {
             report.calls.flow = Some(&PLAIN);
         }
         step
-    }
-
-    /// Whether nothing of the section has been read yet.
-    fn is_new(&self) -> bool {
-        self.state == State::Name && self.word.is_empty() && !self.signpost.in_sign()
     }
 
     /// Whether letters are part of a name, a key or a bare word, and nothing else.

@@ -3,7 +3,7 @@
 use super::{Code, Parser, Place};
 use crate::body::Body;
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, is_blank, is_name};
+use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
 use crate::{Dropped, End};
@@ -77,9 +77,17 @@ impl Parser {
             at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
             self.held.push_str(&text[pos..at]);
             opening.ahead_at += at - pos;
-            if let Some(choice) = self.fit_at_once(opening, &text[at..]) {
-                self.enter(opening, choice);
-                return at;
+            match self.fit_at_once(opening, &text[at..]) {
+                Ok(choice) => {
+                    self.enter(opening, choice);
+                    return at;
+                }
+                // What follows another mark is text as far as it was looked at.
+                Err(Fit::No) if matches!(opening.mark, Mark::Tag(_) | Mark::Start) => {
+                    self.not_opened(opening, out);
+                    return at;
+                }
+                Err(_) => {}
             }
         }
         while let Some(c) = text[at..].chars().next() {
@@ -140,19 +148,19 @@ impl Parser {
         first.then.leaves_open(&self.ink, gap, text)
     }
 
-    /// The choice that is settled by what comes first in the text ahead.
-    fn fit_at_once(&self, opening: Opening, text: &str) -> Option<Choice> {
-        let first = self.live.choices(opening.mark).first();
-        first.filter(|choice| choice.then.fits_at_once(text)).copied().or_else(|| {
-            let character = text.chars().next().map_or(0, char::len_utf8);
-            self.fit(opening, &text[..character], false).ok()
-        })
-    }
-
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
+        self.first_choice(opening, |then| then.fits(ahead, gap))
+    }
+
+    /// The same, judged by what comes first in the text ahead.
+    pub(super) fn fit_at_once(&self, opening: Opening, text: &str) -> Result<Choice, Fit> {
+        self.first_choice(opening, |then| then.fits_at_once(text))
+    }
+
+    fn first_choice(&self, opening: Opening, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(ahead, gap) {
+            match fits(choice.then) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}

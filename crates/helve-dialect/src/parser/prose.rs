@@ -51,8 +51,8 @@ impl Parser {
                 hit = Some(marker);
             }
             if let Some(marker) = hit {
-                if self.marker(marker, at, &mut pending, out) {
-                    return at;
+                if let Some(end) = self.marker(marker, at, &mut pending, out) {
+                    return end;
                 }
                 node = ROOT;
             } else if node == ROOT && self.sign(byte, at, &mut pending, out) {
@@ -104,8 +104,14 @@ impl Parser {
         self.carried -= gone;
     }
 
-    /// A marker ends at the position; says whether it means anything there.
-    fn marker(&mut self, marker: usize, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+    /// A marker ends at the position. If it means anything there, says where what it means ends.
+    fn marker(
+        &mut self,
+        marker: usize,
+        at: usize,
+        pending: &mut Pending<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
         let mark = self.live.markers.text(marker);
         let start = at - (mark.len() - self.carried);
         self.line.see_lines(&pending.text[pending.line_from..start]);
@@ -114,14 +120,17 @@ impl Parser {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
-            self.mark(marker, out);
-            return true;
+            let end = self.whole_call(marker, pending.text, at, out);
+            if end.is_none() {
+                self.mark(marker, out);
+            }
+            return end.or(Some(at));
         }
         self.say(&mark[..self.carried], out);
         self.carried = 0;
         self.line.see(mark.as_bytes());
         pending.line_from = at;
-        false
+        None
     }
 
     /// A byte before the position that begins no marker; says whether it begins anything else.

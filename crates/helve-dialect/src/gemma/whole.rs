@@ -6,17 +6,9 @@
 
 use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
 use crate::Tools;
-use crate::calls::ARGUMENTS;
+use crate::calls::{ARGUMENTS, WholeCall};
 use crate::json::whole::skip_blanks;
 use crate::literal::strings;
-
-/// A call, its arguments turned into JSON.
-pub(super) struct Usual<'t> {
-    pub(super) name: &'t str,
-    pub(super) arguments: String,
-    /// Where its closing mark ends.
-    pub(super) end: usize,
-}
 
 /// Reads it at the position.
 pub(super) fn read<'t>(
@@ -24,7 +16,7 @@ pub(super) fn read<'t>(
     from: usize,
     grammar: &'static GemmaGrammar,
     tools: &Tools,
-) -> Option<Usual<'t>> {
+) -> Option<WholeCall<'t>> {
     if !text.as_bytes()[from..].starts_with(CALL) {
         return None;
     }
@@ -37,7 +29,7 @@ pub(super) fn read<'t>(
     call.members(0)?;
     call.skip_blanks();
     call.take_mark(Sign::Close)?;
-    Some(Usual { name, arguments: call.json, end: call.at })
+    Some(WholeCall { name, arguments: call.json.into(), end: call.at })
 }
 
 const CALL: &[u8] = b"call:";
@@ -255,11 +247,11 @@ mod tests {
     #[test]
     fn what_gemma_mostly_writes_is_read_in_one_go() {
         let text = "call:search{query:<|\"|>a < \"b\"\n<|\"|>, limit: 5,in:{l:[1,<|\"|>x<|\"|>],e:{}}} <tool_call|> so";
-        let usual = read(text, 0, &gemma4::GRAMMAR, &tools()).expect("nothing is odd here");
-        assert_eq!(usual.name, "search");
+        let call = read(text, 0, &gemma4::GRAMMAR, &tools()).expect("nothing is odd here");
+        assert_eq!(call.name, "search");
         let arguments = r#"{"query": "a < \"b\"\n", "limit": 5, "in": {"l": [1, "x"], "e": {}}}"#;
-        assert_eq!(usual.arguments, arguments);
-        assert_eq!(&text[usual.end..], " so");
+        assert_eq!(call.arguments, arguments);
+        assert_eq!(&text[call.end..], " so");
         for odd in
             ["call:search{query:<|\"|>a", "call:search(limit:5)<tool_call|>", "call:search{limit:5} so"]
         {
