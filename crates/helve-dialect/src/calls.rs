@@ -60,10 +60,25 @@ pub(crate) const ARGUMENTS: usize = 96;
 /// A call that lies whole in the text at hand.
 pub(crate) struct WholeCall<'t> {
     pub(crate) name: &'t str,
-    /// As JSON; as it is written, where that is JSON.
+    /// As JSON.
     pub(crate) arguments: Cow<'t, str>,
-    /// Where all that belongs to it ends.
-    pub(crate) end: usize,
+    pub(crate) ends: Ends,
+}
+
+/// Where a whole call ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ends {
+    /// Here, with its closing mark.
+    Closed(usize),
+    /// With the text. Its arguments stand here in it, as they are.
+    Open { arguments_at: usize },
+}
+
+impl WholeCall<'_> {
+    pub(crate) fn parsed(self) -> ParsedCall {
+        let (name, arguments) = (self.name.to_owned(), self.arguments.into_owned());
+        ParsedCall { id: None, name, arguments, repairs: Vec::new() }
+    }
 }
 
 pub(crate) enum Waiting {
@@ -112,12 +127,11 @@ impl Calls {
     }
 
     /// A call that was read in one go, and is meant.
-    pub(crate) fn whole(&mut self, call: WholeCall<'_>, out: &mut Out<'_>) {
+    pub(crate) fn whole(&mut self, call: ParsedCall, out: &mut Out<'_>) {
         let index = self.number();
-        out(Piece::CallStarted { index, name: call.name });
+        out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
-        let (name, arguments) = (call.name.to_owned(), call.arguments.into_owned());
-        self.finished(index, ParsedCall { id: None, name, arguments, repairs: Vec::new() }, out);
+        self.finished(index, call, out);
     }
 
     /// More of the argument text.

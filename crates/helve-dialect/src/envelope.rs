@@ -215,7 +215,7 @@ impl Envelope {
         }
         self.recognised = true;
         report.name(usual.name);
-        report.all_arguments(usual.arguments);
+        report.all_arguments(&text[usual.arguments]);
         Some(usual.end)
     }
 

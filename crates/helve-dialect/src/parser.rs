@@ -24,6 +24,7 @@ use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
 use trial::Trial;
+use whole::PutOff;
 
 /// Reads one message. `feed` it the text as it comes, then `finish`.
 pub struct Parser {
@@ -46,6 +47,8 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
+    /// A whole call at the end of what was fed.
+    put_off: Option<PutOff>,
     trial: Option<Trial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
@@ -85,6 +88,7 @@ impl Parser {
             mark: "",
             ink: String::new(),
             body: None,
+            put_off: None,
             trial: None,
             calls: Calls::default(),
             trusting: true,
@@ -94,6 +98,9 @@ impl Parser {
 
     /// Takes the next piece of text.
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
+        if let Some(put_off) = self.put_off.take() {
+            self.take_up(put_off, out);
+        }
         if !self.flow_through(text, out) {
             self.advance(text, out);
         }
@@ -127,6 +134,7 @@ impl Parser {
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
     pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
+        self.end_put_off(end, out);
         self.wind_up(end, out);
         self.speech.end(self.calls.found.is_some(), out);
         Finding { dialect: self.given.or(self.calls.found), complete: end == End::Normal && !self.calls.lost }

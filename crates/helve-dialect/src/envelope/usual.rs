@@ -1,11 +1,14 @@
 //! The envelope that nearly all calls come in, `{"name": "f", "arguments": {…}}`, where it lies before us whole.
 
+use std::ops::Range;
+
 use crate::json::whole::{container_end, plain_text, skip_blanks, value};
 
 /// A call as it stands in the text.
 pub(crate) struct Usual<'t> {
     pub(crate) name: &'t str,
-    pub(crate) arguments: &'t str,
+    /// Where its arguments stand.
+    pub(crate) arguments: Range<usize>,
     /// Where the envelope ends.
     pub(crate) end: usize,
 }
@@ -31,7 +34,7 @@ pub(crate) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
     }
     let end = container_end(bytes, at, 1)?;
     let close = skip_blanks(bytes, end);
-    (*bytes.get(close)? == b'}').then(|| Usual { name, arguments: &text[at..end], end: close + 1 })
+    (*bytes.get(close)? == b'}').then(|| Usual { name, arguments: at..end, end: close + 1 })
 }
 
 /// Where the value begins of the member at the position, if it has one of these names.

@@ -6,7 +6,7 @@
 
 use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
 use crate::Tools;
-use crate::calls::{ARGUMENTS, WholeCall};
+use crate::calls::{ARGUMENTS, Ends, WholeCall};
 use crate::json::whole::skip_blanks;
 use crate::literal::strings;
 
@@ -29,7 +29,7 @@ pub(super) fn read<'t>(
     call.members(0)?;
     call.skip_blanks();
     call.take_mark(Sign::Close)?;
-    Some(WholeCall { name, arguments: call.json.into(), end: call.at })
+    Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
 
 const CALL: &[u8] = b"call:";
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(call.name, "search");
         let arguments = r#"{"query": "a < \"b\"\n", "limit": 5, "in": {"l": [1, "x"], "e": {}}}"#;
         assert_eq!(call.arguments, arguments);
-        assert_eq!(&text[call.end..], " so");
+        assert!(matches!(call.ends, Ends::Closed(end) if &text[end..] == " so"));
         for odd in
             ["call:search{query:<|\"|>a", "call:search(limit:5)<tool_call|>", "call:search{limit:5} so"]
         {

@@ -29,7 +29,7 @@ pub(crate) mod xlam;
 
 use crate::End;
 use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::{Report, WholeCall};
+use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
 use crate::envelope::usual::{self, Usual};
 use crate::envelope::{Envelope, Flow, Rules};
@@ -69,7 +69,7 @@ impl JsonGrammar {
         python: false,
     };
 
-    /// Reads a call at the position, if it is the usual one and its closing tag is there too.
+    /// Reads a call at the position, if it is the usual one and nothing follows it but its closing tag.
     pub(crate) fn whole<'t>(&self, text: &'t str, from: usize) -> Option<WholeCall<'t>> {
         if self.keyed || self.lead.is_some() {
             return None;
@@ -79,8 +79,13 @@ impl JsonGrammar {
             return None;
         }
         let close = skip_blanks(text.as_bytes(), end);
-        let tag = self.close.iter().find(|tag| text[close..].starts_with(**tag))?;
-        Some(WholeCall { name, arguments: arguments.into(), end: close + tag.len() })
+        let rest = &text[close..];
+        let ends = match self.close.iter().find(|tag| rest.starts_with(**tag)) {
+            Some(tag) => Ends::Closed(close + tag.len()),
+            None if rest.is_empty() => Ends::Open { arguments_at: arguments.start },
+            None => return None,
+        };
+        Some(WholeCall { name, arguments: text[arguments].into(), ends })
     }
 
     fn begin(&self) -> State {

@@ -44,7 +44,14 @@ impl Opening {
     }
 
     pub(super) fn is_tag(&self) -> bool {
-        matches!(self.mark, Mark::Tag(_))
+        self.marker().is_some()
+    }
+
+    pub(super) fn marker(&self) -> Option<usize> {
+        match self.mark {
+            Mark::Tag(marker) => Some(marker),
+            _ => None,
+        }
     }
 }
 

@@ -55,8 +55,10 @@ impl Parser {
                     return end;
                 }
                 node = ROOT;
-            } else if node == ROOT && self.sign(byte, at, &mut pending, out) {
-                return at - 1;
+            } else if node == ROOT
+                && let Some(end) = self.sign(byte, at, &mut pending, out)
+            {
+                return end;
             }
         }
         let depth = markers.depth(node);
@@ -120,7 +122,7 @@ impl Parser {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
-            let end = self.whole_call(marker, pending.text, at, out);
+            let end = self.whole_call(Opening::tag(marker), pending.text, at, out);
             if end.is_none() {
                 self.mark(marker, out);
             }
@@ -133,8 +135,8 @@ impl Parser {
         None
     }
 
-    /// A byte before the position that begins no marker; says whether it begins anything else.
-    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+    /// A byte before the position that begins no marker. If it begins anything else, says where to read on.
+    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> Option<usize> {
         let text = pending.text;
         match byte {
             b'\n' => {
@@ -150,7 +152,7 @@ impl Parser {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
                 self.say(&text[pending.from..at - 1], out);
                 self.begin_ticks();
-                return true;
+                return Some(at - 1);
             }
             b'{' | b'[' => {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
@@ -158,13 +160,18 @@ impl Parser {
                 self.say_before_judging(pending, at - 1, out);
                 if self.may_stand_alone(&text.as_bytes()[at - 1..]) {
                     self.say(&text[pending.from..at - 1], out);
-                    self.stand_alone();
-                    return true;
+                    self.node = ROOT;
+                    self.carried = 0;
+                    let end = self.whole_call(Opening::alone(), text, at - 1, out);
+                    if end.is_none() {
+                        self.stand_alone();
+                    }
+                    return end.or(Some(at - 1));
                 }
             }
             _ => {}
         }
-        false
+        None
     }
 
     /// Text before a mark may settle a trial, and with it what the mark means; so it goes first.
@@ -186,7 +193,7 @@ impl Parser {
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }
 
-    fn stand_alone(&mut self) {
+    pub(super) fn stand_alone(&mut self) {
         self.node = ROOT;
         self.carried = 0;
         self.open(Opening::alone(), "");

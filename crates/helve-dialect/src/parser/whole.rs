@@ -1,15 +1,36 @@
-//! A call that lies whole behind its mark: read in one go, past the places that one in pieces goes through.
+//! A call that lies whole in the text at hand: read in one go, past the places that one in pieces goes through.
+//!
+//! With its closing mark it is over. Without one, at the end of a piece, it counts if nothing follows: then it is put
+//! off, and taken up and read step by step if anything does.
 
 use super::{Code, Opening, Parser};
-use crate::calls::Out;
+use crate::calls::{Ends, Out};
 use crate::json::whole::skip_blanks;
+use crate::{End, ParsedCall};
+
+/// The last call of what was fed so far. What it is made of is kept once.
+pub(super) struct PutOff {
+    opening: Opening,
+    dialect: &'static str,
+    call: ParsedCall,
+    /// What else was read behind the mark, and where the arguments stood in it.
+    around: String,
+    at: usize,
+}
+
+impl PutOff {
+    /// What was read behind the mark.
+    fn text(&self) -> String {
+        let (before, behind) = self.around.split_at(self.at);
+        [before, &self.call.arguments, behind].concat()
+    }
+}
 
 impl Parser {
-    /// Reads the call behind the marker, which ends at the position, if nothing about it is in doubt. Says where it
-    /// ends.
+    /// Reads the call behind the mark, which ends at the position, if nothing about it is in doubt. Says where it ends.
     pub(super) fn whole_call(
         &mut self,
-        marker: usize,
+        opening: Opening,
         text: &str,
         at: usize,
         out: &mut Out<'_>,
@@ -18,12 +39,92 @@ impl Parser {
             return None;
         }
         let from = skip_blanks(text.as_bytes(), at);
-        let choice = self.fit_at_once(Opening::tag(marker), &text[from..]).ok()?;
+        let choice = self.fit_at_once(opening, &text[from..]).ok()?;
         let call = choice.grammar.whole(text, from, &self.tools)?;
-        let end = call.end;
-        self.calls.speaking = choice.dialect.name;
+        if !Self::standing(&opening).admits(call.name, &self.tools) {
+            return None;
+        }
+        let dialect = choice.dialect.name;
+        match call.ends {
+            Ends::Closed(end) => {
+                self.meant(call.parsed(), dialect, out);
+                Some(end)
+            }
+            Ends::Open { arguments_at } => {
+                let behind = arguments_at + call.arguments.len();
+                let around = [&text[at..arguments_at], &text[behind..]].concat();
+                let at = arguments_at - at;
+                self.put_off = Some(PutOff { opening, dialect, call: call.parsed(), around, at });
+                Some(text.len())
+            }
+        }
+    }
+
+    fn meant(&mut self, call: ParsedCall, dialect: &'static str, out: &mut Out<'_>) {
+        self.calls.speaking = dialect;
         self.calls.whole(call, out);
         self.section_over();
-        Some(end)
+    }
+
+    /// Something follows the call that was put off: reads it as one that goes on.
+    #[cold]
+    pub(super) fn take_up(&mut self, put_off: PutOff, out: &mut Out<'_>) {
+        match put_off.opening.marker() {
+            Some(marker) => self.mark(marker, out),
+            None => self.stand_alone(),
+        }
+        self.advance(&put_off.text(), out);
+    }
+
+    /// The stream is over, and with it the call that was put off. Where it was cut, something might have followed.
+    pub(super) fn end_put_off(&mut self, end: End, out: &mut Out<'_>) {
+        match (self.put_off.take(), end) {
+            (None, _) => {}
+            (Some(put_off), End::Cut) => self.take_up(put_off, out),
+            (Some(put_off), End::Normal) => self.meant(put_off.call, put_off.dialect, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dropped, Piece, Reading, Tools, dialect};
+
+    const CALL: &str = r#"{"name": "f", "arguments": {"a": 1}}"#;
+
+    /// What comes out of these pieces: the names of calls, the texts of those that were cut, and what is said.
+    fn told(name: &str, pieces: &[&str], end: End) -> String {
+        let tools = Tools::new([("f".to_owned(), serde_json::json!({}))]);
+        let mut parser = Parser::new(Reading::of(dialect(name).expect("is a dialect"), tools));
+        let mut told = String::new();
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::CallFinished { call, .. } => told += &format!("call {} {};", call.name, call.arguments),
+            Piece::CallDropped { why: Dropped::Cut, text, .. } => told += &format!("cut {text};"),
+            Piece::Text(text) => told += text,
+            _ => {}
+        };
+        pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
+        parser.finish(end, &mut take);
+        told
+    }
+
+    #[test]
+    fn the_last_call_counts_if_nothing_follows_it() {
+        for (name, tag) in [("json_bare", ""), ("llama3_json", "<|python_tag|>"), ("hermes", "<tool_call>\n")]
+        {
+            let text = format!("{tag}{CALL} ");
+            let call = "call f {\"a\": 1};";
+            assert_eq!(told(name, &[&text], End::Normal), call);
+            assert_eq!(
+                told(name, &[&text, &CALL.replace(": 1", ": 2")], End::Normal),
+                format!("{call}call f {{\"a\": 2}};")
+            );
+            assert_eq!(told(name, &[&text], End::Cut), format!("cut {text};"));
+        }
+        let text = format!("So: {CALL}");
+        assert_eq!(told("json_bare", &[&text, " is how."], End::Normal), format!("{text} is how."));
+        let text = format!("<tool_call>{CALL}");
+        assert_eq!(told("hermes", &[&text, "</tool_call> So."], End::Normal), "call f {\"a\": 1}; So.");
     }
 }
