@@ -8,6 +8,9 @@ use crate::calls::{Ends, Out};
 use crate::json::whole::skip_blanks;
 use crate::{End, ParsedCall};
 
+/// No call is shorter.
+const SHORTEST: usize = 20;
+
 /// The last call of what was fed so far. What it is made of is kept once.
 pub(super) struct PutOff {
     opening: Opening,
@@ -35,7 +38,8 @@ impl Parser {
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
-        if self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning() {
+        let doubtful = self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning();
+        if doubtful || text.len() - at < SHORTEST {
             return None;
         }
         let from = skip_blanks(text.as_bytes(), at);
