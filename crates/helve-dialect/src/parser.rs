@@ -106,7 +106,7 @@ impl Parser {
         }
     }
 
-    /// The short way for what most pieces are: the middle of a line, or of a long argument.
+    /// The short way for what most pieces are: the middle of a line, of a long argument, or of a mark.
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let bytes = text.as_bytes();
@@ -123,6 +123,14 @@ impl Parser {
                     self.speech.give(text, out);
                 }
                 flows
+            }
+            (Place::Prose, _) if self.node != ROOT => {
+                let node = self.live.markers.goes_on(self.node, bytes);
+                if let Some(node) = node {
+                    self.node = node;
+                    self.carried += bytes.len();
+                }
+                node.is_some()
             }
             _ => false,
         };
