@@ -2,7 +2,8 @@
 //!
 //! Bytes pass through one of five places: prose, a run of backticks, the head of a fence, the look-ahead behind a
 //! mark, the inside of a call. Every byte is looked at once; nothing depends on how the text was cut. Prose goes out
-//! as spans of what came in, and only what may still turn out to be markup is held back.
+//! as spans of what came in, and only what may still turn out to be markup is held back. A call that lies whole in the
+//! text at hand passes by the last two.
 //!
 //! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
 //! settled. Knows no dialect; what to look for and how to read it comes from the registry.
@@ -47,7 +48,7 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// A whole call at the end of what was fed.
+    /// A whole call that counts if nothing follows.
     put_off: Option<PutOff>,
     trial: Option<Trial>,
     calls: Calls,
@@ -63,6 +64,8 @@ enum Place {
     Fence(FenceHead),
     Opening(Opening),
     Section,
+    /// Behind a whole call that counts if nothing follows.
+    PutOff,
     /// Nothing that follows counts.
     Hushed,
 }
@@ -98,9 +101,6 @@ impl Parser {
 
     /// Takes the next piece of text.
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        if let Some(put_off) = self.put_off.take() {
-            self.take_up(put_off, out);
-        }
         if !self.flow_through(text, out) {
             self.advance(text, out);
         }
@@ -142,7 +142,6 @@ impl Parser {
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
     pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        self.end_put_off(end, out);
         self.wind_up(end, out);
         self.speech.end(self.calls.found.is_some(), out);
         Finding { dialect: self.given.or(self.calls.found), complete: end == End::Normal && !self.calls.lost }
@@ -158,6 +157,7 @@ impl Parser {
                 Place::Fence(_) => self.fence_head(text, pos, out),
                 Place::Opening(_) => self.opening(text, pos, out),
                 Place::Section => self.section(text, pos, out),
+                Place::PutOff => self.take_up(pos, out),
                 Place::Hushed => text.len(),
             };
             self.calls.steps += (pos - from) as u64;
@@ -346,6 +346,7 @@ impl Parser {
             Place::Fence(head) => self.no_fence(head, out),
             Place::Opening(opening) => self.unopened(opening, end, out),
             Place::Section => self.section_cut(end, out),
+            Place::PutOff => self.put_off_over(end, out),
             Place::Hushed => {}
         }
         self.let_head_go(out);

@@ -3,7 +3,7 @@
 //! With its closing mark it is over. Without one, at the end of a piece, it counts if nothing follows: then it is put
 //! off, and taken up and read step by step if anything does.
 
-use super::{Code, Opening, Parser};
+use super::{Code, Opening, Parser, Place};
 use crate::calls::{Ends, Out};
 use crate::json::whole::skip_blanks;
 use crate::{End, ParsedCall};
@@ -59,6 +59,7 @@ impl Parser {
                 let around = [&text[at..arguments_at], &text[behind..]].concat();
                 let at = arguments_at - at;
                 self.put_off = Some(PutOff { opening, dialect, call: call.parsed(), around, at });
+                self.place = Place::PutOff;
                 Some(text.len())
             }
         }
@@ -72,20 +73,25 @@ impl Parser {
 
     /// Something follows the call that was put off: reads it as one that goes on.
     #[cold]
-    pub(super) fn take_up(&mut self, put_off: PutOff, out: &mut Out<'_>) {
-        match put_off.opening.marker() {
-            Some(marker) => self.mark(marker, out),
-            None => self.stand_alone(),
+    pub(super) fn take_up(&mut self, pos: usize, out: &mut Out<'_>) -> usize {
+        self.place = Place::Prose;
+        if let Some(put_off) = self.put_off.take() {
+            match put_off.opening.marker() {
+                Some(marker) => self.mark(marker, out),
+                None => self.stand_alone(),
+            }
+            self.advance(&put_off.text(), out);
         }
-        self.advance(&put_off.text(), out);
+        pos
     }
 
     /// The stream is over, and with it the call that was put off. Where it was cut, something might have followed.
-    pub(super) fn end_put_off(&mut self, end: End, out: &mut Out<'_>) {
-        match (self.put_off.take(), end) {
-            (None, _) => {}
-            (Some(put_off), End::Cut) => self.take_up(put_off, out),
-            (Some(put_off), End::Normal) => self.meant(put_off.call, put_off.dialect, out),
+    pub(super) fn put_off_over(&mut self, end: End, out: &mut Out<'_>) {
+        if end == End::Cut {
+            self.take_up(0, out);
+            self.wind_up(end, out);
+        } else if let Some(put_off) = self.put_off.take() {
+            self.meant(put_off.call, put_off.dialect, out);
         }
     }
 }
