@@ -119,6 +119,8 @@ impl Call<'_, '_> {
             self.json.push_str(&json_of_text(text, self.name, parameter, self.tools));
             return;
         }
+        // With room for what closes it, so that a long text does not grow twice.
+        self.json.reserve(text.len() + 8);
         self.json.push('"');
         strings::push_text(text, &mut self.json);
         self.json.push('"');
