@@ -126,12 +126,17 @@ impl Calls {
         out(Piece::CallFinished { index, call });
     }
 
-    /// A call that was read in one go, and is meant.
-    pub(crate) fn whole(&mut self, call: ParsedCall, out: &mut Out<'_>) {
+    /// Shows a call that was read in one go; says its number.
+    pub(crate) fn show(&mut self, call: &ParsedCall, out: &mut Out<'_>) -> u32 {
         let index = self.number();
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
-        self.finished(index, call, out);
+        index
+    }
+
+    /// The call that was shown last is read again, and gets its number again.
+    pub(crate) fn renumber(&mut self) {
+        self.count -= 1;
     }
 
     /// More of the argument text.

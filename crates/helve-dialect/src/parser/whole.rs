@@ -6,7 +6,7 @@
 use super::{Code, Opening, Parser, Place};
 use crate::calls::{Ends, Out};
 use crate::json::whole::skip_blanks;
-use crate::{End, ParsedCall};
+use crate::{End, ParsedCall, Piece};
 
 /// No call is shorter.
 const SHORTEST: usize = 20;
@@ -15,6 +15,7 @@ const SHORTEST: usize = 20;
 pub(super) struct PutOff {
     opening: Opening,
     dialect: &'static str,
+    index: u32,
     call: ParsedCall,
     /// What else was read behind the mark, and where the arguments stood in it.
     around: String,
@@ -51,27 +52,31 @@ impl Parser {
         let dialect = choice.dialect.name;
         match call.ends {
             Ends::Closed(end) => {
-                self.meant(call.parsed(), dialect, out);
+                let call = call.parsed();
+                let index = self.calls.show(&call, out);
+                self.meant(dialect, index, call, out);
                 Some(end)
             }
             Ends::Open { arguments_at } => {
                 let behind = arguments_at + call.arguments.len();
                 let around = [&text[at..arguments_at], &text[behind..]].concat();
                 let at = arguments_at - at;
-                self.put_off = Some(PutOff { opening, dialect, call: call.parsed(), around, at });
+                let call = call.parsed();
+                let index = self.calls.show(&call, out);
+                self.put_off = Some(PutOff { opening, dialect, index, call, around, at });
                 self.place = Place::PutOff;
                 Some(text.len())
             }
         }
     }
 
-    fn meant(&mut self, call: ParsedCall, dialect: &'static str, out: &mut Out<'_>) {
+    fn meant(&mut self, dialect: &'static str, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.calls.speaking = dialect;
-        self.calls.whole(call, out);
+        self.calls.finished(index, call, out);
         self.section_over();
     }
 
-    /// Something follows the call that was put off: reads it as one that goes on.
+    /// Something follows the call that was put off: reads it as one that goes on. It was shown already.
     #[cold]
     pub(super) fn take_up(&mut self, pos: usize, out: &mut Out<'_>) -> usize {
         self.place = Place::Prose;
@@ -80,7 +85,12 @@ impl Parser {
                 Some(marker) => self.mark(marker, out),
                 None => self.stand_alone(),
             }
-            self.advance(&put_off.text(), out);
+            self.calls.renumber();
+            self.advance(&put_off.text(), &mut |piece| match piece {
+                Piece::CallStarted { index, .. } | Piece::CallArguments { index, .. }
+                    if index == put_off.index => {}
+                piece => out(piece),
+            });
         }
         pos
     }
@@ -91,7 +101,7 @@ impl Parser {
             self.take_up(0, out);
             self.wind_up(end, out);
         } else if let Some(put_off) = self.put_off.take() {
-            self.meant(put_off.call, put_off.dialect, out);
+            self.meant(put_off.dialect, put_off.index, put_off.call, out);
         }
     }
 }
@@ -99,7 +109,7 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dropped, Piece, Reading, Tools, dialect};
+    use crate::{Dropped, Reading, Tools, dialect};
 
     const CALL: &str = r#"{"name": "f", "arguments": {"a": 1}}"#;
 
@@ -117,6 +127,22 @@ mod tests {
         pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
         parser.finish(end, &mut take);
         told
+    }
+
+    #[test]
+    fn a_call_is_shown_as_soon_as_it_is_there_and_once() {
+        let mut shown = String::new();
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::CallStarted { name, .. } => shown += name,
+            Piece::CallArguments { text, .. } => shown += text,
+            _ => {}
+        };
+        let mut parser = Parser::new(Reading::default());
+        parser.feed(&format!("<tool_call>{CALL}"), &mut take);
+        parser.feed("</tool_call>", &mut |_| {});
+        parser.feed(&format!("<tool_call>{CALL}"), &mut |_| {});
+        parser.feed("</tool_call>", &mut take);
+        assert_eq!(shown, "f{\"a\": 1}");
     }
 
     #[test]
