@@ -305,6 +305,7 @@ impl Parser {
         self.line = Line::default();
         if self.trial.is_none() {
             self.held.clear();
+            self.calls.told = 0;
             self.speech.after_call();
         }
     }
