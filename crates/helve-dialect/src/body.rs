@@ -1,6 +1,6 @@
 //! The inside of a call: one automaton per family behind one face.
 
-use crate::calls::Report;
+use crate::calls::{Report, WholeCall};
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
 use crate::framed::FramedBody;
@@ -77,6 +77,18 @@ impl Standing {
     /// Whether a name may be called: without markup, only a declared one.
     pub(crate) fn admits(self, name: &str, tools: &Tools) -> bool {
         self == Self::Marked || tools.is_unknown() || tools.resolve(name).is_some()
+    }
+}
+
+impl Grammar {
+    /// Reads a call that lies whole at the position, in the families that can do so in one go. `None` says no more
+    /// than that it must be read step by step.
+    pub(crate) fn whole<'t>(self, text: &'t str, from: usize, tools: &Tools) -> Option<WholeCall<'t>> {
+        match self {
+            Self::Json(grammar) => grammar.whole(text, from),
+            Self::Gemma(grammar) => grammar.whole(text, from, tools),
+            _ => None,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Bodies tell a `Report` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
 //! call may yet prove to be a quotation — finished calls wait here together with the text between them.
 
+use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
@@ -47,14 +48,38 @@ struct Draft {
 }
 
 impl Draft {
-    /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
     #[cold]
     fn begin_arguments(&mut self, len: usize) {
         self.arguments = String::with_capacity(len.max(ARGUMENTS));
     }
 }
 
-const ARGUMENTS: usize = 96;
+/// Most arguments fit, and growing in small steps is what a short call would spend its time on.
+pub(crate) const ARGUMENTS: usize = 96;
+
+/// A call that lies whole in the text at hand.
+pub(crate) struct WholeCall<'t> {
+    pub(crate) name: &'t str,
+    /// As JSON.
+    pub(crate) arguments: Cow<'t, str>,
+    pub(crate) ends: Ends,
+}
+
+/// Where a whole call ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ends {
+    /// Here, with its closing mark.
+    Closed(usize),
+    /// With the text. Its arguments stand here in it, as they are.
+    Open { arguments_at: usize },
+}
+
+impl WholeCall<'_> {
+    pub(crate) fn parsed(self) -> ParsedCall {
+        let (name, arguments) = (self.name.to_owned(), self.arguments.into_owned());
+        ParsedCall { id: None, name, arguments, repairs: Vec::new() }
+    }
+}
 
 pub(crate) enum Waiting {
     /// A range of the held text.
@@ -99,6 +124,19 @@ impl Calls {
         self.found.get_or_insert(self.speaking);
         self.spoke();
         out(Piece::CallFinished { index, call });
+    }
+
+    /// Shows a call that was read in one go; says its number.
+    pub(crate) fn show(&mut self, call: &ParsedCall, out: &mut Out<'_>) -> u32 {
+        let index = self.number();
+        out(Piece::CallStarted { index, name: &call.name });
+        out(Piece::CallArguments { index, text: &call.arguments });
+        index
+    }
+
+    /// The call that was shown last is read again, and gets its number again.
+    pub(crate) fn renumber(&mut self) {
+        self.count -= 1;
     }
 
     /// More of the argument text.
@@ -205,6 +243,14 @@ impl Report<'_, '_> {
     /// More of the argument text.
     pub(crate) fn arguments(&mut self, text: &str) {
         self.calls.flow(text, self.out);
+    }
+
+    /// All of the argument text. It will not grow, so it gets the room that it needs.
+    pub(crate) fn all_arguments(&mut self, text: &str) {
+        self.calls.draft.arguments = text.to_owned();
+        if let Some(index) = self.calls.draft.index {
+            (self.out)(Piece::CallArguments { index, text });
+        }
     }
 
     /// More of the argument text, not to be shown yet.

@@ -22,6 +22,10 @@ fn check_read(cases: &[(&str, &str)], reading: &Reading) {
         let how = format!("{text:?} read by {:?}", reading.dialect);
         assert_eq!(transcript(&[text], reading.clone()), *expected, "{how}");
         assert_eq!(transcript(&pieces, reading.clone()), *expected, "{how} in pieces");
+        for (at, _) in text.char_indices() {
+            let (one, other) = text.split_at(at);
+            assert_eq!(transcript(&[one, other], reading.clone()), *expected, "{how}, cut before {other:?}");
+        }
     }
 }
 

@@ -183,6 +183,23 @@ impl Then {
         }
     }
 
+    /// Judges the text behind the mark by its beginning, as it stands there. What this is sure of is what `fits` comes
+    /// to say, character by character.
+    pub(crate) fn fits_at_once(self, text: &str) -> Fit {
+        let fits = match self {
+            Self::Json => text.starts_with('{') || text.starts_with("[{"),
+            Self::Object => {
+                let object = text.strip_prefix('[').unwrap_or(text);
+                object.strip_prefix("{\"").is_some_and(envelope::begins_with)
+            }
+            Self::Words(words) => words.iter().any(|word| text.starts_with(word)),
+            Self::Function => return function_ahead(text),
+            _ => false,
+        };
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        if fits { Fit::Yes } else { self.fits(&text[..first], false) }
+    }
+
     /// How much of the text that follows what was read leaves it unsure for certain, every beginning of it too.
     /// `gap` says that a blank stands between the two.
     pub(crate) fn leaves_open(self, read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
@@ -261,6 +278,20 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
             Fit::Unsure
         }
         _ => Fit::No,
+    }
+}
+
+/// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
+fn function_ahead(text: &str) -> Fit {
+    let name = text.strip_prefix('[').unwrap_or(text);
+    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
+    let len = name.bytes().take(NAME_MAX - 1).take_while(letter).count();
+    let behind = name[len..].trim_start_matches(is_blank);
+    let apart = behind.len() < name.len() - len;
+    match behind.chars().next() {
+        Some('(') if len > 0 => Fit::Yes,
+        Some(_) if len > 0 && apart => Fit::No,
+        _ => Fit::Unsure,
     }
 }
 

@@ -6,14 +6,14 @@
 
 mod fields;
 mod members;
-mod usual;
+pub(crate) mod usual;
 
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
 use crate::repair::Closing;
 use crate::unescape::Unescape;
 use fields::Field;
-pub(crate) use fields::{holds_arguments, may_begin_with};
+pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +215,7 @@ impl Envelope {
         }
         self.recognised = true;
         report.name(usual.name);
-        report.arguments(usual.arguments);
+        report.all_arguments(&text[usual.arguments]);
         Some(usual.end)
     }
 

@@ -128,6 +128,15 @@ impl Markers {
         (depth > 0 && text.starts_with(&marker[depth as usize..])).then_some(of as usize)
     }
 
+    /// Where the text leads if it is nothing but more of the marker that has begun here, and not yet all of it.
+    #[inline]
+    pub(crate) fn goes_on(&self, node: Node, text: &[u8]) -> Option<Node> {
+        let Inner { depth, of, .. } = self.nodes[node as usize];
+        let ahead = &self.texts.get(of as usize)?.as_bytes()[depth as usize..];
+        let more = text.len() < ahead.len() && ahead.starts_with(text);
+        more.then(|| text.iter().fold(node, |node, byte| self.step(node, *byte)))
+    }
+
     pub(crate) fn text(&self, marker: usize) -> &'static str {
         self.texts[marker]
     }

@@ -2,7 +2,8 @@
 //!
 //! Bytes pass through one of five places: prose, a run of backticks, the head of a fence, the look-ahead behind a
 //! mark, the inside of a call. Every byte is looked at once; nothing depends on how the text was cut. Prose goes out
-//! as spans of what came in, and only what may still turn out to be markup is held back.
+//! as spans of what came in, and only what may still turn out to be markup is held back. A call that lies whole in the
+//! text at hand passes by the last two.
 //!
 //! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
 //! settled. Knows no dialect; what to look for and how to read it comes from the registry.
@@ -13,6 +14,7 @@ mod prose;
 mod speech;
 mod strays;
 mod trial;
+mod whole;
 
 use crate::body::{Body, Ending, Scope, Standing, Step, Turn};
 use crate::calls::{Calls, Out, Report};
@@ -23,6 +25,7 @@ use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
 use trial::Trial;
+use whole::PutOff;
 
 /// Reads one message. `feed` it the text as it comes, then `finish`.
 pub struct Parser {
@@ -45,6 +48,8 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
+    /// A whole call that counts if nothing follows.
+    put_off: Option<PutOff>,
     trial: Option<Trial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
@@ -59,6 +64,8 @@ enum Place {
     Fence(FenceHead),
     Opening(Opening),
     Section,
+    /// Behind a whole call that counts if nothing follows.
+    PutOff,
     /// Nothing that follows counts.
     Hushed,
 }
@@ -84,6 +91,7 @@ impl Parser {
             mark: "",
             ink: String::new(),
             body: None,
+            put_off: None,
             trial: None,
             calls: Calls::default(),
             trusting: true,
@@ -98,7 +106,7 @@ impl Parser {
         }
     }
 
-    /// The short way for what most pieces are: the middle of a line, or of a long argument.
+    /// The short way for what most pieces are: the middle of a line, of a long argument, or of a mark.
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let bytes = text.as_bytes();
@@ -115,6 +123,14 @@ impl Parser {
                     self.speech.give(text, out);
                 }
                 flows
+            }
+            (Place::Prose, _) if self.node != ROOT => {
+                let node = self.live.markers.goes_on(self.node, bytes);
+                if let Some(node) = node {
+                    self.node = node;
+                    self.carried += bytes.len();
+                }
+                node.is_some()
             }
             _ => false,
         };
@@ -141,6 +157,7 @@ impl Parser {
                 Place::Fence(_) => self.fence_head(text, pos, out),
                 Place::Opening(_) => self.opening(text, pos, out),
                 Place::Section => self.section(text, pos, out),
+                Place::PutOff => self.take_up(pos, out),
                 Place::Hushed => text.len(),
             };
             self.calls.steps += (pos - from) as u64;
@@ -288,6 +305,7 @@ impl Parser {
         self.line = Line::default();
         if self.trial.is_none() {
             self.held.clear();
+            self.calls.told = 0;
             self.speech.after_call();
         }
     }
@@ -329,6 +347,7 @@ impl Parser {
             Place::Fence(head) => self.no_fence(head, out),
             Place::Opening(opening) => self.unopened(opening, end, out),
             Place::Section => self.section_cut(end, out),
+            Place::PutOff => self.put_off_over(end, out),
             Place::Hushed => {}
         }
         self.let_head_go(out);

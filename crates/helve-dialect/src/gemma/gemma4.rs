@@ -6,7 +6,7 @@ use super::{GemmaGrammar, Sign};
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 
-static GRAMMAR: GemmaGrammar =
+pub(super) static GRAMMAR: GemmaGrammar =
     GemmaGrammar { signs: &[("<|\"|>", Sign::Quote), ("<tool_call|>", Sign::Close)], decodes: false };
 
 pub(crate) static DIALECT: Dialect = Dialect {

@@ -5,20 +5,37 @@
 
 pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
+mod whole;
 
 use crate::body::{Chunk, Ending, Rest, Step};
-use crate::calls::Report;
+use crate::calls::{Report, WholeCall};
 use crate::coerce;
 use crate::dialect::{is_blank, is_name};
 use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, End, json};
+use crate::{Dropped, End, Tools, json};
 
 /// The marks of one Gemma.
 pub(crate) struct GemmaGrammar {
     pub(crate) signs: &'static [(&'static str, Sign)],
     /// Text between its marks is JSON where it looks so.
     pub(crate) decodes: bool,
+}
+
+impl GemmaGrammar {
+    /// Reads a call at the position, if it lies there whole and in perfect order.
+    pub(crate) fn whole<'t>(
+        &'static self,
+        text: &'t str,
+        from: usize,
+        tools: &Tools,
+    ) -> Option<WholeCall<'t>> {
+        whole::read(text, from, self, tools)
+    }
+
+    fn mark(&self, sign: Sign) -> &'static str {
+        self.signs.iter().find(|(_, known)| *known == sign).map_or("", |(mark, _)| mark)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,12 +235,13 @@ impl GemmaBody {
     }
 
     fn decoded(&mut self, report: &mut Report<'_, '_>) {
-        let tool = report.named().unwrap_or("");
-        let json = match self.objects.is_empty() {
-            true => report.tools.typed(tool, &self.key, &self.word),
-            false => coerce::by_look(&self.word),
-        };
+        let json = json_of_text(&self.word, report.named().unwrap_or(""), self.parameter(), report.tools);
         report.arguments(&json);
+    }
+
+    /// The parameter whose value is being read; none inside a container.
+    fn parameter(&self) -> Option<&str> {
+        self.objects.is_empty().then_some(self.key.as_str())
     }
 
     fn char(&mut self, c: char, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -338,15 +356,8 @@ impl GemmaBody {
         }
     }
 
-    /// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
     fn word_read(&mut self, report: &mut Report<'_, '_>) {
-        let word = self.word.trim();
-        let tool = report.named().unwrap_or("");
-        let typed = self.objects.is_empty().then(|| report.tools.typed(tool, &self.key, word));
-        let json = match typed {
-            Some(json) if word != "null" || report.tools.is_text(tool, &self.key) == Some(true) => json,
-            _ => coerce::by_look(word),
-        };
+        let json = json_of_word(&self.word, report.named().unwrap_or(""), self.parameter(), report.tools);
         report.arguments(&json);
         self.word.clear();
     }
@@ -395,6 +406,25 @@ impl GemmaBody {
             State::Name if end == End::Normal && self.word.trim().contains(' ') => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+}
+
+/// Text that may be JSON: what the schema of the parameter says, and else what it looks like.
+fn json_of_text(text: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
+    match parameter {
+        Some(parameter) => tools.typed(tool, parameter, text),
+        None => coerce::by_look(text),
+    }
+}
+
+/// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
+fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
+    let word = word.trim();
+    match parameter {
+        Some(parameter) if word != "null" || tools.is_text(tool, parameter) == Some(true) => {
+            tools.typed(tool, parameter, word)
+        }
+        _ => coerce::by_look(word),
     }
 }
 

@@ -179,12 +179,16 @@ const BITS: &[&str] = &[
 ];
 
 fn soup() -> impl Strategy<Value = String> {
+    bits().prop_map(|bits| bits.concat())
+}
+
+fn bits() -> impl Strategy<Value = Vec<String>> {
     let bit = prop_oneof![
         12 => prop::sample::select(BITS).prop_map(str::to_owned),
         1 => "[a-z ]{1,8}",
         1 => any::<char>().prop_map(String::from),
     ];
-    proptest::collection::vec(bit, 0..24).prop_map(|bits| bits.concat())
+    proptest::collection::vec(bit, 0..24)
 }
 
 fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
@@ -211,6 +215,17 @@ proptest! {
     ) {
         let whole = run(&[&text], reading.clone(), end);
         let mut cut = run(&cut(&text, &lengths), reading, end);
+        cut.steps = whole.steps;
+        prop_assert_eq!(cut, whole);
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_chunks_that_end_where_calls_do(
+        bits in bits(), reading in any_reading(), end in any_end(),
+    ) {
+        let whole = run(&[&bits.concat()], reading.clone(), end);
+        let pieces: Vec<&str> = bits.iter().map(String::as_str).collect();
+        let mut cut = run(&pieces, reading, end);
         cut.steps = whole.steps;
         prop_assert_eq!(cut, whole);
     }

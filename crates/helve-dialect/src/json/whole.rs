@@ -56,8 +56,14 @@ pub(crate) fn container_end(bytes: &[u8], at: usize, outer: usize) -> Option<usi
 }
 
 /// Where the value begins of the member whose name stands at the position.
-pub(crate) fn member(bytes: &[u8], at: usize) -> Option<usize> {
-    let colon = skip_blanks(bytes, text_end(bytes, at)?);
+fn member(bytes: &[u8], at: usize) -> Option<usize> {
+    value(bytes, text_end(bytes, at)?)
+}
+
+/// Where the value begins of the member whose name ends at the position.
+#[inline]
+pub(crate) fn value(bytes: &[u8], at: usize) -> Option<usize> {
+    let colon = skip_blanks(bytes, at);
     (*bytes.get(colon)? == b':').then(|| skip_blanks(bytes, colon + 1))
 }
 

@@ -29,11 +29,13 @@ pub(crate) mod xlam;
 
 use crate::End;
 use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::Report;
+use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
+use crate::envelope::usual::{self, Usual};
 use crate::envelope::{Envelope, Flow, Rules};
 use crate::json::PLAIN;
 use crate::json::loose::Loose;
+use crate::json::whole::skip_blanks;
 use crate::repair::Closing;
 use crate::signpost::{Found, Signpost};
 
@@ -66,6 +68,25 @@ impl JsonGrammar {
         answers: &[],
         python: false,
     };
+
+    /// Reads a call at the position, if it is the usual one and nothing follows it but its closing tag.
+    pub(crate) fn whole<'t>(&self, text: &'t str, from: usize) -> Option<WholeCall<'t>> {
+        if self.keyed || self.lead.is_some() {
+            return None;
+        }
+        let Usual { name, arguments, end } = usual::read(text, from)?;
+        if self.nobody.contains(&name) || self.answers.contains(&name) {
+            return None;
+        }
+        let close = skip_blanks(text.as_bytes(), end);
+        let rest = &text[close..];
+        let ends = match self.close.iter().find(|tag| rest.starts_with(**tag)) {
+            Some(tag) => Ends::Closed(close + tag.len()),
+            None if rest.is_empty() => Ends::Open { arguments_at: arguments.start },
+            None => return None,
+        };
+        Some(WholeCall { name, arguments: text[arguments].into(), ends })
+    }
 
     fn begin(&self) -> State {
         if self.lead.is_some() { State::Lead } else { State::Between }

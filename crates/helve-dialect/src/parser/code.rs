@@ -44,7 +44,11 @@ impl Line {
     #[inline]
     pub(super) fn see_lines(&mut self, text: &str) {
         let mut line = text.as_bytes();
-        if let Some(end) = memchr::memrchr(b'\n', line) {
+        let end = match line.len() {
+            0..8 => line.iter().rposition(|byte| *byte == b'\n'),
+            _ => memchr::memrchr(b'\n', line),
+        };
+        if let Some(end) = end {
             *self = Self::default();
             line = &line[end + 1..];
         }

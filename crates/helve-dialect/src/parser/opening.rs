@@ -3,7 +3,7 @@
 use super::{Code, Parser, Place};
 use crate::body::Body;
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, is_blank, is_name};
+use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
 use crate::{Dropped, End};
@@ -44,7 +44,14 @@ impl Opening {
     }
 
     pub(super) fn is_tag(&self) -> bool {
-        matches!(self.mark, Mark::Tag(_))
+        self.marker().is_some()
+    }
+
+    pub(super) fn marker(&self) -> Option<usize> {
+        match self.mark {
+            Mark::Tag(marker) => Some(marker),
+            _ => None,
+        }
     }
 }
 
@@ -73,14 +80,21 @@ impl Parser {
         let Place::Opening(mut opening) = self.place else { return pos };
         let mut at = pos;
         if self.ink.is_empty() && self.held.len() == opening.ahead_at {
-            // The first character decides most often; then nothing needs to be kept but the blanks before it.
+            // What comes first decides most often; then nothing needs to be kept but the blanks before it.
             at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
             self.held.push_str(&text[pos..at]);
             opening.ahead_at += at - pos;
-            let first = text[at..].chars().next().map_or(0, char::len_utf8);
-            if let Ok(choice) = self.fit(opening, &text[at..at + first], false) {
-                self.enter(opening, choice);
-                return at;
+            match self.fit_at_once(opening, &text[at..]) {
+                Ok(choice) => {
+                    self.enter(opening, choice);
+                    return at;
+                }
+                // What follows another mark is text as far as it was looked at.
+                Err(Fit::No) if matches!(opening.mark, Mark::Tag(_) | Mark::Start) => {
+                    self.not_opened(opening, out);
+                    return at;
+                }
+                Err(_) => {}
             }
         }
         while let Some(c) = text[at..].chars().next() {
@@ -143,8 +157,17 @@ impl Parser {
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
+        self.first_choice(opening, |then| then.fits(ahead, gap))
+    }
+
+    /// The same, judged by what comes first in the text ahead.
+    pub(super) fn fit_at_once(&self, opening: Opening, text: &str) -> Result<Choice, Fit> {
+        self.first_choice(opening, |then| then.fits_at_once(text))
+    }
+
+    fn first_choice(&self, opening: Opening, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            match choice.then.fits(ahead, gap) {
+            match fits(choice.then) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
                 Fit::No => {}

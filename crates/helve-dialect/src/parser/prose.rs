@@ -51,12 +51,14 @@ impl Parser {
                 hit = Some(marker);
             }
             if let Some(marker) = hit {
-                if self.marker(marker, at, &mut pending, out) {
-                    return at;
+                if let Some(end) = self.marker(marker, at, &mut pending, out) {
+                    return end;
                 }
                 node = ROOT;
-            } else if node == ROOT && self.sign(byte, at, &mut pending, out) {
-                return at - 1;
+            } else if node == ROOT
+                && let Some(end) = self.sign(byte, at, &mut pending, out)
+            {
+                return end;
             }
         }
         let depth = markers.depth(node);
@@ -104,8 +106,14 @@ impl Parser {
         self.carried -= gone;
     }
 
-    /// A marker ends at the position; says whether it means anything there.
-    fn marker(&mut self, marker: usize, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+    /// A marker ends at the position. If it means anything there, says where what it means ends.
+    fn marker(
+        &mut self,
+        marker: usize,
+        at: usize,
+        pending: &mut Pending<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
         let mark = self.live.markers.text(marker);
         let start = at - (mark.len() - self.carried);
         self.line.see_lines(&pending.text[pending.line_from..start]);
@@ -114,18 +122,21 @@ impl Parser {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
-            self.mark(marker, out);
-            return true;
+            let end = self.whole_call(Opening::tag(marker), pending.text, at, out);
+            if end.is_none() {
+                self.mark(marker, out);
+            }
+            return end.or(Some(at));
         }
         self.say(&mark[..self.carried], out);
         self.carried = 0;
         self.line.see(mark.as_bytes());
         pending.line_from = at;
-        false
+        None
     }
 
-    /// A byte before the position that begins no marker; says whether it begins anything else.
-    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> bool {
+    /// A byte before the position that begins no marker. If it begins anything else, says where to read on.
+    fn sign(&mut self, byte: u8, at: usize, pending: &mut Pending<'_>, out: &mut Out<'_>) -> Option<usize> {
         let text = pending.text;
         match byte {
             b'\n' => {
@@ -141,7 +152,7 @@ impl Parser {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
                 self.say(&text[pending.from..at - 1], out);
                 self.begin_ticks();
-                return true;
+                return Some(at - 1);
             }
             b'{' | b'[' => {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
@@ -149,13 +160,18 @@ impl Parser {
                 self.say_before_judging(pending, at - 1, out);
                 if self.may_stand_alone(&text.as_bytes()[at - 1..]) {
                     self.say(&text[pending.from..at - 1], out);
-                    self.stand_alone();
-                    return true;
+                    self.node = ROOT;
+                    self.carried = 0;
+                    let end = self.whole_call(Opening::alone(), text, at - 1, out);
+                    if end.is_none() {
+                        self.stand_alone();
+                    }
+                    return end.or(Some(at - 1));
                 }
             }
             _ => {}
         }
-        false
+        None
     }
 
     /// Text before a mark may settle a trial, and with it what the mark means; so it goes first.
@@ -177,7 +193,7 @@ impl Parser {
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }
 
-    fn stand_alone(&mut self) {
+    pub(super) fn stand_alone(&mut self) {
         self.node = ROOT;
         self.carried = 0;
         self.open(Opening::alone(), "");

@@ -1,0 +1,263 @@
+//! A call as Gemma mostly writes it, where it lies before us whole: read in one go, without the state that one in
+//! pieces needs.
+//!
+//! Reads only what is in perfect order. `None` says no more than that the call must be read step by step, by
+//! `GemmaBody`, which knows what is odd about it, or what is still to come.
+
+use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
+use crate::Tools;
+use crate::calls::{ARGUMENTS, Ends, WholeCall};
+use crate::json::whole::skip_blanks;
+use crate::literal::strings;
+
+/// Reads it at the position.
+pub(super) fn read<'t>(
+    text: &'t str,
+    from: usize,
+    grammar: &'static GemmaGrammar,
+    tools: &Tools,
+) -> Option<WholeCall<'t>> {
+    if !text.as_bytes()[from..].starts_with(CALL) {
+        return None;
+    }
+    let name = word(text, from + CALL.len())?;
+    if name.len() > NAME_MAX - CALL.len() {
+        return None;
+    }
+    let at = from + CALL.len() + name.len();
+    let mut call = Call { grammar, tools, name, text, at, json: String::with_capacity(ARGUMENTS) };
+    call.members(0)?;
+    call.skip_blanks();
+    call.take_mark(Sign::Close)?;
+    Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
+}
+
+const CALL: &[u8] = b"call:";
+
+/// Arguments inside arguments are seldom deeper.
+const DEPTH: usize = 16;
+
+struct Call<'t, 'c> {
+    grammar: &'static GemmaGrammar,
+    tools: &'c Tools,
+    name: &'t str,
+    text: &'t str,
+    /// How far it is read.
+    at: usize,
+    /// What was read, as JSON.
+    json: String,
+}
+
+impl Call<'_, '_> {
+    /// An object inside so many containers; its bracket comes first.
+    fn members(&mut self, depth: usize) -> Option<()> {
+        self.take(b'{')?;
+        self.json.push('{');
+        let mut before = "\"";
+        while !self.closes(b'}')? {
+            let key = word(self.text, self.at)?;
+            self.at += key.len();
+            self.take(b':')?;
+            self.json.push_str(before);
+            self.json.push_str(key);
+            self.json.push_str("\": ");
+            self.value((depth == 0).then_some(key), depth)?;
+            self.separator(b'}')?;
+            before = ", \"";
+        }
+        self.json.push('}');
+        Some(())
+    }
+
+    /// A list inside so many containers; its bracket comes first.
+    fn items(&mut self, depth: usize) -> Option<()> {
+        self.take(b'[')?;
+        self.json.push('[');
+        let mut before = "";
+        while !self.closes(b']')? {
+            self.json.push_str(before);
+            self.value(None, depth)?;
+            self.separator(b']')?;
+            before = ", ";
+        }
+        self.json.push(']');
+        Some(())
+    }
+
+    /// The value of this parameter, or one inside so many containers.
+    fn value(&mut self, parameter: Option<&str>, depth: usize) -> Option<()> {
+        self.skip_blanks();
+        match self.byte()? {
+            b'<' => self.quoted(parameter),
+            b'{' if depth < DEPTH => self.members(depth + 1),
+            b'[' if depth < DEPTH => self.items(depth + 1),
+            b'{' | b'[' | b'}' | b']' | b')' | b',' | b'"' => None,
+            _ => self.bare(parameter),
+        }
+    }
+
+    /// Text between its marks, which may hold anything but marks.
+    fn quoted(&mut self, parameter: Option<&str>) -> Option<()> {
+        self.take_mark(Sign::Quote)?;
+        let begin = self.at;
+        loop {
+            self.at += memchr::memchr(b'<', &self.text.as_bytes()[self.at..])?;
+            let end = self.at;
+            if self.take_mark(Sign::Quote).is_some() {
+                self.push_text(&self.text[begin..end], parameter);
+                return Some(());
+            }
+            if self.take_mark(Sign::Close).is_some() {
+                return None;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn push_text(&mut self, text: &str, parameter: Option<&str>) {
+        if self.grammar.decodes {
+            self.json.push_str(&json_of_text(text, self.name, parameter, self.tools));
+            return;
+        }
+        // With room for what closes it, so that a long text does not grow twice.
+        self.json.reserve(text.len() + 8);
+        self.json.push('"');
+        strings::push_text(text, &mut self.json);
+        self.json.push('"');
+    }
+
+    /// A word without marks around it.
+    fn bare(&mut self, parameter: Option<&str>) -> Option<()> {
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b')' | b'<');
+        let end = self.at + self.text.as_bytes()[self.at..].iter().position(ends)?;
+        let word = &self.text[self.at..end];
+        self.at = end;
+        self.json.push_str(&json_of_word(word, self.name, parameter, self.tools));
+        Some(())
+    }
+
+    /// Takes the comma behind a value, or sees that its container ends.
+    fn separator(&mut self, close: u8) -> Option<()> {
+        self.skip_blanks();
+        match self.byte()? {
+            b',' => self.at += 1,
+            byte if byte == close => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Takes the bracket that ends the container, if it comes next; a comma may stand before it. Says whether it does.
+    fn closes(&mut self, bracket: u8) -> Option<bool> {
+        self.skip_blanks();
+        let closes = self.byte()? == bracket;
+        self.at += closes as usize;
+        Some(closes)
+    }
+
+    fn take_mark(&mut self, sign: Sign) -> Option<()> {
+        let mark = self.grammar.mark(sign).as_bytes();
+        self.text.as_bytes()[self.at..].starts_with(mark).then(|| self.at += mark.len())
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.byte()? == byte).then(|| self.at += 1)
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at = skip_blanks(self.text.as_bytes(), self.at);
+    }
+}
+
+/// The letters that stand at the position, with more text behind them.
+fn word(text: &str, at: usize) -> Option<&str> {
+    let rest = &text.as_bytes()[at..];
+    let len = rest.iter().position(|byte| !LETTERS[*byte as usize])?;
+    (len > 0).then(|| &text[at..at + len])
+}
+
+/// What names of tools and parameters are mostly made of.
+static LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        letters[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-' | b'.');
+        byte += 1;
+    }
+    letters
+};
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::gemma::{functiongemma, gemma4};
+    use crate::{Reading, read as read_message};
+
+    fn tools() -> Tools {
+        let schema = json!({"properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}});
+        Tools::new([("search".to_owned(), schema)])
+    }
+
+    /// Members of a call; `¤` is a mark of text, `§` the closing mark.
+    const MEMBERS: &[&str] = &[
+        "query:¤x¤,",
+        "query: ¤a < b\n\"¤ , ",
+        "query:¤a§b¤,",
+        "query:5,",
+        "limit:5,",
+        "limit:¤5¤,",
+        "limit:5¤,",
+        "limit:null,",
+        "a-b.c:[1,¤b¤,c d],",
+        "o:{k:[],e:{},n:-2.5,t:true,},",
+        "l:[¤x¤,{a:¤§¤}, ],",
+    ];
+
+    /// What makes a call odd.
+    const ODD: &[&str] = &[
+        "¤", "§", "x", "<", "<|", " ", ",", ":", "{", "}", "[", "]", "(", ")", "\"", "\\", "é", "\n", "call:",
+    ];
+
+    fn inside() -> impl Strategy<Value = String> {
+        let bit = prop_oneof![5 => prop::sample::select(MEMBERS), 1 => prop::sample::select(ODD)];
+        proptest::collection::vec(bit, 0..5).prop_map(|bits| bits.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_call_in_one_go_is_the_call_in_pieces(inside in inside(), behind in inside(), known in any::<bool>()) {
+            let written = format!("call:search{{{inside}}}§{behind}");
+            for (dialect, open, quote, close) in [
+                (&gemma4::DIALECT, "<|tool_call>", "<|\"|>", "<tool_call|>"),
+                (&functiongemma::DIALECT, "<start_function_call>", "<escape>", "<end_function_call>"),
+            ] {
+                let text = format!("{open}{}", written.replace('¤', quote).replace('§', close));
+                let reading = Reading::of(dialect, if known { tools() } else { Tools::unknown() });
+                let whole = read_message(&text, reading.clone(), None);
+                prop_assert_eq!(read_message(&text, reading, Some(1)), whole, "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_gemma_mostly_writes_is_read_in_one_go() {
+        let text = "call:search{query:<|\"|>a < \"b\"\n<|\"|>, limit: 5,in:{l:[1,<|\"|>x<|\"|>],e:{}}} <tool_call|> so";
+        let call = read(text, 0, &gemma4::GRAMMAR, &tools()).expect("nothing is odd here");
+        assert_eq!(call.name, "search");
+        let arguments = r#"{"query": "a < \"b\"\n", "limit": 5, "in": {"l": [1, "x"], "e": {}}}"#;
+        assert_eq!(call.arguments, arguments);
+        assert!(matches!(call.ends, Ends::Closed(end) if &text[end..] == " so"));
+        for odd in
+            ["call:search{query:<|\"|>a", "call:search(limit:5)<tool_call|>", "call:search{limit:5} so"]
+        {
+            assert!(read(odd, 0, &gemma4::GRAMMAR, &tools()).is_none(), "{odd}");
+        }
+    }
+}
