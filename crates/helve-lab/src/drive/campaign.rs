@@ -88,7 +88,8 @@ impl Campaign {
         }
     }
 
-    /// To the end of the plan, or of the rounds that were under way when something was found.
+    /// To the end of the plan, or of the rounds that were under way when something was found. Where one rule is waited
+    /// for, the others' rounds are given up with it.
     pub async fn run(&self) -> anyhow::Result<Verdict> {
         let began = Instant::now();
         let mut rounds: Vec<Vec<Kill>> =
@@ -119,6 +120,9 @@ impl Campaign {
                 verdict.failures.push(failure);
             }
             (self.progress)(&verdict.tally, verdict.failures.len());
+            if self.until.is_some_and(|rule| verdict.broke(rule)) {
+                break;
+            }
         }
         Ok(verdict)
     }
