@@ -44,18 +44,17 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]})
 }
 
-fn helve_given(format: &str, _: Way) -> Option<Reader> {
+fn helve_given(format: &str, way: Way) -> Option<Reader> {
     let dialect = helve_dialect::dialect(format)?;
-    Some(helve(Reading::of(dialect, Tools::new([(NAME.to_owned(), schema())]))))
+    Some(helve(Reading::of(dialect, Tools::new([(NAME.to_owned(), schema())])), way))
 }
 
-fn helve_found(_: &str, _: Way) -> Option<Reader> {
-    Some(helve(Reading::any(Tools::new([(NAME.to_owned(), schema())]))))
+fn helve_found(_: &str, way: Way) -> Option<Reader> {
+    Some(helve(Reading::any(Tools::new([(NAME.to_owned(), schema())])), way))
 }
 
-fn helve(reading: Reading) -> Reader {
+fn helve(reading: Reading, way: Way) -> Reader {
     Box::new(move |pieces| {
-        let mut parser = Parser::new(reading.clone());
         let mut calls = 0;
         let mut bytes = 0;
         let mut take = |piece: Piece<'_>| match piece {
@@ -65,10 +64,13 @@ fn helve(reading: Reading) -> Reader {
             }
             _ => {}
         };
-        for piece in pieces {
-            parser.feed(piece, &mut take);
+        if way == Way::Whole {
+            reading.read(pieces.first()?, End::Normal, &mut take);
+        } else {
+            let mut parser = Parser::new(reading.clone());
+            pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
+            parser.finish(End::Normal, &mut take);
         }
-        parser.finish(End::Normal, &mut take);
         std::hint::black_box(bytes);
         Some(calls)
     })

@@ -70,8 +70,8 @@ pub(crate) struct WholeCall<'t> {
 pub(crate) enum Ends {
     /// Here, with its closing mark.
     Closed(usize),
-    /// With the text. Its arguments stand here in it, as they are.
-    Open { arguments_at: usize },
+    /// Here, without one.
+    Open(usize),
 }
 
 impl WholeCall<'_> {
@@ -132,11 +132,6 @@ impl Calls {
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
         index
-    }
-
-    /// The call that was shown last is read again, and gets its number again.
-    pub(crate) fn renumber(&mut self) {
-        self.count -= 1;
     }
 
     /// More of the argument text.

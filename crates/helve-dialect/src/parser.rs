@@ -25,7 +25,6 @@ use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
 use trial::Trial;
-use whole::PutOff;
 
 /// Reads one message. `feed` it the text as it comes, then `finish`.
 pub struct Parser {
@@ -48,14 +47,14 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// A whole call that counts if nothing follows.
-    put_off: Option<PutOff>,
     trial: Option<Trial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
     trusting: bool,
     /// The marks that mean something in the channel that is open; all of them where none is.
     scope: Scope,
+    /// How the message ends, where the text at hand is all of it.
+    ending: Option<End>,
 }
 
 enum Place {
@@ -64,8 +63,6 @@ enum Place {
     Fence(FenceHead),
     Opening(Opening),
     Section,
-    /// Behind a whole call that counts if nothing follows.
-    PutOff,
     /// Nothing that follows counts.
     Hushed,
 }
@@ -91,12 +88,19 @@ impl Parser {
             mark: "",
             ink: String::new(),
             body: None,
-            put_off: None,
             trial: None,
             calls: Calls::default(),
             trusting: true,
             scope: &[],
+            ending: None,
         }
+    }
+
+    /// Reads a message of which all is there.
+    pub(crate) fn read(mut self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
+        self.ending = Some(end);
+        self.advance(text, out);
+        self.finish(end, out)
     }
 
     /// Takes the next piece of text.
@@ -157,11 +161,17 @@ impl Parser {
                 Place::Fence(_) => self.fence_head(text, pos, out),
                 Place::Opening(_) => self.opening(text, pos, out),
                 Place::Section => self.section(text, pos, out),
-                Place::PutOff => self.take_up(pos, out),
                 Place::Hushed => text.len(),
             };
             self.calls.steps += (pos - from) as u64;
         }
+    }
+
+    /// Takes what came before the text at hand, and was taken for something else.
+    fn look_again(&mut self, text: &str, out: &mut Out<'_>) {
+        let ending = self.ending.take();
+        self.advance(text, out);
+        self.ending = ending;
     }
 
     /// A marker stands in the text, and it means something here.
@@ -263,7 +273,7 @@ impl Parser {
             _ => self.section_done(out),
         }
         if !back.is_empty() {
-            self.advance(&back, out);
+            self.look_again(&back, out);
         }
         rest.pos
     }
@@ -347,7 +357,6 @@ impl Parser {
             Place::Fence(head) => self.no_fence(head, out),
             Place::Opening(opening) => self.unopened(opening, end, out),
             Place::Section => self.section_cut(end, out),
-            Place::PutOff => self.put_off_over(end, out),
             Place::Hushed => {}
         }
         self.let_head_go(out);
@@ -396,7 +405,7 @@ impl Parser {
         self.drop_waiting(out);
         let held = std::mem::take(&mut self.held);
         self.place = Place::Prose;
-        self.advance(&held, out);
+        self.look_again(&held, out);
     }
 
     /// How many bytes were looked at, second looks counted again: the measure of linearity.

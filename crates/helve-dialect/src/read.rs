@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{Dropped, End, ParsedCall, Parser, Piece, Reading, json};
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, json};
 
 /// A whole message, read. Serialised, it is what `helve parse` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +38,6 @@ pub struct DroppedCall {
 /// assert_eq!(result.dialect, Some("hermes"));
 /// ```
 pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
-    let mut parser = Parser::new(reading);
     let mut result = ReadResult::default();
     let mut take = |piece: Piece<'_>| match piece {
         Piece::Text(text) => result.content.push_str(text),
@@ -49,14 +48,33 @@ pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
         }
         Piece::CallStarted { .. } | Piece::CallArguments { .. } | Piece::CallDropped { .. } => {}
     };
-    match chunk {
-        None => parser.feed(text, &mut take),
-        Some(chunk) => chunks(text, chunk).for_each(|piece| parser.feed(piece, &mut take)),
-    }
-    let finding = parser.finish(End::Normal, &mut take);
+    let finding = match chunk {
+        None => reading.read(text, End::Normal, &mut take),
+        Some(chunk) => {
+            let mut parser = Parser::new(reading);
+            chunks(text, chunk).for_each(|piece| parser.feed(piece, &mut take));
+            parser.finish(End::Normal, &mut take)
+        }
+    };
     result.dialect = finding.dialect;
     result.complete = finding.complete;
     result
+}
+
+impl Reading {
+    /// Reads a message of which all is there, as a [`Parser`] does that is fed all of it.
+    ///
+    /// Knowing that nothing follows, it need not hold anything back; and most messages are nothing but text, which a
+    /// look for the few bytes that all markup has shows at once.
+    pub fn read(&self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
+        if self.reasoning_open || !self.live.is_text(text) {
+            return Parser::new(self.clone()).read(text, end, out);
+        }
+        if !text.is_empty() {
+            out(Piece::Text(text));
+        }
+        Finding { dialect: self.dialect.map(|dialect| dialect.name), complete: end == End::Normal }
+    }
 }
 
 /// The text in pieces of so many characters.

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use memchr::memmem::Finder;
+
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Fit, Given, Grammar, Mark, Opener, Reasoning, Then, is_blank};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -110,6 +112,10 @@ pub(crate) struct Live {
     pub(crate) stops: Stops,
     /// The same where the ends of lines matter too.
     pub(crate) line_stops: Stops,
+    /// Bytes of which every marker has one, and every call that does not open the message, but for markers that are
+    /// ordinary words.
+    signs: Stops,
+    words: Vec<Finder<'static>>,
 }
 
 pub(crate) enum Role {
@@ -188,6 +194,22 @@ impl Live {
         self.strays[marker].iter().any(|dialect| spoken(dialect))
     }
 
+    /// Whether a message is certain to be nothing but text.
+    pub(crate) fn is_text(&self, message: &str) -> bool {
+        !self.signs.any_in(message.as_bytes())
+            && !self.words.iter().any(|word| word.find(message.as_bytes()).is_some())
+            && !self.may_start(message.trim_start_matches(is_blank))
+    }
+
+    /// Whether a call, or the head of a message, may open a message in which there are no signs.
+    fn may_start(&self, message: &str) -> bool {
+        let has_sign = |mark: &&str| self.signs.any_in(mark.as_bytes());
+        self.start.iter().map(|choice| choice.then).any(|then| match then.marks() {
+            [] => then.fits_at_once(message) != Fit::No,
+            marks => !marks.iter().all(has_sign),
+        })
+    }
+
     /// The word behind a fence, if a dialect knows it.
     pub(crate) fn fence_word(&self, word: &str) -> Option<&'static str> {
         self.fences.iter().map(|(known, _)| *known).find(|known| *known == word)
@@ -260,8 +282,26 @@ impl Live {
         let stops: Vec<u8> = firsts.chain(*b"`").chain(unmarked.iter().copied()).collect();
         let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
         let stops = Stops::new(stops);
-        Self { markers: Markers::new(texts), roles, strays, alone, start, fences, stops, line_stops }
+        let fence = (!fences.is_empty()).then_some(b'`');
+        let unmarked = alone.iter().map(|choice| choice.then.sign());
+        let (signs, words) = signs(&texts, unmarked.chain(fence).collect());
+        let markers = Markers::new(texts);
+        Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words }
     }
+}
+
+/// These bytes, and more until every marker has one; and the markers that have none which is rare in prose.
+fn signs(markers: &[&'static str], mut signs: Vec<u8>) -> (Stops, Vec<Finder<'static>>) {
+    let mut words = vec![];
+    for marker in markers.iter().map(|marker| marker.as_bytes()) {
+        if !marker.iter().any(|byte| signs.contains(byte)) {
+            match marker.iter().find(|byte| b"<>[]{}|`".contains(byte)) {
+                Some(sign) => signs.push(*sign),
+                None => words.push(Finder::new(marker)),
+            }
+        }
+    }
+    (Stops::new(signs), words)
 }
 
 #[cfg(test)]
@@ -278,6 +318,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn text_without_signs_has_no_marks() {
+        let given = dialects().iter().map(|dialect| Live::of(Some(dialect)));
+        for live in given.chain([Live::of(None)]) {
+            for text in live.markers.texts() {
+                assert!(!live.is_text(&format!("So it is {text}")), "`{text}`");
+            }
+        }
+        let signs = |name: &str| {
+            let live = Live::of(dialect(name));
+            (0..=255).filter(|byte| live.signs.has(*byte)).map(char::from).collect::<String>()
+        };
+        assert_eq!(signs("hermes"), "<");
+        assert_eq!(signs("llama3_json"), "<{");
+        assert_eq!(signs("mistral"), "<[");
+        assert_eq!(signs("pythonic"), "<[`");
+        assert_eq!(signs(""), "<[`{");
     }
 
     #[test]

@@ -74,6 +74,12 @@ impl Stops {
         self.find_far(far).map(|at| at + NEAR)
     }
 
+    /// Whether such a byte is among them, of which none is expected.
+    #[inline]
+    pub(crate) fn any_in(&self, bytes: &[u8]) -> bool {
+        self.find_far(bytes).is_some()
+    }
+
     fn find_far(&self, bytes: &[u8]) -> Option<usize> {
         match *self.bytes.as_slice() {
             [] => None,

@@ -69,7 +69,7 @@ impl JsonGrammar {
         python: false,
     };
 
-    /// Reads a call at the position, if it is the usual one and nothing follows it but its closing tag.
+    /// Reads a call at the position, if it is the usual one, and its closing tag.
     pub(crate) fn whole<'t>(&self, text: &'t str, from: usize) -> Option<WholeCall<'t>> {
         if self.keyed || self.lead.is_some() {
             return None;
@@ -79,11 +79,9 @@ impl JsonGrammar {
             return None;
         }
         let close = skip_blanks(text.as_bytes(), end);
-        let rest = &text[close..];
-        let ends = match self.close.iter().find(|tag| rest.starts_with(**tag)) {
+        let ends = match self.close.iter().find(|tag| text[close..].starts_with(**tag)) {
             Some(tag) => Ends::Closed(close + tag.len()),
-            None if rest.is_empty() => Ends::Open { arguments_at: arguments.start },
-            None => return None,
+            None => Ends::Open(end),
         };
         Some(WholeCall { name, arguments: text[arguments].into(), ends })
     }

@@ -133,7 +133,7 @@ impl Parser {
                 Ok(choice) => {
                     let ahead = self.held.split_off(opening.ahead_at);
                     self.enter(opening, choice);
-                    self.advance(&ahead, out);
+                    self.look_again(&ahead, out);
                     return at + c.len_utf8();
                 }
                 Err(Fit::Unsure) => at += c.len_utf8(),
@@ -237,7 +237,7 @@ impl Parser {
             self.let_head_go(out);
             self.say(&text, out);
         }
-        self.advance(&ahead, out);
+        self.look_again(&ahead, out);
     }
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.

@@ -93,7 +93,7 @@ impl Parser {
         }
         self.say(&pending.text[pending.from..start], out);
         self.stand_alone();
-        self.advance(prefix, out);
+        self.look_again(prefix, out);
         true
     }
 
@@ -122,7 +122,7 @@ impl Parser {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
-            let end = self.whole_call(Opening::tag(marker), pending.text, at, out);
+            let end = self.whole_calls(Opening::tag(marker), pending.text, at, out);
             if end.is_none() {
                 self.mark(marker, out);
             }
@@ -162,7 +162,7 @@ impl Parser {
                     self.say(&text[pending.from..at - 1], out);
                     self.node = ROOT;
                     self.carried = 0;
-                    let end = self.whole_call(Opening::alone(), text, at - 1, out);
+                    let end = self.whole_calls(Opening::alone(), text, at - 1, out);
                     if end.is_none() {
                         self.stand_alone();
                     }

@@ -1,44 +1,44 @@
-//! A call that lies whole in the text at hand: read in one go, past the places that one in pieces goes through.
+//! Calls that lie whole in the text at hand: read in one go, past the places that one in pieces goes through.
 //!
-//! With its closing mark it is over. Without one, at the end of a piece, it counts if nothing follows: then it is put
-//! off, and taken up and read step by step if anything does.
+//! One with its closing mark is over. Those without count only if nothing follows them, which is known where the text is
+//! all of the message; elsewhere they are read step by step.
 
-use super::{Code, Opening, Parser, Place};
-use crate::calls::{Ends, Out};
+use super::{Code, Opening, Parser};
+use crate::End;
+use crate::calls::{Ends, Out, WholeCall};
+use crate::dialect::{Grammar, is_blank};
 use crate::json::whole::skip_blanks;
-use crate::{End, ParsedCall, Piece};
 
 /// No call is shorter.
 const SHORTEST: usize = 20;
 
-/// The last call of what was fed so far. What it is made of is kept once.
-pub(super) struct PutOff {
-    opening: Opening,
-    dialect: &'static str,
-    index: u32,
-    call: ParsedCall,
-    /// What else was read behind the mark, and where the arguments stood in it.
-    around: String,
-    at: usize,
-}
-
-impl PutOff {
-    /// What was read behind the mark.
-    fn text(&self) -> String {
-        let (before, behind) = self.around.split_at(self.at);
-        [before, &self.call.arguments, behind].concat()
-    }
-}
-
 impl Parser {
-    /// Reads the call behind the mark, which ends at the position, if nothing about it is in doubt. Says where it ends.
-    pub(super) fn whole_call(
+    /// Reads the calls of which the first stands behind the mark, which ends at the position, and each other behind the
+    /// same mark, as long as nothing about them is in doubt. Says where the last one ends.
+    pub(super) fn whole_calls(
         &mut self,
         opening: Opening,
         text: &str,
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
+        let mut end = self.whole_call(opening, text, at, out)?;
+        let mark = opening.marker().map(|marker| self.live.markers.text(marker).as_bytes());
+        while let Some(mark) = mark {
+            // Blanks between calls are framing.
+            let next = skip_blanks(text.as_bytes(), end);
+            if !text.as_bytes()[next..].starts_with(mark) {
+                break;
+            }
+            match self.whole_call(opening, text, next + mark.len(), out) {
+                Some(over) => end = over,
+                None => break,
+            }
+        }
+        Some(end)
+    }
+
+    fn whole_call(&mut self, opening: Opening, text: &str, at: usize, out: &mut Out<'_>) -> Option<usize> {
         let doubtful = self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning();
         if doubtful || text.len() - at < SHORTEST {
             return None;
@@ -49,67 +49,64 @@ impl Parser {
         if !Self::standing(&opening).admits(call.name, &self.tools) {
             return None;
         }
-        let dialect = choice.dialect.name;
+        self.calls.speaking = choice.dialect.name;
         match call.ends {
             Ends::Closed(end) => {
-                let call = call.parsed();
-                let index = self.calls.show(&call, out);
-                self.meant(dialect, index, call, out);
+                self.meant(call, out);
                 Some(end)
             }
-            Ends::Open { arguments_at } => {
-                let behind = arguments_at + call.arguments.len();
-                let around = [&text[at..arguments_at], &text[behind..]].concat();
-                let at = arguments_at - at;
-                let call = call.parsed();
-                let index = self.calls.show(&call, out);
-                self.put_off = Some(PutOff { opening, dialect, index, call, around, at });
-                self.place = Place::PutOff;
-                Some(text.len())
-            }
+            Ends::Open(end) => self.last_calls(opening, choice.grammar, call, end, text, out),
         }
     }
 
-    fn meant(&mut self, dialect: &'static str, index: u32, call: ParsedCall, out: &mut Out<'_>) {
-        self.calls.speaking = dialect;
+    /// The call, which ends at the position without a closing mark, and others behind it, if they are all that is left
+    /// of the message.
+    fn last_calls(
+        &mut self,
+        opening: Opening,
+        grammar: Grammar,
+        first: WholeCall<'_>,
+        end: usize,
+        text: &str,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
+        if self.ending != Some(End::Normal) {
+            return None;
+        }
+        let mut more = Vec::new();
+        let mut at = skip_separators(text.as_bytes(), end);
+        while at < text.len() {
+            let call = grammar.whole(text, at, &self.tools)?;
+            let Ends::Open(end) = call.ends else { return None };
+            if !Self::standing(&opening).admits(call.name, &self.tools) {
+                return None;
+            }
+            more.push(call);
+            at = skip_separators(text.as_bytes(), end);
+        }
+        self.meant(first, out);
+        more.into_iter().for_each(|call| self.meant(call, out));
+        Some(text.len())
+    }
+
+    fn meant(&mut self, call: WholeCall<'_>, out: &mut Out<'_>) {
+        let call = call.parsed();
+        let index = self.calls.show(&call, out);
         self.calls.finished(index, call, out);
         self.section_over();
     }
+}
 
-    /// Something follows the call that was put off: reads it as one that goes on. It was shown already.
-    #[cold]
-    pub(super) fn take_up(&mut self, pos: usize, out: &mut Out<'_>) -> usize {
-        self.place = Place::Prose;
-        if let Some(put_off) = self.put_off.take() {
-            match put_off.opening.marker() {
-                Some(marker) => self.mark(marker, out),
-                None => self.stand_alone(),
-            }
-            self.calls.renumber();
-            self.advance(&put_off.text(), &mut |piece| match piece {
-                Piece::CallStarted { index, .. } | Piece::CallArguments { index, .. }
-                    if index == put_off.index => {}
-                piece => out(piece),
-            });
-        }
-        pos
-    }
-
-    /// The stream is over, and with it the call that was put off. Where it was cut, something might have followed.
-    pub(super) fn put_off_over(&mut self, end: End, out: &mut Out<'_>) {
-        if end == End::Cut {
-            self.take_up(0, out);
-            self.wind_up(end, out);
-        } else if let Some(put_off) = self.put_off.take() {
-            self.meant(put_off.dialect, put_off.index, put_off.call, out);
-        }
-    }
+/// Where what follows a call begins, past what may stand between it and another.
+fn skip_separators(bytes: &[u8], at: usize) -> usize {
+    let separates = |byte: &u8| is_blank(*byte as char) || matches!(byte, b',' | b';');
+    at + bytes[at..].iter().take_while(|byte| separates(byte)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dropped, Reading, Tools, dialect};
+    use crate::{Dropped, Piece, Reading, Tools, dialect};
 
     const CALL: &str = r#"{"name": "f", "arguments": {"a": 1}}"#;
 
