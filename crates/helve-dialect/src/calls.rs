@@ -75,6 +75,7 @@ pub(crate) enum Ends {
 }
 
 impl WholeCall<'_> {
+    #[inline]
     pub(crate) fn parsed(self) -> ParsedCall {
         let (name, arguments) = (self.name.to_owned(), self.arguments.into_owned());
         ParsedCall { id: None, name, arguments, repairs: Vec::new() }
@@ -120,6 +121,7 @@ impl Calls {
         self.draft.index.is_some()
     }
 
+    #[inline]
     pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.speaking);
         self.spoke();
@@ -127,6 +129,7 @@ impl Calls {
     }
 
     /// Shows a call that was read in one go; says its number.
+    #[inline]
     pub(crate) fn show(&mut self, call: &ParsedCall, out: &mut Out<'_>) -> u32 {
         let index = self.number();
         out(Piece::CallStarted { index, name: &call.name });
@@ -175,9 +178,11 @@ impl Calls {
         out(Piece::CallDropped { index, name, why, text });
     }
 
+    #[inline]
     fn spoke(&mut self) {
         let first = *self.first_spoken.get_or_insert(self.speaking);
-        if first != self.speaking && !self.also_spoken.contains(&self.speaking) {
+        // Names of dialects are said once each, so that most are the same without a look at their letters.
+        if !std::ptr::eq(first, self.speaking) && !self.also_spoken.contains(&self.speaking) {
             self.also_spoken.push(self.speaking);
         }
     }

@@ -18,6 +18,7 @@ use crate::gemma::GemmaGrammar;
 use crate::json_tags::JsonGrammar;
 use crate::pythonic::PythonGrammar;
 use crate::reasoning;
+use crate::scan::begins;
 
 /// One way in which models write tool calls as text.
 pub struct Dialect {
@@ -185,6 +186,7 @@ impl Then {
 
     /// Judges the text behind the mark by its beginning, as it stands there. What this is sure of is what `fits` comes
     /// to say, character by character.
+    #[inline]
     pub(crate) fn fits_at_once(self, text: &str) -> Fit {
         let fits = match self {
             Self::Json => text.starts_with('{') || text.starts_with("[{"),
@@ -192,7 +194,7 @@ impl Then {
                 let object = text.strip_prefix('[').unwrap_or(text);
                 object.strip_prefix("{\"").is_some_and(envelope::begins_with)
             }
-            Self::Words(words) => words.iter().any(|word| text.starts_with(word)),
+            Self::Words(words) => words.iter().any(|word| begins(text.as_bytes(), word)),
             Self::Function => return function_ahead(text),
             _ => false,
         };

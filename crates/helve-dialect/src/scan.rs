@@ -41,6 +41,24 @@ fn find_far(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
     bytes[skipped..].iter().position(|byte| matters(*byte)).map(|at| skipped + at)
 }
 
+/// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
+/// look at their two ends, which overlap.
+#[inline]
+pub(crate) fn begins(text: &[u8], mark: &str) -> bool {
+    let mark = mark.as_bytes();
+    let Some(text) = text.get(..mark.len()) else { return false };
+    match mark.len() {
+        4..8 => both_ends::<4>(text, mark),
+        8..=16 => both_ends::<8>(text, mark),
+        _ => text == mark,
+    }
+}
+
+#[inline]
+fn both_ends<const N: usize>(text: &[u8], mark: &[u8]) -> bool {
+    text.first_chunk::<N>() == mark.first_chunk::<N>() && text.last_chunk::<N>() == mark.last_chunk::<N>()
+}
+
 /// A set of bytes to stop at.
 pub(crate) struct Stops {
     table: [bool; 256],
@@ -108,6 +126,21 @@ fn find_four(bytes: &[u8], some: (u8, u8), others: (u8, u8)) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_is_told_from_what_differs_in_one_letter() {
+        let letters = "abcdefghijklmnopqrstuvwxyz";
+        for len in 0..letters.len() {
+            let mark = &letters[..len];
+            assert!(begins(letters.as_bytes(), mark));
+            assert!(len == 0 || !begins(&letters.as_bytes()[..len - 1], mark));
+            for at in 0..len {
+                let mut other = letters.as_bytes().to_vec();
+                other[at] = b'-';
+                assert!(!begins(&other, mark));
+            }
+        }
+    }
 
     #[test]
     fn the_first_stop_is_found_wherever_it_stands() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::json::whole::{container_end, plain_text, skip_blanks, value};
+use crate::scan::begins;
 
 /// A call as it stands in the text.
 pub(crate) struct Usual<'t> {
@@ -40,6 +41,6 @@ pub(crate) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
 /// Where the value begins of the member at the position, if it has one of these names.
 fn member(bytes: &[u8], at: usize, names: &[&str]) -> Option<usize> {
     let rest = bytes.get(at..)?;
-    let name = names.iter().find(|name| rest.starts_with(name.as_bytes()))?;
+    let name = names.iter().find(|name| begins(rest, name))?;
     value(bytes, at + name.len())
 }

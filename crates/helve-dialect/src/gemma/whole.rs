@@ -9,6 +9,7 @@ use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
 use crate::json::whole::skip_blanks;
 use crate::literal::strings;
+use crate::scan::begins;
 
 /// Reads it at the position.
 pub(super) fn read<'t>(
@@ -25,10 +26,12 @@ pub(super) fn read<'t>(
         return None;
     }
     let at = from + CALL.len() + name.len();
-    let mut call = Call { grammar, tools, name, text, at, json: String::with_capacity(ARGUMENTS) };
+    let (quote, close) = (grammar.mark(Sign::Quote), grammar.mark(Sign::Close));
+    let json = String::with_capacity(ARGUMENTS);
+    let mut call = Call { grammar, quote, close, tools, name, text, at, json };
     call.members(0)?;
     call.skip_blanks();
-    call.take_mark(Sign::Close)?;
+    call.take_mark(close)?;
     Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
 
@@ -39,6 +42,8 @@ const DEPTH: usize = 16;
 
 struct Call<'t, 'c> {
     grammar: &'static GemmaGrammar,
+    quote: &'static str,
+    close: &'static str,
     tools: &'c Tools,
     name: &'t str,
     text: &'t str,
@@ -98,16 +103,16 @@ impl Call<'_, '_> {
 
     /// Text between its marks, which may hold anything but marks.
     fn quoted(&mut self, parameter: Option<&str>) -> Option<()> {
-        self.take_mark(Sign::Quote)?;
+        self.take_mark(self.quote)?;
         let begin = self.at;
         loop {
             self.at += memchr::memchr(b'<', &self.text.as_bytes()[self.at..])?;
             let end = self.at;
-            if self.take_mark(Sign::Quote).is_some() {
+            if self.take_mark(self.quote).is_some() {
                 self.push_text(&self.text[begin..end], parameter);
                 return Some(());
             }
-            if self.take_mark(Sign::Close).is_some() {
+            if self.take_mark(self.close).is_some() {
                 return None;
             }
             self.at += 1;
@@ -155,9 +160,9 @@ impl Call<'_, '_> {
         Some(closes)
     }
 
-    fn take_mark(&mut self, sign: Sign) -> Option<()> {
-        let mark = self.grammar.mark(sign).as_bytes();
-        self.text.as_bytes()[self.at..].starts_with(mark).then(|| self.at += mark.len())
+    #[inline]
+    fn take_mark(&mut self, mark: &str) -> Option<()> {
+        begins(&self.text.as_bytes()[self.at..], mark).then(|| self.at += mark.len())
     }
 
     fn take(&mut self, byte: u8) -> Option<()> {

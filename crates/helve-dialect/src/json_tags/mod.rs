@@ -37,6 +37,7 @@ use crate::json::PLAIN;
 use crate::json::loose::Loose;
 use crate::json::whole::skip_blanks;
 use crate::repair::Closing;
+use crate::scan::begins;
 use crate::signpost::{Found, Signpost};
 
 /// What encloses the JSON.
@@ -79,7 +80,7 @@ impl JsonGrammar {
             return None;
         }
         let close = skip_blanks(text.as_bytes(), end);
-        let ends = match self.close.iter().find(|tag| text[close..].starts_with(**tag)) {
+        let ends = match self.close.iter().find(|tag| begins(&text.as_bytes()[close..], tag)) {
             Some(tag) => Ends::Closed(close + tag.len()),
             None => Ends::Open(end),
         };

@@ -8,6 +8,7 @@ use crate::End;
 use crate::calls::{Ends, Out, WholeCall};
 use crate::dialect::{Grammar, is_blank};
 use crate::json::whole::skip_blanks;
+use crate::scan::begins;
 
 /// No call is shorter.
 const SHORTEST: usize = 20;
@@ -23,11 +24,11 @@ impl Parser {
         out: &mut Out<'_>,
     ) -> Option<usize> {
         let mut end = self.whole_call(opening, text, at, out)?;
-        let mark = opening.marker().map(|marker| self.live.markers.text(marker).as_bytes());
+        let mark = opening.marker().map(|marker| self.live.markers.text(marker));
         while let Some(mark) = mark {
             // Blanks between calls are framing.
             let next = skip_blanks(text.as_bytes(), end);
-            if !text.as_bytes()[next..].starts_with(mark) {
+            if !begins(&text.as_bytes()[next..], mark) {
                 break;
             }
             match self.whole_call(opening, text, next + mark.len(), out) {
