@@ -4,7 +4,7 @@
 //! its end and repaired as a whole, as in an envelope.
 
 use crate::body::Chunk;
-use crate::calls::Report;
+use crate::calls::{Passing, Report};
 use crate::envelope::decoded_arguments;
 use crate::json::loose::{self, Loose};
 use crate::json::{Event, Kind, PLAIN, Scan};
@@ -65,7 +65,7 @@ impl Arguments {
                     self.take(&chunk.text[begin..chunk.pos], report);
                     chunk.keep(report);
                     if self.flows() {
-                        report.calls.flow = Some(&PLAIN);
+                        report.calls.passing = Passing::Arguments(&PLAIN);
                     }
                     return Flow::More;
                 }

@@ -1,6 +1,6 @@
 //! The inside of a call: one automaton per family behind one face.
 
-use crate::calls::{Report, WholeCall};
+use crate::calls::{Passing, Report, WholeCall};
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
 use crate::framed::FramedBody;
@@ -122,8 +122,20 @@ impl Body {
         }
     }
 
+    /// What need not be read before anything else.
+    pub(crate) fn passing(&self) -> Passing {
+        match self {
+            Self::Gemma(body) => body.passing(),
+            Self::Tags(body) => body.passing(),
+            _ => Passing::Nothing,
+        }
+    }
+
     /// Reads on from `from`. Whatever is taken is also added to the report's held text.
+    ///
+    /// The families' own functions are not made one with this: that one would be too large for any of them to be quick.
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
+        report.calls.passing = Passing::Nothing;
         match self {
             Self::Json(body) => body.feed(text, from, report),
             Self::Python(body) => body.feed(text, from, report),

@@ -8,6 +8,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::repair::{self, Closing};
+use crate::scan::ByteSet;
 use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
 
 /// Where pieces go.
@@ -27,13 +28,23 @@ pub(crate) struct Calls {
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
     pub(crate) lost: bool,
-    /// Bytes that are argument text and nothing else, as long as only such come, so that they need not pass the
-    /// body. Set by the body at the end of a chunk, for the next one.
-    pub(crate) flow: Option<&'static [bool; 256]>,
+    /// What need not pass the body. Set by it at the end of a chunk, for the next one.
+    pub(crate) passing: Passing,
     /// Bytes looked at, a second look counted again.
     pub(crate) steps: u64,
     /// Where the text begins in the held text that no dropped call has told yet.
     pub(crate) told: usize,
+}
+
+/// Text of certain bytes only, of which the body would make so little that it need not see it now.
+#[derive(Default, Clone, Copy)]
+pub(crate) enum Passing {
+    #[default]
+    Nothing,
+    /// It is argument text.
+    Arguments(&'static ByteSet),
+    /// It tells nothing without what follows, so that both can be read together.
+    Later(&'static ByteSet),
 }
 
 /// The call being written.
@@ -151,6 +162,40 @@ impl Calls {
         }
     }
 
+    /// More of the argument text, written where it is kept.
+    #[inline]
+    pub(crate) fn write(&mut self, out: &mut Out<'_>, write: impl FnOnce(&mut String)) {
+        if self.draft.arguments.capacity() == 0 {
+            self.draft.begin_arguments(0);
+        }
+        let from = self.draft.arguments.len();
+        write(&mut self.draft.arguments);
+        if let Some(index) = self.draft.index
+            && self.draft.arguments.len() > from
+        {
+            out(Piece::CallArguments { index, text: &self.draft.arguments[from..] });
+        }
+    }
+
+    /// The call has named its tool.
+    pub(crate) fn name(&mut self, name: &str, out: &mut Out<'_>) {
+        self.draft.name = name.to_owned();
+        if self.draft.index.is_some() {
+            return;
+        }
+        let index = self.number();
+        self.draft.index = Some(index);
+        out(Piece::CallStarted { index, name });
+        if !self.draft.arguments.is_empty() {
+            out(Piece::CallArguments { index, text: &self.draft.arguments });
+        }
+    }
+
+    /// The name of the call being written, if it has one.
+    pub(crate) fn named(&self) -> Option<&str> {
+        Some(self.draft.name.as_str()).filter(|name| !name.is_empty())
+    }
+
     /// Gives up the call being written, if there is one, and one that never started if there must be.
     pub(crate) fn give_up(&mut self, why: Dropped, text: &str, must: bool, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
@@ -209,22 +254,11 @@ pub(crate) struct Report<'a, 'o> {
 
 impl Report<'_, '_> {
     pub(crate) fn name(&mut self, name: &str) {
-        let draft = &mut self.calls.draft;
-        draft.name = name.to_owned();
-        if draft.index.is_some() {
-            return;
-        }
-        let index = self.calls.number();
-        self.calls.draft.index = Some(index);
-        (self.out)(Piece::CallStarted { index, name });
-        if !self.calls.draft.arguments.is_empty() {
-            let text = &self.calls.draft.arguments;
-            (self.out)(Piece::CallArguments { index, text });
-        }
+        self.calls.name(name, self.out);
     }
 
     pub(crate) fn named(&self) -> Option<&str> {
-        Some(self.calls.draft.name.as_str()).filter(|name| !name.is_empty())
+        self.calls.named()
     }
 
     /// Broken JSON with exactly one reading, given what the tool's schema says.
@@ -243,6 +277,11 @@ impl Report<'_, '_> {
     /// More of the argument text.
     pub(crate) fn arguments(&mut self, text: &str) {
         self.calls.flow(text, self.out);
+    }
+
+    /// More of the argument text, written where it is kept.
+    pub(crate) fn write(&mut self, write: impl FnOnce(&mut String)) {
+        self.calls.write(self.out, write);
     }
 
     /// All of the argument text. It will not grow, so it gets the room that it needs.

@@ -20,7 +20,8 @@ fn check_read(cases: &[(&str, &str)], reading: &Reading) {
         let chars: Vec<String> = text.chars().map(String::from).collect();
         let pieces: Vec<&str> = chars.iter().map(String::as_str).collect();
         let how = format!("{text:?} read by {:?}", reading.dialect);
-        assert_eq!(transcript(&[text], reading.clone()), *expected, "{how}");
+        assert_eq!(transcript_whole(text, reading), *expected, "{how}");
+        assert_eq!(transcript(&[text], reading.clone()), *expected, "{how} in one piece");
         assert_eq!(transcript(&pieces, reading.clone()), *expected, "{how} in pieces");
         for (at, _) in text.char_indices() {
             let (one, other) = text.split_at(at);
@@ -36,6 +37,20 @@ fn tools() -> Tools {
 
 fn transcript(pieces: &[&str], reading: Reading) -> String {
     let mut parser = Parser::new(reading);
+    written(|mut take| {
+        pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
+        parser.finish(End::Normal, &mut take);
+    })
+}
+
+fn transcript_whole(text: &str, reading: &Reading) -> String {
+    written(|mut take| {
+        reading.read(text, End::Normal, &mut take);
+    })
+}
+
+/// What comes out, in order.
+fn written(read: impl FnOnce(&mut dyn FnMut(Piece<'_>))) -> String {
     let mut lines: Vec<String> = vec![];
     let mut say = |line: String| {
         let (kind, text) = line.split_once(' ').unwrap_or((&line, ""));
@@ -44,7 +59,7 @@ fn transcript(pieces: &[&str], reading: Reading) -> String {
             _ => lines.push(line),
         }
     };
-    let mut take = |piece: Piece<'_>| match piece {
+    read(&mut |piece: Piece<'_>| match piece {
         Piece::Text(text) => say(format!("say {text}")),
         Piece::Reasoning(text) => say(format!("think {text}")),
         Piece::CallFinished { call, .. } => {
@@ -60,10 +75,6 @@ fn transcript(pieces: &[&str], reading: Reading) -> String {
             say(format!("{why} {}", name.unwrap_or("")).trim_end().to_owned());
         }
         _ => {}
-    };
-    for piece in pieces {
-        parser.feed(piece, &mut take);
-    }
-    parser.finish(End::Normal, &mut take);
+    });
     lines.join(" | ")
 }

@@ -194,7 +194,7 @@ impl Then {
                 let object = text.strip_prefix('[').unwrap_or(text);
                 object.strip_prefix("{\"").is_some_and(envelope::begins_with)
             }
-            Self::Words(words) => words.iter().any(|word| begins(text.as_bytes(), word)),
+            Self::Words(words) => return words_ahead(text, words),
             Self::Function => return function_ahead(text),
             _ => false,
         };
@@ -202,20 +202,20 @@ impl Then {
         if fits { Fit::Yes } else { self.fits(&text[..first], false) }
     }
 
-    /// How much of the text that follows what was read leaves it unsure for certain, every beginning of it too.
-    /// `gap` says that a blank stands between the two.
-    pub(crate) fn leaves_open(self, read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
+    /// How much of the text goes on with what was read and was unsure, and what that comes to: sure with its last byte,
+    /// or still unsure. `gap` says that a blank stands between the two.
+    pub(crate) fn goes_on(self, read: &str, gap: impl Fn() -> bool, text: &str) -> (usize, Fit) {
         match self {
-            Self::Words(words) => all_but_its_end(read, text, words),
-            Self::Name(ends) => match goes_on(read, gap, text) {
+            Self::Words(words) => word_goes_on(read, text, words),
+            Self::Name(ends) => match name_goes_on(read, gap, text) {
                 0 => match read.find(NO_NAME).unwrap_or(read.len()) {
-                    0 => 0,
-                    end => all_but_its_end(&read[end..], text, ends),
+                    0 => (0, Fit::Unsure),
+                    end => word_goes_on(&read[end..], text, ends),
                 },
-                run => run,
+                run => (run, Fit::Unsure),
             },
-            Self::Function => goes_on(read.strip_prefix('[').unwrap_or(read), gap, text),
-            _ => 0,
+            Self::Function => (name_goes_on(read.strip_prefix('[').unwrap_or(read), gap, text), Fit::Unsure),
+            _ => (0, Fit::Unsure),
         }
     }
 
@@ -258,25 +258,31 @@ impl Then {
 }
 
 /// How much of the text goes on with a name that was begun.
-fn goes_on(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
+fn name_goes_on(read: &str, gap: impl Fn() -> bool, text: &str) -> usize {
     let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let over = gap() || read.contains(NO_NAME);
     let room = if over { 0 } else { (NAME_MAX - 1).saturating_sub(read.len()) };
     text.bytes().take(room).take_while(name).count()
 }
 
-/// How much of the text goes on with a word that was begun, its last character left out.
-fn all_but_its_end(begun: &str, text: &str, words: &[&str]) -> usize {
-    for word in words {
-        let Some(ahead) = word.strip_prefix(begun).filter(|ahead| !ahead.is_empty()) else { continue };
-        if !text.starts_with(ahead) && !ahead.starts_with(text) {
-            continue;
-        }
-        let begins = |other: &&str| other.len() < word.len() && word.starts_with(*other);
-        let last = ahead.floor_char_boundary(ahead.len() - 1);
-        return if words.iter().any(begins) { 0 } else { last.min(text.len()) };
+/// How much of the text goes on with a word that was begun, and whether that is all of it.
+fn word_goes_on(begun: &str, text: &str, words: &[&str]) -> (usize, Fit) {
+    for word in words.iter().filter(|word| begins(word.as_bytes(), begun)) {
+        let ahead = &word[begun.len()..];
+        let fit = match () {
+            _ if ahead.is_empty() => continue,
+            _ if begins(text.as_bytes(), ahead) => Fit::Yes,
+            _ if begins(ahead.as_bytes(), text) => Fit::Unsure,
+            _ => continue,
+        };
+        // A shorter word would have been enough.
+        let shorter = |other: &&str| other.len() < word.len() && begins(word.as_bytes(), other);
+        return match words.iter().any(shorter) {
+            true => (0, Fit::Unsure),
+            false => (ahead.len().min(text.len()), fit),
+        };
     }
-    0
+    (0, Fit::Unsure)
 }
 
 /// What ends a name.
@@ -299,6 +305,16 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
     }
 }
 
+/// Whether one of the words comes next.
+fn words_ahead(text: &str, words: &[&str]) -> Fit {
+    if words.iter().any(|word| begins(text.as_bytes(), word)) {
+        return Fit::Yes;
+    }
+    let first = text.chars().next();
+    let may_come = first.is_none() || words.iter().any(|word| word.chars().next() == first);
+    if may_come { Fit::Unsure } else { Fit::No }
+}
+
 /// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
 fn function_ahead(text: &str) -> Fit {
     let name = text.strip_prefix('[').unwrap_or(text);
@@ -319,9 +335,9 @@ pub(crate) fn is_name(c: char) -> bool {
 }
 
 fn any_of(text: &str, words: &[&str]) -> Fit {
-    if words.iter().any(|word| text.starts_with(word)) {
+    if words.iter().any(|word| begins(text.as_bytes(), word)) {
         Fit::Yes
-    } else if words.iter().any(|word| word.starts_with(text)) {
+    } else if words.iter().any(|word| begins(word.as_bytes(), text)) {
         Fit::Unsure
     } else {
         Fit::No
@@ -338,7 +354,7 @@ fn follows<'t>(text: &'t str, beginning: &str) -> Result<&'t str, Fit> {
 }
 
 /// The four blanks of JSON, which are also those that frame markup.
-pub(crate) fn is_blank(c: char) -> bool {
+pub(crate) const fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 

@@ -10,7 +10,7 @@ mod plain;
 mod text;
 pub(crate) mod whole;
 
-pub(crate) use plain::{PLAIN, special};
+pub(crate) use plain::{PLAIN, UNTAGGED, special};
 pub(crate) use text::{compact, is_object, unquoted};
 
 use crate::dialect::is_blank;

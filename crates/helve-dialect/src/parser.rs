@@ -11,16 +11,17 @@
 mod code;
 pub(crate) mod opening;
 mod prose;
+mod section;
 mod speech;
 mod strays;
 mod trial;
 mod whole;
 
-use crate::body::{Body, Ending, Scope, Standing, Step, Turn};
-use crate::calls::{Calls, Out, Report};
+use crate::body::{Body, Scope, Standing};
+use crate::calls::{Calls, Out};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
-use crate::{Dropped, End, Finding, Piece, Reading, Tools};
+use crate::{End, Finding, Piece, Reading, Tools};
 use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
@@ -47,6 +48,8 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
+    /// What the body will read together with what follows.
+    deferred: String,
     trial: Option<Trial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
@@ -88,6 +91,7 @@ impl Parser {
             mark: "",
             ink: String::new(),
             body: None,
+            deferred: String::new(),
             trial: None,
             calls: Calls::default(),
             trusting: true,
@@ -105,8 +109,16 @@ impl Parser {
 
     /// Takes the next piece of text.
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        if !self.flow_through(text, out) {
-            self.advance(text, out);
+        if self.flow_through(text, out) {
+            return;
+        }
+        let taken = match self.place {
+            Place::Section => self.section(text, 0, out),
+            _ => 0,
+        };
+        self.calls.steps += taken as u64;
+        if taken < text.len() {
+            self.advance(&text[taken..], out);
         }
     }
 
@@ -114,13 +126,9 @@ impl Parser {
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let bytes = text.as_bytes();
-        let flows = match (&self.place, self.calls.flow) {
-            (Place::Section, Some(plain)) if bytes.iter().all(|b| plain[*b as usize]) => {
-                self.held.push_str(text);
-                self.calls.flow(text, out);
-                true
-            }
-            (Place::Prose, _) if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
+        let flows = match &self.place {
+            Place::Section => self.section_flows(text, out),
+            Place::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
                 let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {
                     self.line.see(bytes);
@@ -128,7 +136,7 @@ impl Parser {
                 }
                 flows
             }
-            (Place::Prose, _) if self.node != ROOT => {
+            Place::Prose if self.node != ROOT => {
                 let node = self.live.markers.goes_on(self.node, bytes);
                 if let Some(node) = node {
                     self.node = node;
@@ -252,100 +260,11 @@ impl Parser {
         self.code = Code::None;
     }
 
-    fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        let Some(body) = &mut self.body else {
-            self.place = Place::Prose;
-            return pos;
-        };
-        self.calls.flow = None;
-        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
-        let step = body.feed(text, pos, &mut report);
-        let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else {
-            return text.len();
-        };
-        let back = match rest.back {
-            0 => String::new(),
-            back => self.held.split_off(self.held.len() - back),
-        };
-        match step {
-            Step::NotACall(_) => self.not_a_call(out),
-            Step::Turn(_, turn) => self.turn(turn, out),
-            _ => self.section_done(out),
-        }
-        if !back.is_empty() {
-            self.look_again(&back, out);
-        }
-        rest.pos
-    }
-
-    /// The head of a message has said what the message is.
-    fn turn(&mut self, turn: Turn, out: &mut Out<'_>) {
-        if !matches!(turn, Turn::On) {
-            self.leave_channel();
-        }
-        self.place = Place::Prose;
-        match turn {
-            Turn::Call(grammar) => {
-                Body::begin(&mut self.body, grammar, Standing::Marked, "");
-                self.place = Place::Section;
-                return;
-            }
-            Turn::Reasoning(scope) => {
-                self.speech.open_channel(out);
-                self.scope = scope;
-            }
-            Turn::Answer(scope) => self.scope = scope,
-            Turn::Over | Turn::On => {}
-        }
-        if self.trial.is_none() {
-            self.held.clear();
-        }
-    }
-
-    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof.
-    fn section_done(&mut self, out: &mut Out<'_>) {
-        self.section_over();
-        if self.trial == Some(Trial::Alone { firm: true }) {
-            self.accept(out);
-        }
-    }
-
-    fn section_over(&mut self) {
-        self.place = Place::Prose;
-        self.line = Line::default();
-        if self.trial.is_none() {
-            self.held.clear();
-            self.calls.told = 0;
-            self.speech.after_call();
-        }
-    }
-
-    /// What was held since the mark is text after all.
-    fn not_a_call(&mut self, out: &mut Out<'_>) {
-        self.place = Place::Prose;
-        self.calls.give_up(Dropped::Quoted, "", false, out);
-        if self.trial.is_none() && self.calls.has_spoken(self.calls.speaking) {
-            self.drop_mark();
-        }
-        match self.trial {
-            Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(out),
-            Some(Trial::Inline(_) | Trial::Reasoning) if self.calls.any_waits() => {
-                let text = self.held.split_off(self.section_at);
-                self.line.see_lines(&text);
-                self.say(&text, out);
-            }
-            _ => {
-                self.line.see_lines(&self.held);
-                match self.trial {
-                    Some(_) => self.reject(out),
-                    None => self.release_held(out),
-                }
-            }
-        }
-    }
-
     /// Ends whatever is under way.
     fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
+        while !self.deferred.is_empty() {
+            self.section("", 0, out);
+        }
         match std::mem::replace(&mut self.place, Place::Prose) {
             Place::Prose => {
                 let beginning = self.live.markers.prefix(self.node);
@@ -361,51 +280,6 @@ impl Parser {
         }
         self.let_head_go(out);
         self.settle(end, out);
-    }
-
-    fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
-        let Some(mut body) = self.body.take() else { return };
-        if self.trial == Some(Trial::Reasoning) && self.reasoning_ends_in_section() {
-            self.read_again(out);
-            self.wind_up(end, out);
-            return;
-        }
-        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
-        match body.finish(end, &mut report) {
-            Ending::Done => self.section_over(),
-            Ending::NotACall => {
-                self.not_a_call(out);
-                self.wind_up(end, out);
-            }
-            Ending::Cut => match self.trial {
-                Some(Trial::Inline(_)) => self.reject(out),
-                _ => {
-                    let text = self.held.get(self.calls.told..).unwrap_or("");
-                    self.calls.give_up(Dropped::Cut, text, true, out);
-                    self.section_over();
-                }
-            },
-        }
-    }
-
-    /// Whether what was taken for the inside of a call holds the end of the reasoning around it.
-    fn reasoning_ends_in_section(&self) -> bool {
-        let section = &self.held[self.section_at..];
-        self.live.roles.iter().enumerate().any(|(marker, role)| {
-            let text = self.live.markers.text(marker);
-            matches!(role, Role::Unthink) && self.speech.ends_with(text) && section.contains(text)
-        })
-    }
-
-    /// The call was a quotation that swallowed the end of the reasoning: reads the held text once more, this time
-    /// believing no call inside reasoning. Happens at most once, so the whole stays linear.
-    fn read_again(&mut self, out: &mut Out<'_>) {
-        self.trusting = false;
-        self.trial = None;
-        self.drop_waiting(out);
-        let held = std::mem::take(&mut self.held);
-        self.place = Place::Prose;
-        self.look_again(&held, out);
     }
 
     /// How many bytes were looked at, second looks counted again: the measure of linearity.

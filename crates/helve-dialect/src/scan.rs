@@ -59,6 +59,26 @@ fn both_ends<const N: usize>(text: &[u8], mark: &[u8]) -> bool {
     text.first_chunk::<N>() == mark.first_chunk::<N>() && text.last_chunk::<N>() == mark.last_chunk::<N>()
 }
 
+/// For each byte whether it is one of them.
+pub(crate) type ByteSet = [bool; 256];
+
+/// Whether the text is made of these bytes only.
+#[inline]
+pub(crate) fn all_in(set: &ByteSet, text: &str) -> bool {
+    text.bytes().all(|byte| set[byte as usize])
+}
+
+/// All bytes but these.
+pub(crate) const fn all_but(bytes: &[u8]) -> ByteSet {
+    let mut set = [true; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        set[bytes[at] as usize] = false;
+        at += 1;
+    }
+    set
+}
+
 /// A set of bytes to stop at.
 pub(crate) struct Stops {
     table: [bool; 256],

@@ -1,5 +1,7 @@
 //! Signs in a text, found however the text is cut.
 
+use crate::scan::begins;
+
 /// What the text led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found<S> {
@@ -39,14 +41,28 @@ impl Signpost {
     /// and what it led to.
     pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, Found<S>) {
         let bytes = text.as_bytes();
-        if self.at == 0 {
-            let begins = |sign: &&(&str, S)| sign.0.as_bytes().first() == bytes.first();
-            let mut begun = signs.iter().filter(begins).peekable();
+        if let Some((sign, found)) = signs.get(self.of)
+            && self.at > 0
+        {
+            // Most often the sign goes on.
+            let ahead = sign.get(self.at..).unwrap_or("");
+            if begins(bytes, ahead) {
+                self.at = 0;
+                return (ahead.len(), Found::Sign(*found));
+            }
+            if begins(ahead.as_bytes(), text) {
+                self.at += text.len();
+                return (text.len(), Found::Nothing);
+            }
+        } else {
+            let Some(first) = bytes.first() else { return (0, Found::Nothing) };
+            let mut begun =
+                signs.iter().filter(|(sign, _)| sign.as_bytes().first() == Some(first)).peekable();
             if begun.peek().is_none() {
                 return (first_len(text), Found::Char);
             }
             // A sign that is all there needs no walk.
-            if let Some((sign, found)) = begun.find(|(sign, _)| text.starts_with(sign)) {
+            if let Some((sign, found)) = begun.find(|(sign, _)| begins(bytes, sign)) {
                 return (sign.len(), Found::Sign(*found));
             }
         }

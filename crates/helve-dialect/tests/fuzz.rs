@@ -93,8 +93,10 @@ fn reading(chance: &mut Chance) -> Reading {
 /// Reads the text whole and in pieces, and checks what must hold.
 fn try_reading(text: &str, reading: &Reading, chunk: usize) {
     let whole = read(text, reading.clone(), None);
-    let cut = read(text, reading.clone(), Some(chunk));
-    assert_eq!(cut, whole, "in pieces of {chunk}");
+    for chunk in [chunk, text.len()] {
+        let cut = read(text, reading.clone(), Some(chunk));
+        assert_eq!(cut, whole, "in pieces of {chunk}");
+    }
     let said = whole.content.len() + whole.reasoning.len();
     assert!(said <= text.len(), "more came out than went in");
     for call in &whole.calls {

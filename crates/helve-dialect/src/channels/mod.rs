@@ -75,6 +75,7 @@ impl ChannelBody {
         Self { grammar, signpost: Signpost::default(), head: String::new(), kind, unmarked: mark.is_empty() }
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         if let Some(kind) = self.kind {

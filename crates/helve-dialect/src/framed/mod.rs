@@ -149,6 +149,7 @@ impl FramedBody {
         };
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         loop {

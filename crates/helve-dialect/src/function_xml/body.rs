@@ -1,16 +1,18 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
+mod brackets;
 mod members;
+mod passing;
 mod tags;
 
-use super::tag::{self, Grows};
+use super::tag;
 use super::value::{Gap, Value};
-use super::{Element, Spelling, TagGrammar};
+use super::{Element, Spelling, TagGrammar, ascii};
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
-use crate::dialect::{is_blank, is_name};
-use crate::{Dropped, End, json};
+use crate::dialect::is_name;
+use crate::{Dropped, End};
 
 pub(crate) struct TagBody {
     grammar: &'static TagGrammar,
@@ -90,15 +92,21 @@ impl TagBody {
         self.in_mark = !whole;
         if !whole {
             self.beginning.push_str(mark);
-        } else if tag::parse(grammar, mark).kind == Some(Element::NamedByText) {
+        } else if grammar.has(Element::NamedByText)
+            && tag::parse(grammar, mark).kind == Some(Element::NamedByText)
+        {
             self.word.clear();
             self.state = State::Word;
         }
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
-        loop {
+        let step = loop {
+            if chunk.pos == text.len() {
+                break Step::More;
+            }
             let step = if self.state == State::Json {
                 self.read_json(&mut chunk, report)
             } else if self.state == State::Value && self.value.in_cdata {
@@ -109,121 +117,47 @@ impl TagBody {
                 self.read_tag(&mut chunk, report)
             };
             if let Some(step) = step {
-                chunk.keep(report);
-                if self.state == State::Value && self.beginning.is_empty() && self.value.flows() {
-                    report.calls.flow = Some(&PLAIN);
-                }
-                return step;
+                break step;
             }
+        };
+        chunk.keep(report);
+        if let Step::More = step
+            && self.state != State::Json
+        {
+            report.calls.passing = self.passing();
         }
+        step
     }
 
+    /// Reads the text up to the next bracket, or the tag that begins here.
     fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let rest = chunk.rest();
-        let run = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
-        let text = &rest[..run];
+        let text = match ascii::find_byte(rest, b'<') {
+            Some(0) => return self.read_bracket(chunk, report),
+            Some(run) => &rest[..run],
+            None => rest,
+        };
+        let outside = matches!(self.state, State::Between | State::Call) && !self.has_key;
+        if outside && ascii::is_blank(text) {
+            chunk.pos += text.len();
+            return None;
+        }
         let bare = !self.has_arguments() && !self.has_key && !self.stray;
         if self.state == State::Call && bare {
-            let blanks = text.len() - text.trim_start_matches(is_blank).len();
-            if text[blanks..].starts_with('{') {
-                chunk.pos += blanks;
+            let object = ascii::trim_start(text);
+            if object.starts_with('{') {
+                chunk.pos += text.len() - object.len();
                 self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
         }
-        let ink = chunk.pos + text.len() - text.trim_start().len();
-        chunk.pos += run;
-        if let Some(step) = self.text(text, chunk, report) {
-            return Some(step);
-        }
-        if self.state == State::Between && !self.grammar.noisy && ink < chunk.pos {
-            chunk.pos = ink;
+        if self.state == State::Between && !self.grammar.noisy && !ascii::is_blank(text) {
+            chunk.pos += text.len() - text.trim_start().len();
             return self.over(0, chunk, report);
         }
-        if chunk.byte().is_none() {
-            return Some(Step::More);
-        }
-        chunk.pos += 1;
-        self.beginning.push('<');
-        self.take_namespace(chunk);
-        None
-    }
-
-    /// Takes what may stand before an element's name in one go, where it is there: no character of it decides anything.
-    fn take_namespace(&mut self, chunk: &mut Chunk<'_>) {
-        let rest = chunk.rest();
-        let slash = rest.starts_with('/') as usize;
-        let namespace =
-            self.grammar.namespaces.iter().find(|namespace| rest[slash..].starts_with(**namespace));
-        if let Some(namespace) = namespace {
-            let taken = slash + namespace.len();
-            self.beginning.push_str(&rest[..taken]);
-            chunk.pos += taken;
-        }
-    }
-
-    fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let may_quote =
-            self.grammar.cdata && self.state == State::Value && CDATA.starts_with(&self.beginning);
-        let barred = self.grammar.barred;
-        let at_bar = barred && self.beginning.ends_with(tag::BARS);
-        if self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar {
-            // Only a bracket decides anything, or a bar.
-            let rest = chunk.rest();
-            let decides = |b: u8| matches!(b, b'<' | b'>' | b'|') || b >= 0x80;
-            let run = if barred {
-                rest.bytes().position(decides)
-            } else {
-                memchr::memchr2(b'<', b'>', rest.as_bytes())
-            };
-            let run = run.unwrap_or(rest.len());
-            if self.beginning.len() + run < tag::TAG_MAX {
-                self.beginning.push_str(&rest[..run]);
-                chunk.pos += run;
-            }
-        }
-        let Some(c) = chunk.char() else { return Some(Step::More) };
-        let grows = tag::grows(self.grammar, &self.beginning, c);
-        if matches!(grows, Grows::On | Grows::Whole) {
-            self.beginning.push(c);
-            chunk.pos += c.len_utf8();
-        }
-        if grows == Grows::On {
-            if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
-                self.value.in_cdata = true;
-                self.beginning.clear();
-            }
-            return None;
-        }
-        let beginning = std::mem::take(&mut self.beginning);
-        let step = match grows {
-            Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
-            _ => self.not_a_tag(&beginning, chunk, report),
-        };
-        self.in_mark = false;
-        if self.beginning.is_empty() {
-            self.beginning = beginning;
-            self.beginning.clear();
-        }
-        step
-    }
-
-    fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        match self.state {
-            // A line break at its end may frame the value, as in any text.
-            State::Value => {
-                self.value.text(raw, report);
-                return None;
-            }
-            // No name holds a bracket.
-            State::Word => return self.not_a_call(chunk),
-            _ => {}
-        }
-        if self.state == State::Between && !self.grammar.noisy {
-            return self.over(raw.len(), chunk, report);
-        }
-        self.text(raw, chunk, report)
+        chunk.pos += text.len();
+        self.text(text, chunk, report)
     }
 
     /// Everything is data up to the end of the quotation.
@@ -260,7 +194,7 @@ impl TagBody {
             State::Word => self.word.push_str(text),
             // A key must be followed by its value.
             State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
-            State::Call => self.stray |= !text.trim().is_empty(),
+            State::Call => self.stray |= !ascii::is_blank(text),
             _ => {}
         }
         None
@@ -275,7 +209,7 @@ impl TagBody {
         self.has_key = false;
         self.in_group = false;
         let name = name.map(|name| (self.grammar.name)(name, report.tools));
-        self.bad = name.is_some_and(|name| name.is_empty() || !name.chars().all(|c| is_name(c) || c == '&'));
+        self.bad = name.is_some_and(|name| !is_callable(name));
         if let Some(name) = name
             && !self.bad
         {
@@ -379,14 +313,13 @@ impl TagBody {
     }
 }
 
+/// Whether a tool may be called so.
+fn is_callable(name: &str) -> bool {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    !name.is_empty() && (plain || name.chars().all(|c| is_name(c) || c == '&'))
+}
+
 const CDATA: &str = "<![CDATA[";
 
 /// No name is longer.
 const WORD_MAX: usize = 256;
-
-/// Bytes that mean nothing but themselves in a value that becomes a JSON string.
-static PLAIN: [bool; 256] = {
-    let mut plain = json::PLAIN;
-    plain[b'<' as usize] = false;
-    plain
-};

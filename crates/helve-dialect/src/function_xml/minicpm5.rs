@@ -49,6 +49,11 @@ mod tests {
                     "call search {\"query\": \"x\"}",
                 ),
                 ("<function name=\"search\"><param name=\"query\">x", "cut search"),
+                // Any blank may stand before arguments in JSON.
+                (
+                    "<function name=\"search\">\u{a0}\n{\"query\": \"x\"}</function>",
+                    "call search {\"query\": \"x\"}",
+                ),
             ],
         );
     }

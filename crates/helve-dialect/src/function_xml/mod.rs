@@ -3,6 +3,7 @@
 //! One body reads all of them. A grammar says which elements there are, how tags are spelt, what frames a value and
 //! what an untyped value means where no schema is known. Closing tags of calls and wrappers may be missing.
 
+mod ascii;
 mod body;
 pub(crate) mod claude_xml;
 pub(crate) mod deepseek_v32;
@@ -27,7 +28,6 @@ mod tag;
 mod value;
 
 pub(crate) use body::TagBody;
-pub(crate) use value::escape;
 
 use crate::Tools;
 
@@ -83,6 +83,10 @@ impl TagGrammar {
         headed: false,
         name: |name, _| name,
     };
+
+    fn has(&self, element: Element) -> bool {
+        self.elements.iter().any(|(_, kind)| *kind == element)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -63,6 +63,7 @@ impl NestedBody {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         let first = self.grammar.namespace.as_bytes()[0];

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Element, Spelling, TagGrammar};
+use super::{Element, Spelling, TagGrammar, ascii};
 
 /// A tag of the grammar, or of something else where `kind` is missing.
 pub(super) struct Tag<'t> {
@@ -25,17 +25,33 @@ pub(super) enum Typing {
 
 /// Reads a whole tag, from its first bracket to its last.
 pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
+    plain(grammar, raw).unwrap_or_else(|| parse_any(grammar, raw))
+}
+
+/// What most tags are: a name that the grammar knows in angles, and nothing else.
+#[inline]
+fn plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
+    let inner = raw.strip_prefix("<")?.strip_suffix(">")?;
+    let closing = inner.strip_prefix("/");
+    let element = closing.unwrap_or(inner);
+    let (_, kind) = grammar.elements.iter().find(|(name, _)| *name == element)?;
+    let (kind, closes) = (Some(*kind), closing.is_some());
+    Some(Tag { kind, namespace: "", element, closes, empty: false, label: None, typing: None })
+}
+
+fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     let (inner, closes) = match grammar.spelling {
         Spelling::Angles => {
-            let inner = raw.strip_prefix('<').unwrap_or(raw);
-            let inner = match inner.strip_suffix('>') {
+            let inner = raw.strip_prefix("<").unwrap_or(raw);
+            let inner = match inner.strip_suffix(">") {
                 Some(inner) if grammar.barred => inner.strip_suffix(BARS).unwrap_or(inner),
                 Some(inner) => inner,
                 None if grammar.barred => inner.strip_suffix(BARS).unwrap_or(raw),
                 None => raw,
             };
-            let inner = inner.trim();
-            (inner.strip_prefix('/').unwrap_or(inner), inner.starts_with('/'))
+            let inner = ascii::trim(inner);
+            let closing = inner.strip_prefix("/");
+            (closing.unwrap_or(inner), closing.is_some())
         }
         Spelling::Tokens => {
             let inner = raw.strip_suffix(Spelling::SEPARATOR).unwrap_or(raw);
@@ -43,53 +59,67 @@ pub(super) fn parse<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
             (closing.or_else(|| inner.strip_prefix(Spelling::OPEN)).unwrap_or(inner), closing.is_some())
         }
     };
-    let kind_of =
-        |element: &str| grammar.elements.iter().find(|(name, _)| *name == element).map(|(_, kind)| *kind);
-    if let Some(kind) = kind_of(inner) {
-        // What most tags are: a name, and nothing else.
-        return Tag {
-            kind: Some(kind),
-            namespace: "",
-            element: inner,
-            closes,
-            empty: false,
-            label: None,
-            typing: None,
-        };
-    }
-    let (inner, empty) = match inner.strip_suffix('/') {
-        Some(inner) => (inner, true),
-        None => (inner, false),
+    let (inner, empty) = match inner.strip_suffix("/") {
+        Some(inner) => (ascii::trim(inner), true),
+        None => (ascii::trim(inner), false),
     };
-    let inner = inner.trim();
     let namespace = grammar.namespaces.iter().find(|namespace| inner.starts_with(**namespace));
     let namespace = namespace.copied().unwrap_or("");
-    let inner = inner[namespace.len()..].trim_start();
-    let end = inner.find(|c: char| c.is_whitespace() || matches!(c, '=' | RESIDUE)).unwrap_or(inner.len());
+    let inner = ascii::trim_start(&inner[namespace.len()..]);
+    let (kind, element, attributes) = element(grammar, inner);
+    let mut tag = Tag { kind, namespace, element, closes, empty, label: None, typing: None };
+    if !attributes.is_empty() {
+        tag.describe(attributes, grammar.spelling);
+    }
+    tag
+}
+
+/// The element that a tag begins with, and what stands behind it.
+fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t str, &'t str) {
+    let first = inner.as_bytes().first();
+    for (name, kind) in grammar.elements {
+        // Mostly a name that is known stands there, and a plain separator behind it.
+        if name.as_bytes().first() == first
+            && let Some(rest) = inner.strip_prefix(name)
+            && matches!(rest.as_bytes().first(), None | Some(b' ' | b'='))
+        {
+            return (Some(*kind), &inner[..name.len()], rest);
+        }
+    }
+    let end = ascii::find(inner, |c| c == '=' || is_gap(c)).unwrap_or(inner.len());
     let (element, attributes) = inner.split_at(end);
     let element = match grammar.suffixed {
         true => element.split(':').next().unwrap_or(element),
         false => element,
     };
-    let kind = kind_of(element);
-    let known = Attributes::read(attributes);
-    let label = match attributes.trim_start().strip_prefix('=') {
-        Some(value) => Some(Cow::Borrowed(unquoted(value.trim()))),
-        None => known.label().map(|label| match grammar.spelling {
-            Spelling::Angles => Cow::Borrowed(label),
-            Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
-        }),
-    };
-    let typing = match (known.string, known.kind) {
-        (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
-        (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
-        _ => None,
-    };
-    Tag { kind, namespace, element, closes, empty, label: label.filter(|label| !label.is_empty()), typing }
+    let known = grammar.elements.iter().find(|(name, _)| *name == element);
+    (known.map(|(_, kind)| *kind), element, attributes)
 }
 
-/// A blank that the tokenizer of some models leaves as it is.
-const RESIDUE: char = 'Ġ';
+impl<'t> Tag<'t> {
+    /// Takes what the attributes say: a name, and what the value is.
+    fn describe(&mut self, attributes: &'t str, spelling: Spelling) {
+        let known = Attributes::read(attributes);
+        let label = match ascii::trim_start(attributes).strip_prefix("=") {
+            Some(value) => Some(Cow::Borrowed(unquoted(ascii::trim(value)))),
+            None => known.label().map(|label| match spelling {
+                Spelling::Angles => Cow::Borrowed(label),
+                Spelling::Tokens => Cow::Owned(label.replace("&quot;", "\"").replace("&amp;", "&")),
+            }),
+        };
+        self.label = label.filter(|label| !label.is_empty());
+        self.typing = match (known.string, known.kind) {
+            (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
+            (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
+            _ => None,
+        };
+    }
+}
+
+/// Whether the character parts attributes: a blank, or one that the tokenizer of some models leaves as it is.
+fn is_gap(c: char) -> bool {
+    c.is_whitespace() || c == 'Ġ'
+}
 
 /// The attributes that mean something.
 #[derive(Default)]
@@ -127,21 +157,21 @@ impl<'t> Attributes<'t> {
 
 /// The first attribute, its value, and what follows.
 fn attribute(text: &str) -> Option<(&str, &str, &str)> {
-    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == RESIDUE);
-    let (key, value) = rest.split_once('=')?;
-    let value = value.trim_start();
+    let rest = &text[ascii::find(text, |c| !is_gap(c))?..];
+    let (key, value) = ascii::split_once(rest, b'=')?;
+    let value = ascii::trim_start(value);
     let (value, after) = match value.chars().next()? {
-        quote @ ('"' | '\'') => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
+        quote @ ('"' | '\'') => ascii::split_once(&value[1..], quote as u8).unwrap_or((&value[1..], "")),
         _ => {
-            let end = value.find(char::is_whitespace).unwrap_or(value.len());
+            let end = ascii::find(value, char::is_whitespace).unwrap_or(value.len());
             value.split_at(end)
         }
     };
-    Some((key.trim(), value, after))
+    Some((ascii::trim(key), value, after))
 }
 
 fn unquoted(text: &str) -> &str {
-    ['"', '\''].iter().find_map(|q| text.strip_prefix(*q)?.strip_suffix(*q)).unwrap_or(text)
+    ["\"", "'"].iter().find_map(|q| text.strip_prefix(*q)?.strip_suffix(*q)).unwrap_or(text)
 }
 
 /// What one more character makes of the beginning of a tag.
@@ -160,7 +190,12 @@ pub(super) enum Grows {
 pub(super) const TAG_MAX: usize = 256;
 
 /// What may end a tag in place of a bracket.
-pub(super) const BARS: [char; 2] = ['|', '｜'];
+const BARS: [char; 2] = ['|', '｜'];
+
+/// Whether the text ends with a bar.
+pub(super) fn is_at_bar(text: &str) -> bool {
+    matches!(text.as_bytes(), [.., b'|'] | [.., WIDE_BAR, 0xBD, 0x9C])
+}
 
 /// Whether the beginning ends with a bar behind its element, outside quotes.
 fn is_barred(grammar: &TagGrammar, beginning: &str) -> bool {
@@ -170,6 +205,27 @@ fn is_barred(grammar: &TagGrammar, beginning: &str) -> bool {
     let inner = inner.trim_start().trim_start_matches('/');
     let bare = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
     bare.is_some_and(|bare| !bare.trim().is_empty() && bare.matches('"').count() % 2 == 0)
+}
+
+/// Bytes inside a tag in angles that decide nothing. Brackets do, and bars where one may stand for a bracket.
+pub(super) static INSIDE: [bool; 256] = {
+    let mut inside = [true; 256];
+    inside[b'<' as usize] = false;
+    inside[b'>' as usize] = false;
+    inside[b'|' as usize] = false;
+    inside[WIDE_BAR as usize] = false;
+    inside
+};
+
+/// The first byte of the wide bar.
+const WIDE_BAR: u8 = 0xEF;
+
+/// How much of the text a beginning of this length takes in, up to where it may be decided what becomes of it.
+pub(super) fn run(beginning: usize, text: &str) -> usize {
+    let room = TAG_MAX.saturating_sub(beginning).min(text.len());
+    let decides = text.as_bytes()[..room].iter().position(|byte| !INSIDE[*byte as usize]);
+    // The last character may pass the limit, but does not begin behind it.
+    decides.unwrap_or_else(|| text.ceil_char_boundary(room))
 }
 
 /// Judges a beginning with one more character.
@@ -232,5 +288,24 @@ mod tests {
             ("call", false, Some("a&b")),
         );
         check(&kimi_k3::GRAMMAR, "<|close|>call<|sep|>", ("call", true, None));
+    }
+    #[test]
+    fn what_decides_nothing_is_taken_in_one_go() {
+        let checks = [
+            (1, "", 0),
+            (1, "ab", 2),
+            (1, "ab>c", 2),
+            (1, "é<", 2),
+            (1, "a|b", 1),
+            (1, "a｜b", 1),
+            (TAG_MAX - 1, "abc", 1),
+            (TAG_MAX - 1, "éa", 2),
+            (TAG_MAX - 2, "a€>", 4),
+            (TAG_MAX, "a", 0),
+            (TAG_MAX + 1, "a", 0),
+        ];
+        for (beginning, text, expected) in checks {
+            assert_eq!(run(beginning, text), expected, "{text:?} behind {beginning}");
+        }
     }
 }

@@ -9,7 +9,6 @@ use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::calls::Report;
 use crate::coerce;
-use crate::json;
 use crate::literal::strings;
 
 /// Blanks between tags. Some models spell a line break out, as a backslash and an `n`.
@@ -76,7 +75,17 @@ impl Value {
 
     /// Whether plain text goes straight through.
     pub(super) fn flows(&self) -> bool {
-        self.streams && self.begun && self.tail.is_empty() && self.closing.is_none() && !self.in_cdata
+        self.streams && self.is_open()
+    }
+
+    /// Whether plain text only makes it longer.
+    pub(super) fn grows(&self) -> bool {
+        !self.streams && self.is_open()
+    }
+
+    /// Nothing that was read waits for what follows.
+    fn is_open(&self) -> bool {
+        self.begun && self.tail.is_empty() && self.closing.is_none() && !self.in_cdata
     }
 
     pub(super) fn text(&mut self, text: &str, report: &mut Report<'_, '_>) {
@@ -200,18 +209,6 @@ fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Opt
 }
 
 /// Text on its way into a JSON string.
-pub(crate) fn escape(text: &str, report: &mut Report<'_, '_>) {
-    let mut rest = text;
-    let mut escaped = String::new();
-    while !rest.is_empty() {
-        let plain = json::special(rest.as_bytes()).unwrap_or(rest.len());
-        report.arguments(&rest[..plain]);
-        rest = &rest[plain..];
-        if let Some(c) = rest.chars().next() {
-            escaped.clear();
-            strings::push(c, &mut escaped);
-            report.arguments(&escaped);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
+fn escape(text: &str, report: &mut Report<'_, '_>) {
+    report.write(|arguments| strings::push_text(text, arguments));
 }

@@ -54,6 +54,10 @@ mod tests {
                     "call f {\"l\": [1, \"b\"], \"o\": {\"k\": 2}}",
                 ),
                 ("<|tool_call>call:search{query:<|\"|>ha", "cut search"),
+                (
+                    "<|tool_call>call:time{}\u{a0}<tool_call|>\n<|tool_call>call:time{}\n<tool_call|>",
+                    "call time {} | call time {}",
+                ),
                 ("The <|tool_call> token.", "say The <|tool_call> token."),
             ],
         );

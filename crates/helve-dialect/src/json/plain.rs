@@ -68,6 +68,13 @@ pub(crate) static PLAIN: [bool; 256] = {
     plain
 };
 
+/// The same where tags are looked for in the text that becomes a string.
+pub(crate) static UNTAGGED: [bool; 256] = {
+    let mut plain = PLAIN;
+    plain[b'<' as usize] = false;
+    plain
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,7 +29,7 @@ pub(crate) mod xlam;
 
 use crate::End;
 use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::{Ends, Report, WholeCall};
+use crate::calls::{Ends, Passing, Report, WholeCall};
 use crate::dialect::is_blank;
 use crate::envelope::usual::{self, Usual};
 use crate::envelope::{Envelope, Flow, Rules};
@@ -169,6 +169,7 @@ impl JsonBody {
         self.empty = false;
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         loop {
@@ -182,7 +183,7 @@ impl JsonBody {
             if let Some(step) = step {
                 chunk.keep(report);
                 if self.state == State::Object && self.envelope.flows() {
-                    report.calls.flow = Some(&PLAIN);
+                    report.calls.passing = Passing::Arguments(&PLAIN);
                 }
                 return step;
             }

@@ -2,7 +2,7 @@
 
 use super::{Code, Parser, Place};
 use crate::body::Body;
-use crate::calls::Out;
+use crate::calls::{Out, Passing};
 use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
@@ -98,49 +98,37 @@ impl Parser {
             }
         }
         while let Some(c) = text[at..].chars().next() {
-            let open = self.leaves_open(opening, &text[at..]);
-            if open > 0 {
-                self.held.push_str(&text[at..at + open]);
-                self.ink.push_str(&text[at..at + open]);
-                at += open;
+            let (run, fit) = self.goes_on(opening, &text[at..]);
+            if run > 0 {
+                self.held.push_str(&text[at..at + run]);
+                self.ink.push_str(&text[at..at + run]);
+                at += run;
+                if fit == Fit::Yes
+                    && let Some(choice) = self.live.choices(opening.mark).first()
+                {
+                    return self.opened(opening, *choice, (text, pos, at), out);
+                }
                 continue;
             }
             self.held.push(c);
+            at += c.len_utf8();
             // A blank never settles anything, and a long run of them must not be looked at again and again.
             if is_blank(c) {
                 if opening.ahead_at + 1 == self.held.len() {
                     opening.ahead_at = self.held.len();
                 }
-                at += 1;
                 continue;
             }
-            let gap = self.held[opening.ahead_at..].chars().rev().nth(1).is_some_and(is_blank);
+            let before = self.held.as_bytes()[opening.ahead_at..self.held.len() - c.len_utf8()].last();
+            let gap = before.is_some_and(|byte| is_blank(*byte as char));
             self.ink.push(c);
             match self.fit(opening, &self.ink, gap) {
-                Ok(choice) if opening.ahead_at + c.len_utf8() == self.held.len() => {
-                    self.held.pop();
-                    self.enter(opening, choice);
-                    return at;
-                }
-                Ok(choice) if self.held.len() - opening.ahead_at <= at + c.len_utf8() - pos => {
-                    // The body reads what was looked at, which all came in this chunk.
-                    let ahead = self.held.len() - opening.ahead_at;
-                    self.held.truncate(opening.ahead_at);
-                    self.calls.steps += ahead as u64;
-                    self.enter(opening, choice);
-                    return at + c.len_utf8() - ahead;
-                }
-                Ok(choice) => {
-                    let ahead = self.held.split_off(opening.ahead_at);
-                    self.enter(opening, choice);
-                    self.look_again(&ahead, out);
-                    return at + c.len_utf8();
-                }
-                Err(Fit::Unsure) => at += c.len_utf8(),
+                Ok(choice) => return self.opened(opening, choice, (text, pos, at), out),
+                Err(Fit::Unsure) => {}
                 Err(_) => {
                     self.held.pop();
                     self.not_opened(opening, out);
-                    return at;
+                    return at - c.len_utf8();
                 }
             }
         }
@@ -148,11 +136,36 @@ impl Parser {
         at
     }
 
-    /// How much of the text ahead leaves the choice open, however much of it is read.
-    fn leaves_open(&self, opening: Opening, text: &str) -> usize {
-        let Some(first) = self.live.choices(opening.mark).first() else { return 0 };
+    /// What lies ahead fits; of this text it was read from the first position to the second. The body reads it too. Says
+    /// where to go on.
+    fn opened(
+        &mut self,
+        opening: Opening,
+        choice: Choice,
+        (text, from, at): (&str, usize, usize),
+        out: &mut Out<'_>,
+    ) -> usize {
+        self.enter(opening, choice);
+        let ahead = self.held.len() - opening.ahead_at;
+        if ahead > at - from {
+            // Some of it came in earlier chunks.
+            self.deferred.push_str(&self.held[opening.ahead_at..]);
+            self.held.truncate(opening.ahead_at);
+            return match self.may_wait() && self.section_flows(&text[at..], out) {
+                true => text.len(),
+                false => self.section(text, at, out),
+            };
+        }
+        self.held.truncate(opening.ahead_at);
+        self.calls.steps += ahead as u64;
+        at - ahead
+    }
+
+    /// How much of the text goes on with what was read so far, and what the first choice makes of it.
+    fn goes_on(&self, opening: Opening, text: &str) -> (usize, Fit) {
+        let Some(first) = self.live.choices(opening.mark).first() else { return (0, Fit::Unsure) };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
-        first.then.leaves_open(&self.ink, gap, text)
+        first.then.goes_on(&self.ink, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
@@ -204,6 +217,7 @@ impl Parser {
             _ => "",
         };
         Body::begin(&mut self.body, choice.grammar, standing, mark);
+        self.calls.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
         self.place = Place::Section;
     }
 

@@ -13,7 +13,7 @@ pub(crate) mod raven;
 pub(crate) mod tool_code;
 
 use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::Report;
+use crate::calls::{Passing, Report};
 use crate::dialect::is_blank;
 use crate::json;
 use crate::literal::Literal;
@@ -94,6 +94,7 @@ impl PythonBody {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
         let step = loop {
@@ -119,7 +120,7 @@ impl PythonBody {
         };
         chunk.keep(report);
         if self.state == State::Value && self.reported == self.value.len() && self.literal.flows() {
-            report.calls.flow = Some(&PLAIN);
+            report.calls.passing = Passing::Arguments(&PLAIN);
         }
         step
     }

@@ -1,0 +1,71 @@
+//! Where in a call the next character stands, and which characters mean nothing there.
+
+use crate::dialect::is_blank;
+use crate::scan::{ByteSet, all_but};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum State {
+    /// Nothing of it was read.
+    Begin,
+    Name,
+    Key,
+    QuotedKey,
+    Colon,
+    Value,
+    Word,
+    Text,
+    /// Text between ordinary quotes.
+    Quoted,
+    /// Behind a backslash in such text.
+    Escaped,
+    AfterValue,
+    /// The call is whole; its closing mark may follow.
+    Ready,
+    /// No call; only the closing mark ends it.
+    Broken,
+}
+
+impl State {
+    /// The bytes of which it makes nothing.
+    pub(super) fn idle(self) -> &'static ByteSet {
+        match self {
+            Self::Begin | Self::Name => &NAME,
+            Self::Key => &KEY,
+            Self::Word => &WORD,
+            Self::QuotedKey | Self::Text | Self::Broken => &TEXT,
+            Self::Quoted => &QUOTED,
+            Self::Escaped => &NONE,
+            Self::Colon | Self::Value | Self::AfterValue | Self::Ready => &BLANKS,
+        }
+    }
+
+    /// The bytes that tell nothing without what follows them: the end of a key does not, nor does the mark behind it
+    /// before it is whole.
+    pub(super) fn quiet(self) -> &'static ByteSet {
+        match self {
+            Self::Key | Self::QuotedKey | Self::Colon | Self::Value | Self::Word | Self::AfterValue => {
+                &MEMBERS
+            }
+            state => state.idle(),
+        }
+    }
+}
+
+static NAME: ByteSet = all_but(b"{(<");
+static KEY: ByteSet = all_but(b":})<");
+static WORD: ByteSet = all_but(b",}])<");
+static TEXT: ByteSet = all_but(b"<");
+static MEMBERS: ByteSet = all_but(b",{}[]()>");
+/// What stands between the brackets of a sign.
+pub(super) static SIGN: ByteSet = all_but(b"<> \n");
+static QUOTED: ByteSet = all_but(b"\"\\<");
+static NONE: ByteSet = [false; 256];
+static BLANKS: ByteSet = {
+    let mut blanks = NONE;
+    let mut byte = 0;
+    while byte < 128 {
+        blanks[byte] = is_blank(byte as u8 as char);
+        byte += 1;
+    }
+    blanks
+};
