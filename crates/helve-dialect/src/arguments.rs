@@ -4,10 +4,10 @@
 //! its end and repaired as a whole, as in an envelope.
 
 use crate::body::Chunk;
-use crate::calls::{Passing, Report};
+use crate::calls::Report;
 use crate::envelope::decoded_arguments;
 use crate::json::loose::{self, Loose};
-use crate::json::{Event, Kind, PLAIN, Scan};
+use crate::json::{Event, Kind, Scan};
 use crate::repair::Closing;
 use crate::unescape::Unescape;
 
@@ -64,9 +64,6 @@ impl Arguments {
                 Event::More => {
                     self.take(&chunk.text[begin..chunk.pos], report);
                     chunk.keep(report);
-                    if self.flows() {
-                        report.calls.passing = Passing::Arguments(&PLAIN);
-                    }
                     return Flow::More;
                 }
                 Event::Start(kind) => {
@@ -99,9 +96,10 @@ impl Arguments {
         }
     }
 
-    fn flows(&self) -> bool {
+    /// Whether plain text from here on is nothing but argument text.
+    pub(crate) fn flows(&self) -> bool {
         let through = self.into == Into::Raw || self.into == Into::Encoded && self.encoded.is_plain();
-        through && self.scan.in_plain_text()
+        through && self.loose.is_none() && self.scan.in_plain_text()
     }
 
     fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {

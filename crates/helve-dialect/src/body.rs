@@ -1,6 +1,6 @@
 //! The inside of a call: one automaton per family behind one face.
 
-use crate::calls::{Passing, Report, WholeCall};
+use crate::calls::{Report, WholeCall};
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
 use crate::framed::FramedBody;
@@ -9,6 +9,7 @@ use crate::function_xml::nested::NestedBody;
 use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
+use crate::scan::ByteSet;
 use crate::{End, Tools};
 
 /// What became of a piece of text given to a body.
@@ -64,6 +65,17 @@ pub(crate) enum Ending {
     NotACall,
 }
 
+/// Text of certain bytes only, of which the body would make so little that it need not see it now.
+#[derive(Default, Clone, Copy)]
+pub(crate) enum Passing {
+    #[default]
+    Nothing,
+    /// It is argument text.
+    Arguments(&'static ByteSet),
+    /// It tells nothing without what follows, so that both can be read together.
+    Later(&'static ByteSet),
+}
+
 /// What vouches for the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -83,9 +95,15 @@ impl Standing {
 impl Grammar {
     /// Reads a call that lies whole at the position, in the families that can do so in one go. `None` says no more
     /// than that it must be read step by step.
-    pub(crate) fn whole<'t>(self, text: &'t str, from: usize, tools: &Tools) -> Option<WholeCall<'t>> {
+    pub(crate) fn whole<'t>(
+        self,
+        text: &'t str,
+        from: usize,
+        standing: Standing,
+        tools: &Tools,
+    ) -> Option<WholeCall<'t>> {
         match self {
-            Self::Json(grammar) => grammar.whole(text, from),
+            Self::Json(grammar) => grammar.whole(text, from, |name| standing.admits(name, tools)),
             Self::Gemma(grammar) => grammar.whole(text, from, tools),
             _ => None,
         }
@@ -122,12 +140,15 @@ impl Body {
         }
     }
 
-    /// What need not be read before anything else.
+    /// What of the text that comes next need not be read now.
     pub(crate) fn passing(&self) -> Passing {
         match self {
-            Self::Gemma(body) => body.passing(),
+            Self::Json(body) => body.passing(),
+            Self::Python(body) => body.passing(),
             Self::Tags(body) => body.passing(),
-            _ => Passing::Nothing,
+            Self::Framed(body) => body.passing(),
+            Self::Gemma(body) => body.passing(),
+            Self::Nested(_) | Self::Channel(_) => Passing::Nothing,
         }
     }
 
@@ -135,7 +156,6 @@ impl Body {
     ///
     /// The families' own functions are not made one with this: that one would be too large for any of them to be quick.
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        report.calls.passing = Passing::Nothing;
         match self {
             Self::Json(body) => body.feed(text, from, report),
             Self::Python(body) => body.feed(text, from, report),

@@ -8,7 +8,6 @@ use std::mem;
 use std::ops::Range;
 
 use crate::repair::{self, Closing};
-use crate::scan::ByteSet;
 use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
 
 /// Where pieces go.
@@ -28,23 +27,10 @@ pub(crate) struct Calls {
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
     pub(crate) lost: bool,
-    /// What need not pass the body. Set by it at the end of a chunk, for the next one.
-    pub(crate) passing: Passing,
     /// Bytes looked at, a second look counted again.
     pub(crate) steps: u64,
     /// Where the text begins in the held text that no dropped call has told yet.
     pub(crate) told: usize,
-}
-
-/// Text of certain bytes only, of which the body would make so little that it need not see it now.
-#[derive(Default, Clone, Copy)]
-pub(crate) enum Passing {
-    #[default]
-    Nothing,
-    /// It is argument text.
-    Arguments(&'static ByteSet),
-    /// It tells nothing without what follows, so that both can be read together.
-    Later(&'static ByteSet),
 }
 
 /// The call being written.

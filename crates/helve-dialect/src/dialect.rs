@@ -1,7 +1,7 @@
 //! The shape of a dialect: its marks, what follows them, and the grammar of what they enclose.
 //!
 //! A dialect is data. Its file is `src/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton
-//! that reads the inside of a call belongs to the family and lives in `src/<family>/mod.rs`.
+//! that reads the inside of a call belongs to the family, and is in its `mod.rs` or in a file beside it.
 //!
 //! To add one: write that file, say in its `//!` what is odd, add its `mod` line to the family and its row to the
 //! registry, and its bits to `guarantees/soup.rs`. A new family adds a variant to [`Grammar`] and to `Body`; a new kind
@@ -194,7 +194,7 @@ impl Then {
                 let object = text.strip_prefix('[').unwrap_or(text);
                 object.strip_prefix("{\"").is_some_and(envelope::begins_with)
             }
-            Self::Words(words) => return words_ahead(text, words),
+            Self::Words(words) => words.iter().any(|word| begins(text.as_bytes(), word)),
             Self::Function => return function_ahead(text),
             _ => false,
         };
@@ -303,16 +303,6 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
         }
         _ => Fit::No,
     }
-}
-
-/// Whether one of the words comes next.
-fn words_ahead(text: &str, words: &[&str]) -> Fit {
-    if words.iter().any(|word| begins(text.as_bytes(), word)) {
-        return Fit::Yes;
-    }
-    let first = text.chars().next();
-    let may_come = first.is_none() || words.iter().any(|word| word.chars().next() == first);
-    if may_come { Fit::Unsure } else { Fit::No }
 }
 
 /// Whether the name of a function and its opening parenthesis come next, perhaps in a list.

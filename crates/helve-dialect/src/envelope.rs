@@ -8,6 +8,7 @@ mod fields;
 mod members;
 pub(crate) mod usual;
 
+use crate::body::Standing;
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
 use crate::repair::Closing;
@@ -209,10 +210,8 @@ impl Envelope {
         if self.rules.keyed {
             return None;
         }
-        let usual = usual::read(text, from)?;
-        if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(usual.name).is_none() {
-            return None;
-        }
+        let standing = if self.rules.gated { Standing::Alone } else { Standing::Marked };
+        let usual = usual::read(text, from, |name| standing.admits(name, report.tools))?;
         self.recognised = true;
         report.name(usual.name);
         report.all_arguments(&text[usual.arguments]);

@@ -45,10 +45,25 @@ impl Outcome {
 /// Reads the text in these pieces and checks what holds for every stream of pieces.
 fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
     let mut parser = Parser::new(reading);
+    let mut outcome = outcome(|mut take| {
+        pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
+        parser.finish(end, &mut take)
+    });
+    outcome.steps = parser.steps();
+    outcome
+}
+
+/// Reads the text as one that is all there.
+fn run_whole(text: &str, reading: &Reading, end: End) -> Outcome {
+    outcome(|mut take| reading.read(text, end, &mut take))
+}
+
+/// What comes out of a reading.
+fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> Outcome {
     let mut outcome = Outcome::default();
     // By index: the argument text so far, and whether the call has ended.
     let mut started: Vec<Option<(String, bool)>> = vec![];
-    let mut take = |piece: Piece<'_>| match piece {
+    let finding = read(&mut |piece: Piece<'_>| match piece {
         Piece::Text(text) => say(&mut outcome.said, Channel::Text, text),
         Piece::Reasoning(text) => say(&mut outcome.said, Channel::Reasoning, text),
         Piece::CallStarted { index, .. } => {
@@ -81,14 +96,9 @@ fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
             }
             outcome.dropped.push((name.map(str::to_owned), why, text.to_owned()));
         }
-    };
-    for piece in pieces {
-        parser.feed(piece, &mut take);
-    }
-    let finding = parser.finish(end, &mut take);
+    });
     assert!(started.iter().flatten().all(|(_, over)| *over), "every call that starts ends");
     outcome.finding = Some(finding);
-    outcome.steps = parser.steps();
     outcome
 }
 

@@ -5,6 +5,7 @@
 //! calling, and names the dialect in which they answer.
 
 mod arguments;
+mod ascii;
 mod body;
 mod calls;
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod strings;
 mod tokens;
 
 use crate::Repair;
+use crate::dialect::is_blank;
 use comments::Part;
 pub(crate) use strings::Quote;
 use strings::Text;
@@ -209,7 +210,7 @@ impl Literal {
 
     fn value(&mut self, c: char, out: &mut String) -> Step {
         let c = self.narrow(c);
-        if c.is_whitespace() {
+        if self.is_blank(c) {
             return Step::Next;
         }
         if let Some(frame) = self.frames.last()
@@ -299,7 +300,7 @@ impl Literal {
 
     fn after(&mut self, c: char, out: &mut String) -> Step {
         let c = self.narrow(c);
-        if c.is_whitespace() && !self.frames.is_empty() {
+        if !self.frames.is_empty() && self.is_blank(c) {
             return Step::Next;
         }
         let Some(frame) = self.frames.last_mut() else {
@@ -364,6 +365,14 @@ impl Literal {
         };
         self.note(Repair::FullWidth);
         narrow
+    }
+
+    /// Whether it means nothing between values. Blanks that only JSON does not have are noted.
+    fn is_blank(&mut self, c: char) -> bool {
+        if c.is_whitespace() && !is_blank(c) {
+            self.note(Repair::Blanks);
+        }
+        c.is_whitespace()
     }
 
     fn note(&mut self, change: Repair) {

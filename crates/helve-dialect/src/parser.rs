@@ -17,7 +17,7 @@ mod strays;
 mod trial;
 mod whole;
 
-use crate::body::{Body, Scope, Standing};
+use crate::body::{Body, Passing, Scope, Standing};
 use crate::calls::{Calls, Out};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
@@ -48,6 +48,8 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
+    /// What need not pass the body.
+    passing: Passing,
     /// What the body will read together with what follows.
     deferred: String,
     trial: Option<Trial>,
@@ -91,6 +93,7 @@ impl Parser {
             mark: "",
             ink: String::new(),
             body: None,
+            passing: Passing::Nothing,
             deferred: String::new(),
             trial: None,
             calls: Calls::default(),
@@ -112,6 +115,7 @@ impl Parser {
         if self.flow_through(text, out) {
             return;
         }
+        // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
             Place::Section => self.section(text, 0, out),
             _ => 0,
@@ -122,7 +126,7 @@ impl Parser {
         }
     }
 
-    /// The short way for what most pieces are: the middle of a line, of a long argument, or of a mark.
+    /// The short way for what most pieces are: the middle of a line, of a mark, or of a call.
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let bytes = text.as_bytes();

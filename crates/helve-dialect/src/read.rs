@@ -1,4 +1,4 @@
-//! Complete mode: a whole text at once, by the same automaton.
+//! Complete mode: a whole text at once, by the same automaton where there is more than text in it.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};

@@ -39,6 +39,8 @@ pub enum Repair {
     Numbers,
     /// Full-width punctuation.
     FullWidth,
+    /// Blanks that JSON does not have were left out.
+    Blanks,
     /// Tuples and sets became arrays.
     Sequences,
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Repair {
             Self::Closers => "closing brackets",
             Self::Numbers => "numbers",
             Self::FullWidth => "full-width punctuation",
+            Self::Blanks => "blanks",
             Self::Sequences => "tuples or sets",
         })
     }
@@ -153,6 +156,7 @@ mod tests {
         );
         check("{“city”：“Rome”，“n”：1}", Some((r#"{"city": "Rome", "n": 1}"#, &[Quotes, FullWidth])));
         check(r#"{"a": 1}}"#, Some((r#"{"a": 1}"#, &[Closers])));
+        check("{\u{a0}\"a\":\u{3000}1}", Some((r#"{"a": 1}"#, &[Blanks])));
         check(r#"{"q" = "x", n = 3}"#, Some((r#"{"q": "x", "n": 3}"#, &[Colons, Quotes])));
         check(
             "{\n  // it's the city\n  \"city\": \"http://x\", /* all {of} it */\n  \"n\": 3 # days\n}",

@@ -41,6 +41,17 @@ fn find_far(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
     bytes[skipped..].iter().position(|byte| matters(*byte)).map(|at| skipped + at)
 }
 
+/// Where the first such byte stands, which is mostly near.
+#[inline]
+pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
+    let (near, far) = bytes.split_at(bytes.len().min(NEAR));
+    let found = near.iter().position(|one| *one == byte);
+    if found.is_some() || far.is_empty() {
+        return found;
+    }
+    memchr(byte, far).map(|at| at + NEAR)
+}
+
 /// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
 /// look at their two ends, which overlap.
 #[inline]
@@ -112,7 +123,7 @@ impl Stops {
         self.find_far(far).map(|at| at + NEAR)
     }
 
-    /// Whether such a byte is among them, of which none is expected.
+    /// Whether there is such a byte; mostly there is none.
     #[inline]
     pub(crate) fn any_in(&self, bytes: &[u8]) -> bool {
         self.find_far(bytes).is_some()
@@ -174,6 +185,7 @@ mod tests {
                     text[1110] = set[0];
                     assert_eq!(stops.find(&text), Some(at));
                     assert_eq!(find(&text, |byte| stops.has(byte)), Some(at));
+                    assert_eq!(find_byte(&text, *stop).min(Some(at)), Some(at));
                 }
             }
             assert_eq!(stops.find(&[b'a'; 99]), None);

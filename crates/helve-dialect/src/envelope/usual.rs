@@ -14,8 +14,9 @@ pub(crate) struct Usual<'t> {
     pub(crate) end: usize,
 }
 
-/// Reads it at the position; `None` where anything is out of the ordinary, which is for the envelope to judge.
-pub(crate) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
+/// Reads it at the position; `None` where anything is out of the ordinary, which is for the envelope to judge, or where
+/// nobody of this name may be called.
+pub(crate) fn read(text: &str, from: usize, may_call: impl Fn(&str) -> bool) -> Option<Usual<'_>> {
     let bytes = text.as_bytes();
     if *bytes.get(from)? != b'{' {
         return None;
@@ -23,6 +24,10 @@ pub(crate) fn read(text: &str, from: usize) -> Option<Usual<'_>> {
     let name_at = member(bytes, skip_blanks(bytes, from + 1), &["\"name\""])?;
     let name = plain_text(text, name_at)?;
     if name.is_empty() || name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace) {
+        return None;
+    }
+    // Before the arguments, which may be long, and would be looked at in vain.
+    if !may_call(name) {
         return None;
     }
     let comma = skip_blanks(bytes, name_at + name.len() + 2);

@@ -14,9 +14,10 @@ mod text;
 pub(crate) use text::interpreter;
 
 use crate::arguments::{Arguments, Flow};
-use crate::body::{Chunk, Ending, Rest, Step};
+use crate::body::{Chunk, Ending, Passing, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
+use crate::json::PLAIN;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, Tools};
 
@@ -174,6 +175,14 @@ impl FramedBody {
                 chunk.keep(report);
                 return step;
             }
+        }
+    }
+
+    /// What of the text that comes next need not be read now.
+    pub(crate) fn passing(&self) -> Passing {
+        match self.state {
+            State::Arguments if self.arguments.flows() => Passing::Arguments(&PLAIN),
+            _ => Passing::Nothing,
         }
     }
 

@@ -5,13 +5,17 @@ mod members;
 mod passing;
 mod tags;
 
+use std::collections::BTreeSet;
+
 use super::tag;
 use super::value::{Gap, Value};
-use super::{Element, Spelling, TagGrammar, ascii};
+use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
+use crate::ascii;
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_name;
+use crate::scan::find_byte;
 use crate::{Dropped, End};
 
 pub(crate) struct TagBody {
@@ -33,7 +37,7 @@ pub(crate) struct TagBody {
     arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
-    keys: Vec<String>,
+    keys: BTreeSet<String>,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
     /// The call cannot be one.
@@ -71,7 +75,7 @@ impl TagBody {
             wrapped: None,
             arguments: 0,
             member: String::new(),
-            keys: Vec::new(),
+            keys: BTreeSet::new(),
             stray: false,
             bad: false,
             calls: 0,
@@ -121,18 +125,13 @@ impl TagBody {
             }
         };
         chunk.keep(report);
-        if let Step::More = step
-            && self.state != State::Json
-        {
-            report.calls.passing = self.passing();
-        }
         step
     }
 
     /// Reads the text up to the next bracket, or the tag that begins here.
     fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let rest = chunk.rest();
-        let text = match ascii::find_byte(rest, b'<') {
+        let text = match find_byte(rest.as_bytes(), b'<') {
             Some(0) => return self.read_bracket(chunk, report),
             Some(run) => &rest[..run],
             None => rest,

@@ -3,7 +3,6 @@
 //! One body reads all of them. A grammar says which elements there are, how tags are spelt, what frames a value and
 //! what an untyped value means where no schema is known. Closing tags of calls and wrappers may be missing.
 
-mod ascii;
 mod body;
 pub(crate) mod claude_xml;
 pub(crate) mod deepseek_v32;
@@ -126,6 +125,11 @@ pub(crate) enum Element {
     Skip,
     /// Ends the section.
     End,
+}
+
+impl Element {
+    /// How many kinds there are.
+    const COUNT: usize = Self::End as usize + 1;
 }
 
 /// What around a value belongs to the markup.

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Element, Spelling, TagGrammar, ascii};
+use super::{Element, Spelling, TagGrammar};
+use crate::ascii;
+use crate::scan::{ByteSet, all_but};
 
 /// A tag of the grammar, or of something else where `kind` is missing.
 pub(super) struct Tag<'t> {
@@ -208,14 +210,7 @@ fn is_barred(grammar: &TagGrammar, beginning: &str) -> bool {
 }
 
 /// Bytes inside a tag in angles that decide nothing. Brackets do, and bars where one may stand for a bracket.
-pub(super) static INSIDE: [bool; 256] = {
-    let mut inside = [true; 256];
-    inside[b'<' as usize] = false;
-    inside[b'>' as usize] = false;
-    inside[b'|' as usize] = false;
-    inside[WIDE_BAR as usize] = false;
-    inside
-};
+static INSIDE: ByteSet = all_but(&[b'<', b'>', b'|', WIDE_BAR]);
 
 /// The first byte of the wide bar.
 const WIDE_BAR: u8 = 0xEF;

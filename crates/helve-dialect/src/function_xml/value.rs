@@ -44,7 +44,7 @@ pub(super) struct Value {
     pub(super) closing: Option<Element>,
     gap: Gap,
     /// Elements opened inside it.
-    quoted: Vec<Element>,
+    quoted: Quoted,
     pub(super) in_cdata: bool,
 }
 
@@ -140,21 +140,17 @@ impl Value {
     }
 
     pub(super) fn quote(&mut self, element: Element) {
-        self.quoted.push(element);
+        self.quoted.open(element);
     }
 
     /// Whether such an element is open inside the value.
     pub(super) fn quotes(&self, element: Element) -> bool {
-        self.quoted.contains(&element)
+        self.quoted.has(element)
     }
 
     /// Closes the innermost such element inside the value, and whatever is open in it.
     pub(super) fn unquote(&mut self, element: Element) -> bool {
-        let at = self.quoted.iter().rposition(|open| *open == element);
-        if let Some(at) = at {
-            self.quoted.truncate(at);
-        }
-        at.is_some()
+        self.quoted.close(element)
     }
 
     /// On a new line of the value.
@@ -196,6 +192,42 @@ impl Value {
                 }
             }
         }
+    }
+}
+
+/// The elements that are open, one in the other. How many of each kind there are is counted, so that none is looked for
+/// in vain.
+#[derive(Default)]
+struct Quoted {
+    open: Vec<Element>,
+    counts: [u32; Element::COUNT],
+}
+
+impl Quoted {
+    fn clear(&mut self) {
+        self.open.clear();
+        self.counts = Default::default();
+    }
+
+    fn open(&mut self, element: Element) {
+        self.open.push(element);
+        self.counts[element as usize] += 1;
+    }
+
+    fn has(&self, element: Element) -> bool {
+        self.counts[element as usize] > 0
+    }
+
+    /// Closes the innermost such element, and whatever is open in it. Says whether there is one.
+    fn close(&mut self, element: Element) -> bool {
+        let is_open = self.has(element);
+        while is_open && let Some(inner) = self.open.pop() {
+            self.counts[inner as usize] -= 1;
+            if inner == element {
+                break;
+            }
+        }
+        is_open
     }
 }
 

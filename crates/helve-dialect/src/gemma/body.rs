@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use super::state::{SIGN, State};
 use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
-use crate::body::{Chunk, Ending, Rest, Step};
-use crate::calls::{Passing, Report};
+use crate::ascii;
+use crate::body::{Chunk, Ending, Passing, Rest, Step};
+use crate::calls::Report;
 use crate::coerce;
 use crate::dialect::is_name;
 use crate::literal::strings;
+use crate::scan::find_byte;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, Tools, json};
 
@@ -29,9 +31,6 @@ pub(crate) struct GemmaBody {
 
 /// Deep enough for any argument.
 const DEPTH_MAX: usize = 100;
-
-/// As far as this, looking at byte after byte is quicker than beginning a search.
-const NEAR: usize = 16;
 
 impl GemmaBody {
     pub(crate) fn new(grammar: &'static GemmaGrammar) -> Self {
@@ -73,9 +72,6 @@ impl GemmaBody {
             }
         };
         chunk.keep(report);
-        if let Step::More = step {
-            report.calls.passing = self.passing();
-        }
         step
     }
 
@@ -107,7 +103,7 @@ impl GemmaBody {
         let rest = chunk.rest();
         let idle = self.state.idle();
         let run = match self.state {
-            State::Text if rest.len() > NEAR => memchr::memchr(b'<', rest.as_bytes()),
+            State::Text => find_byte(rest.as_bytes(), b'<'),
             _ => rest.bytes().position(|byte| !idle[byte as usize]),
         };
         let mut run = run.unwrap_or(rest.len());
@@ -171,8 +167,10 @@ impl GemmaBody {
         match (sign, self.state) {
             (Sign::Quote, State::Key) => {
                 chunk.keep(report);
-                let blank = key_of(&report.held[self.word_at..at]).is_empty();
-                self.begin_word(if blank { State::QuotedKey } else { State::Broken }, chunk, report);
+                match key_of(&report.held[self.word_at..at]).is_empty() {
+                    true => self.begin_word(State::QuotedKey, chunk, report),
+                    false => self.state = State::Broken,
+                }
             }
             (Sign::Quote, State::QuotedKey) => self.key_read(at, chunk, report),
             (Sign::Quote, State::Value) => {
@@ -277,9 +275,9 @@ impl GemmaBody {
     /// The name ends at this place of the held text, with a bracket.
     fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         chunk.keep(report);
-        let word = trimmed(&report.held[self.word_at..at]);
+        let word = ascii::trim(&report.held[self.word_at..at]);
         let name = word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word);
-        let name = trimmed(name);
+        let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
             return Some(Step::NotACall(Rest::at(chunk.pos)));
         }
@@ -301,7 +299,7 @@ impl GemmaBody {
         chunk.keep(report);
         let word = &report.held[self.word_at..at];
         let key = match self.state {
-            State::QuotedKey => trimmed(word).into(),
+            State::QuotedKey => ascii::trim(word).into(),
             _ => key_of(word),
         };
         let first = std::mem::take(&mut self.first);
@@ -395,14 +393,6 @@ impl GemmaBody {
 fn key_of(word: &str) -> Cow<'_, str> {
     match word.bytes().any(|byte| byte == b'"') {
         true => Cow::Owned(word.replace('"', "").trim().to_owned()),
-        false => Cow::Borrowed(trimmed(word)),
-    }
-}
-
-/// The word without blanks around it; most have none.
-fn trimmed(word: &str) -> &str {
-    match word.as_bytes() {
-        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => word,
-        _ => word.trim(),
+        false => Cow::Borrowed(ascii::trim(word)),
     }
 }

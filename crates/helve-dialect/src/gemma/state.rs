@@ -55,7 +55,7 @@ static NAME: ByteSet = all_but(b"{(<");
 static KEY: ByteSet = all_but(b":})<");
 static WORD: ByteSet = all_but(b",}])<");
 static TEXT: ByteSet = all_but(b"<");
-static MEMBERS: ByteSet = all_but(b",{}[]()>");
+static MEMBERS: ByteSet = all_but(b",{}[]()>\"");
 /// What stands between the brackets of a sign.
 pub(super) static SIGN: ByteSet = all_but(b"<> \n");
 static QUOTED: ByteSet = all_but(b"\"\\<");

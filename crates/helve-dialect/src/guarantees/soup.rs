@@ -214,9 +214,12 @@ proptest! {
         text in soup(), lengths in proptest::collection::vec(1usize..9, 1..5), reading in any_reading(), end in any_end(),
     ) {
         let whole = run(&[&text], reading.clone(), end);
-        let mut cut = run(&cut(&text, &lengths), reading, end);
+        let mut cut = run(&cut(&text, &lengths), reading.clone(), end);
         cut.steps = whole.steps;
-        prop_assert_eq!(cut, whole);
+        prop_assert_eq!(&cut, &whole);
+        let mut all = run_whole(&text, &reading, end);
+        all.steps = whole.steps;
+        prop_assert_eq!(all, whole);
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
 use crate::End;
-use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::{Ends, Passing, Report, WholeCall};
+use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
 use crate::envelope::usual::{self, Usual};
 use crate::envelope::{Envelope, Flow, Rules};
@@ -71,11 +71,16 @@ impl JsonGrammar {
     };
 
     /// Reads a call at the position, if it is the usual one, and its closing tag.
-    pub(crate) fn whole<'t>(&self, text: &'t str, from: usize) -> Option<WholeCall<'t>> {
+    pub(crate) fn whole<'t>(
+        &self,
+        text: &'t str,
+        from: usize,
+        may_call: impl Fn(&str) -> bool,
+    ) -> Option<WholeCall<'t>> {
         if self.keyed || self.lead.is_some() {
             return None;
         }
-        let Usual { name, arguments, end } = usual::read(text, from)?;
+        let Usual { name, arguments, end } = usual::read(text, from, may_call)?;
         if self.nobody.contains(&name) || self.answers.contains(&name) {
             return None;
         }
@@ -182,11 +187,16 @@ impl JsonBody {
             };
             if let Some(step) = step {
                 chunk.keep(report);
-                if self.state == State::Object && self.envelope.flows() {
-                    report.calls.passing = Passing::Arguments(&PLAIN);
-                }
                 return step;
             }
+        }
+    }
+
+    /// What of the text that comes next need not be read now.
+    pub(crate) fn passing(&self) -> Passing {
+        match self.state {
+            State::Object if self.envelope.flows() => Passing::Arguments(&PLAIN),
+            _ => Passing::Nothing,
         }
     }
 

@@ -22,7 +22,7 @@ impl Literal {
     /// A string or token has ended: a colon makes it a name, anything else a value.
     pub(super) fn follow(&mut self, c: char, what: What, out: &mut String) -> Step {
         let narrow = self.narrow(c);
-        if narrow.is_whitespace() {
+        if self.is_blank(narrow) {
             return Step::Next;
         }
         if what == What::Text && self.joins && matches!(narrow, '"' | '\'') {

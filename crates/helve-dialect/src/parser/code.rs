@@ -112,6 +112,7 @@ impl Parser {
         }
         if self.trial.is_none() {
             self.held.clear();
+            self.calls.told = 0;
         }
         self.place = Place::Fence(FenceHead { at: self.held.len(), ..FenceHead::default() });
     }

@@ -1,8 +1,8 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
 use super::{Code, Parser, Place};
-use crate::body::Body;
-use crate::calls::{Out, Passing};
+use crate::body::{Body, Passing};
+use crate::calls::Out;
 use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
@@ -25,6 +25,13 @@ pub(crate) enum Mark {
 }
 
 const AHEAD: usize = 32;
+
+/// What of a chunk was looked at, from one position to the other.
+struct Looked<'t> {
+    text: &'t str,
+    from: usize,
+    at: usize,
+}
 
 impl Opening {
     pub(super) fn tag(marker: usize) -> Self {
@@ -106,7 +113,7 @@ impl Parser {
                 if fit == Fit::Yes
                     && let Some(choice) = self.live.choices(opening.mark).first()
                 {
-                    return self.opened(opening, *choice, (text, pos, at), out);
+                    return self.opened(opening, *choice, Looked { text, from: pos, at }, out);
                 }
                 continue;
             }
@@ -123,7 +130,7 @@ impl Parser {
             let gap = before.is_some_and(|byte| is_blank(*byte as char));
             self.ink.push(c);
             match self.fit(opening, &self.ink, gap) {
-                Ok(choice) => return self.opened(opening, choice, (text, pos, at), out),
+                Ok(choice) => return self.opened(opening, choice, Looked { text, from: pos, at }, out),
                 Err(Fit::Unsure) => {}
                 Err(_) => {
                     self.held.pop();
@@ -136,13 +143,12 @@ impl Parser {
         at
     }
 
-    /// What lies ahead fits; of this text it was read from the first position to the second. The body reads it too. Says
-    /// where to go on.
+    /// What lies ahead fits. The body reads it too. Says where to go on.
     fn opened(
         &mut self,
         opening: Opening,
         choice: Choice,
-        (text, from, at): (&str, usize, usize),
+        Looked { text, from, at }: Looked<'_>,
         out: &mut Out<'_>,
     ) -> usize {
         self.enter(opening, choice);
@@ -217,7 +223,7 @@ impl Parser {
             _ => "",
         };
         Body::begin(&mut self.body, choice.grammar, standing, mark);
-        self.calls.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
+        self.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
         self.place = Place::Section;
     }
 

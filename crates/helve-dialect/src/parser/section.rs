@@ -6,8 +6,8 @@
 
 use super::code::Line;
 use super::{Parser, Place, Trial};
-use crate::body::{Body, Ending, Standing, Step, Turn};
-use crate::calls::{Out, Passing, Report};
+use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
+use crate::calls::{Out, Report};
 use crate::registry::Role;
 use crate::scan::all_in;
 use crate::{Dropped, End};
@@ -19,7 +19,7 @@ impl Parser {
     /// Takes text of which the body makes nothing, or nothing yet; says whether it is such.
     #[inline]
     pub(super) fn section_flows(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        match self.calls.passing {
+        match self.passing {
             Passing::Arguments(plain) if all_in(plain, text) => {
                 self.held.push_str(text);
                 self.calls.flow(text, out);
@@ -35,7 +35,7 @@ impl Parser {
 
     /// Whether what is deferred tells nothing without what follows.
     pub(super) fn may_wait(&self) -> bool {
-        matches!(self.calls.passing, Passing::Later(quiet) if all_in(quiet, &self.deferred))
+        matches!(self.passing, Passing::Later(quiet) if all_in(quiet, &self.deferred))
     }
 
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's.
@@ -71,9 +71,10 @@ impl Parser {
         let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
         let step = body.feed(text, pos, &mut report);
         let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else {
+            self.passing = body.passing();
             return text.len();
         };
-        self.calls.passing = Passing::default();
+        self.passing = Passing::Nothing;
         let back = match rest.back {
             0 => String::new(),
             back => self.held.split_off(self.held.len() - back),
@@ -227,8 +228,14 @@ mod tests {
         for (name, before, between) in [
             ("gemma4", "<|tool_call>call:search{", "q:<|\"|>"),
             ("minimax_m2", "<minimax:tool_call>\n<invoke name=\"search\">", "\n<parameter name=\"q\">"),
+            ("minicpm5", "<function name=\"search\">", "<param name=\"q\"><![CDATA["),
             ("qwen3_coder", "<tool_call>\n<function=search>", "\n<parameter=q>\n"),
             ("glm47", "<tool_call>search<arg_key>", "q</arg_key><arg_value>"),
+            (
+                "kimi_k3",
+                "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|>",
+                "<|open|>argument key=\"q\" type=\"string\"<|sep|>a <b",
+            ),
             ("hermes", "<tool_call>\n{\"name\": \"search\"", ", \"arguments\": {\"q\": \""),
         ] {
             assert!(told(name, before).starts_with("search"), "{name}");
@@ -237,5 +244,6 @@ mod tests {
                 assert!(told.ends_with(said), "{name}: {told}");
             }
         }
+        assert!(told("gemma4", "<|tool_call>call:search{q:\"some words\"").ends_with("\"some words\""));
     }
 }

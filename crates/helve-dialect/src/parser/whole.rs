@@ -5,6 +5,7 @@
 
 use super::{Code, Opening, Parser};
 use crate::End;
+use crate::body::Standing;
 use crate::calls::{Ends, Out, WholeCall};
 use crate::dialect::{Grammar, is_blank};
 use crate::json::whole::skip_blanks;
@@ -46,17 +47,15 @@ impl Parser {
         }
         let from = skip_blanks(text.as_bytes(), at);
         let choice = self.fit_at_once(opening, &text[from..]).ok()?;
-        let call = choice.grammar.whole(text, from, &self.tools)?;
-        if !Self::standing(&opening).admits(call.name, &self.tools) {
-            return None;
-        }
+        let standing = Self::standing(&opening);
+        let call = choice.grammar.whole(text, from, standing, &self.tools)?;
         self.calls.speaking = choice.dialect.name;
         match call.ends {
             Ends::Closed(end) => {
                 self.meant(call, out);
                 Some(end)
             }
-            Ends::Open(end) => self.last_calls(opening, choice.grammar, call, end, text, out),
+            Ends::Open(end) => self.last_calls((call, end), choice.grammar, standing, text, out),
         }
     }
 
@@ -64,10 +63,9 @@ impl Parser {
     /// of the message.
     fn last_calls(
         &mut self,
-        opening: Opening,
+        (first, end): (WholeCall<'_>, usize),
         grammar: Grammar,
-        first: WholeCall<'_>,
-        end: usize,
+        standing: Standing,
         text: &str,
         out: &mut Out<'_>,
     ) -> Option<usize> {
@@ -77,11 +75,8 @@ impl Parser {
         let mut more = Vec::new();
         let mut at = skip_separators(text.as_bytes(), end);
         while at < text.len() {
-            let call = grammar.whole(text, at, &self.tools)?;
+            let call = grammar.whole(text, at, standing, &self.tools)?;
             let Ends::Open(end) = call.ends else { return None };
-            if !Self::standing(&opening).admits(call.name, &self.tools) {
-                return None;
-            }
             more.push(call);
             at = skip_separators(text.as_bytes(), end);
         }

@@ -12,8 +12,8 @@ pub(crate) mod pythonic;
 pub(crate) mod raven;
 pub(crate) mod tool_code;
 
-use crate::body::{Chunk, Closer, Ending, Rest, Standing, Step};
-use crate::calls::{Passing, Report};
+use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::json;
 use crate::literal::Literal;
@@ -119,10 +119,16 @@ impl PythonBody {
             }
         };
         chunk.keep(report);
-        if self.state == State::Value && self.reported == self.value.len() && self.literal.flows() {
-            report.calls.passing = Passing::Arguments(&PLAIN);
-        }
         step
+    }
+
+    /// What of the text that comes next need not be read now.
+    pub(crate) fn passing(&self) -> Passing {
+        let told = self.reported == self.value.len();
+        match self.state {
+            State::Value if told && self.literal.flows() => Passing::Arguments(&PLAIN),
+            _ => Passing::Nothing,
+        }
     }
 
     /// What follows is no call. After calls that stand alone it is the text behind them.

@@ -75,8 +75,7 @@ impl TagBody {
         self.bad |= self.state == State::AfterJson;
         self.has_key = false;
         if self.grammar.once {
-            self.bad |= self.keys.iter().any(|known| known == key);
-            self.keys.push(key.to_owned());
+            self.bad |= !self.keys.insert(key.to_owned());
         }
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);

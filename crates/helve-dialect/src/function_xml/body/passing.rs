@@ -1,7 +1,7 @@
 //! What need not pass the body before what follows it.
 
 use super::{State, TagBody};
-use crate::calls::Passing;
+use crate::body::Passing;
 use crate::json;
 use crate::scan::{ByteSet, all_but};
 
@@ -10,14 +10,18 @@ impl TagBody {
     pub(crate) fn passing(&self) -> Passing {
         match self.state {
             State::Value if self.value.in_cdata => Passing::Nothing,
-            // What seemed to be a tag is none where another begins.
-            _ if !self.beginning.is_empty() => Passing::Later(&TAG),
+            _ if !self.beginning.is_empty() => match self.is_plain() {
+                // What seemed to be a tag is none where another begins.
+                true => Passing::Later(&TAG),
+                false => Passing::Nothing,
+            },
             State::Value if self.value.flows() => Passing::Arguments(&json::UNTAGGED),
             State::Value if self.value.grows() => Passing::Later(&TAGGED),
             State::Word => Passing::Later(&LINE),
             State::Call => Passing::Later(&CALL),
             State::Key | State::AfterJson => Passing::Later(&TAGGED),
             State::Between if self.calls == 0 => Passing::Later(&TAGGED),
+            State::Json if self.json.flows() => Passing::Arguments(&json::PLAIN),
             State::Value | State::Between | State::Json => Passing::Nothing,
         }
     }

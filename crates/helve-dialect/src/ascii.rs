@@ -2,7 +2,7 @@
 //! them is something else.
 
 /// The text without the blanks around it.
-pub(super) fn trim(text: &str) -> &str {
+pub(crate) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [.., last] if !last.is_ascii_graphic() => text.trim(),
         _ => trim_start(text),
@@ -10,7 +10,7 @@ pub(super) fn trim(text: &str) -> &str {
 }
 
 /// The text without the blanks before it.
-pub(super) fn trim_start(text: &str) -> &str {
+pub(crate) fn trim_start(text: &str) -> &str {
     match text.as_bytes() {
         [first, ..] if may_begin_blank(*first) => text.trim_start(),
         _ => text,
@@ -23,7 +23,7 @@ fn may_begin_blank(byte: u8) -> bool {
 }
 
 /// Whether there is nothing but blanks.
-pub(super) fn is_blank(text: &str) -> bool {
+pub(crate) fn is_blank(text: &str) -> bool {
     match text.bytes().find(|byte| !byte.is_ascii_whitespace()) {
         None => true,
         Some(byte) if byte.is_ascii_graphic() => false,
@@ -32,7 +32,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 }
 
 /// Where the first such character stands; of those in ASCII, which one is wanted shows in the byte.
-pub(super) fn find(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
+pub(crate) fn find(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
     let at = text.bytes().position(|byte| !byte.is_ascii() || is(byte as char))?;
     match text.as_bytes()[at].is_ascii() {
         true => Some(at),
@@ -40,18 +40,8 @@ pub(super) fn find(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
     }
 }
 
-/// Where the first such byte stands, which is one of ASCII. It is mostly near.
-pub(super) fn find_byte(text: &str, byte: u8) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let near = bytes.len().min(16);
-    match bytes[..near].iter().position(|b| *b == byte) {
-        None if near < bytes.len() => memchr::memchr(byte, &bytes[near..]).map(|at| near + at),
-        at => at,
-    }
-}
-
 /// What stands before and behind the first such byte, which is one of ASCII.
-pub(super) fn split_once(text: &str, byte: u8) -> Option<(&str, &str)> {
+pub(crate) fn split_once(text: &str, byte: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|b| b == byte)?;
     Some((&text[..at], &text[at + 1..]))
 }
@@ -95,8 +85,6 @@ mod tests {
             assert_eq!(trim(text), text.trim(), "{text:?}");
             assert_eq!(trim_start(text), text.trim_start(), "{text:?}");
             assert_eq!(is_blank(text), text.trim().is_empty(), "{text:?}");
-            let far = format!("{}{text}", "x".repeat(20));
-            assert_eq!(find_byte(&far, b'='), far.find('='), "{text:?}");
             assert_eq!(split_once(text, b'='), text.split_once('='), "{text:?}");
             let is = |c: char| c.is_whitespace() || matches!(c, '=' | 'Ġ');
             assert_eq!(find(text, is), text.find(is), "{text:?}");
