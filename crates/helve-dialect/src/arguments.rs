@@ -28,6 +28,8 @@ pub(crate) struct Arguments {
     scan: Scan,
     into: Into,
     encoded: Unescape,
+    /// A number or a word, which is no set of arguments; but `null` is an empty one, and its end shows which it is.
+    scalar: String,
     loose: Option<Loose>,
     /// Where the value begins in the held text.
     at: usize,
@@ -44,7 +46,8 @@ enum Into {
 impl Arguments {
     /// A value that begins at this place of the held text.
     pub(crate) fn new(at: usize) -> Self {
-        Self { scan: Scan::new(0), into: Into::Nothing, encoded: Unescape::default(), loose: None, at }
+        let encoded = Unescape::default();
+        Self { scan: Scan::new(0), into: Into::Nothing, encoded, scalar: String::new(), loose: None, at }
     }
 
     /// Reads on; `tags` are the marks that may close what is not quite JSON.
@@ -107,8 +110,7 @@ impl Arguments {
             Into::Nothing => {}
             Into::Raw => report.arguments(text),
             Into::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            // A number or a word is no set of arguments, but `null` is an empty one; its end shows which.
-            Into::Scalar => report.keep_arguments(text),
+            Into::Scalar => self.scalar.push_str(text),
         }
     }
 
@@ -122,9 +124,8 @@ impl Arguments {
                 }
             }
             Into::Scalar => {
-                let text = report.arguments_so_far().trim().to_owned();
-                report.forget_arguments();
-                report.arguments(if text == "null" { "{}" } else { &text });
+                let text = self.scalar.trim();
+                report.arguments(if text == "null" { "{}" } else { text });
             }
             Into::Nothing | Into::Raw => {}
         }

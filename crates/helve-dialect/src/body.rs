@@ -17,6 +17,8 @@ use crate::{End, Tools};
 pub(crate) enum Step {
     /// All of it was taken.
     More,
+    /// What stands from here on may be the beginning of a mark: it is to be given again, with what follows it.
+    Unread(usize),
     /// The section ended; the rest is not its own.
     Done(Rest),
     /// No call: all that was taken since the mark is text, and so is the rest.
@@ -65,16 +67,23 @@ pub(crate) enum Ending {
     NotACall,
 }
 
-/// Text of certain bytes only, of which the body would make so little that it need not see it now.
+/// Text of which the body would make so little that it need not see it now.
 #[derive(Default, Clone, Copy)]
 pub(crate) enum Passing {
     #[default]
     Nothing,
-    /// It is argument text.
+    /// Of these bytes only it is argument text.
     Arguments(&'static ByteSet),
-    /// It tells nothing without what follows, so that both can be read together.
+    /// It is argument text that becomes the inside of a string, up to this mark, whose beginning waits for the rest of it.
+    Text(Awaited),
+    /// Of these bytes only it tells nothing without what follows, so that both can be read together.
     Later(&'static ByteSet),
+    /// What was deferred is the beginning of this mark, and more of it waits too.
+    Mark(Awaited),
 }
+
+/// A mark that may be on its way. This is said for every piece of a call, so it is said in one word.
+pub(crate) type Awaited = &'static &'static str;
 
 /// What vouches for the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +216,17 @@ impl<'t> Chunk<'t> {
     /// Where the present position is in the held text, once what was read is added to it.
     pub(crate) fn held_at(&self, report: &Report<'_, '_>) -> usize {
         report.held.len() + self.pos - self.kept
+    }
+
+    /// The text between two places of the held text, of which the second has been read. It lies in the chunk, unless an
+    /// earlier one had its beginning.
+    pub(crate) fn between<'a>(&'a mut self, from: usize, to: usize, held: &'a mut String) -> &'a str {
+        if let Some(ahead) = from.checked_sub(held.len()) {
+            return &self.text[self.kept + ahead..self.kept + to - held.len()];
+        }
+        held.push_str(&self.text[self.kept..self.pos]);
+        self.kept = self.pos;
+        &held[from..to]
     }
 
     /// Adds what was read to the held text.

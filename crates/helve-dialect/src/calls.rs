@@ -41,13 +41,34 @@ struct Draft {
     id: Option<String>,
     name: String,
     arguments: String,
+    /// How much of the arguments was shown; `SPOILT` once they are no longer what they seemed, so that only the whole
+    /// call says what they are.
+    shown: usize,
     repairs: Vec<Repair>,
 }
 
+const SPOILT: usize = usize::MAX;
+
 impl Draft {
+    /// The argument text, with room for more.
+    #[inline]
+    fn arguments(&mut self) -> &mut String {
+        if self.arguments.capacity() == 0 {
+            self.begin_arguments();
+        }
+        &mut self.arguments
+    }
+
     #[cold]
-    fn begin_arguments(&mut self, len: usize) {
-        self.arguments = String::with_capacity(len.max(ARGUMENTS));
+    fn begin_arguments(&mut self) {
+        self.arguments = String::with_capacity(ARGUMENTS);
+    }
+
+    /// What was shown of the arguments, if anything was, is not so.
+    fn spoil(&mut self) {
+        if self.shown > 0 {
+            self.shown = SPOILT;
+        }
     }
 }
 
@@ -134,32 +155,35 @@ impl Calls {
         index
     }
 
-    /// More of the argument text.
+    /// More of the argument text, shown as it comes.
     #[inline]
     pub(crate) fn flow(&mut self, text: &str, out: &mut Out<'_>) {
-        if self.draft.arguments.capacity() == 0 {
-            self.draft.begin_arguments(text.len());
-        }
-        self.draft.arguments.push_str(text);
+        let from = self.draft.arguments.len();
+        self.draft.arguments().push_str(text);
         if let Some(index) = self.draft.index
-            && !text.is_empty()
+            && self.draft.shown == from
         {
+            self.draft.shown = self.draft.arguments.len();
             out(Piece::CallArguments { index, text });
         }
     }
 
-    /// More of the argument text, written where it is kept.
+    /// More of the argument text, not shown yet.
     #[inline]
-    pub(crate) fn write(&mut self, out: &mut Out<'_>, write: impl FnOnce(&mut String)) {
-        if self.draft.arguments.capacity() == 0 {
-            self.draft.begin_arguments(0);
-        }
-        let from = self.draft.arguments.len();
-        write(&mut self.draft.arguments);
-        if let Some(index) = self.draft.index
-            && self.draft.arguments.len() > from
+    pub(crate) fn arguments(&mut self) -> &mut String {
+        self.draft.arguments()
+    }
+
+    /// Shows what there is of the argument text and was not shown. Once for all that was read of a piece of text: every
+    /// showing becomes an event that somebody sends and somebody draws.
+    #[inline]
+    pub(crate) fn show_arguments(&mut self, out: &mut Out<'_>) {
+        let Some(index) = self.draft.index else { return };
+        if let Some(text) = self.draft.arguments.get(self.draft.shown..)
+            && !text.is_empty()
         {
-            out(Piece::CallArguments { index, text: &self.draft.arguments[from..] });
+            self.draft.shown = self.draft.arguments.len();
+            out(Piece::CallArguments { index, text });
         }
     }
 
@@ -172,9 +196,6 @@ impl Calls {
         let index = self.number();
         self.draft.index = Some(index);
         out(Piece::CallStarted { index, name });
-        if !self.draft.arguments.is_empty() {
-            out(Piece::CallArguments { index, text: &self.draft.arguments });
-        }
     }
 
     /// The name of the call being written, if it has one.
@@ -235,6 +256,8 @@ pub(crate) struct Report<'a, 'o> {
     /// All that was read since the mark, so that it can come out as text, be repaired or be shown.
     pub(crate) held: &'a mut String,
     pub(crate) tools: &'a Tools,
+    /// Nothing follows the text at hand.
+    pub(crate) over: bool,
     pub(crate) out: &'a mut Out<'o>,
 }
 
@@ -262,30 +285,18 @@ impl Report<'_, '_> {
 
     /// More of the argument text.
     pub(crate) fn arguments(&mut self, text: &str) {
-        self.calls.flow(text, self.out);
+        self.calls.draft.arguments().push_str(text);
     }
 
     /// More of the argument text, written where it is kept.
+    #[inline]
     pub(crate) fn write(&mut self, write: impl FnOnce(&mut String)) {
-        self.calls.write(self.out, write);
+        write(self.calls.draft.arguments());
     }
 
     /// All of the argument text. It will not grow, so it gets the room that it needs.
     pub(crate) fn all_arguments(&mut self, text: &str) {
         self.calls.draft.arguments = text.to_owned();
-        if let Some(index) = self.calls.draft.index {
-            (self.out)(Piece::CallArguments { index, text });
-        }
-    }
-
-    /// More of the argument text, not to be shown yet.
-    pub(crate) fn keep_arguments(&mut self, text: &str) {
-        self.calls.draft.arguments.push_str(text);
-    }
-
-    /// Forgets the argument text; none of it was shown.
-    pub(crate) fn forget_arguments(&mut self) {
-        self.calls.draft.arguments.clear();
     }
 
     pub(crate) fn arguments_so_far(&self) -> &str {
@@ -294,6 +305,7 @@ impl Report<'_, '_> {
 
     /// Replaces the argument text; pages that showed the old one learn the new one when the call is finished.
     pub(crate) fn arguments_are(&mut self, text: String, repairs: Vec<Repair>) {
+        self.calls.draft.spoil();
         self.calls.draft.arguments = text;
         self.repaired(repairs);
     }
@@ -308,12 +320,14 @@ impl Report<'_, '_> {
 
     /// Forgets what was read of the call, but not that it has started: it is read again, repaired.
     pub(crate) fn restart(&mut self) {
+        self.calls.draft.spoil();
         self.calls.draft.arguments.clear();
         self.calls.draft.id = None;
     }
 
     /// The call is whole.
     pub(crate) fn finish(&mut self) {
+        self.calls.show_arguments(self.out);
         let draft = mem::take(&mut self.calls.draft);
         let Some(index) = draft.index else { return };
         let call =

@@ -52,6 +52,8 @@ pub struct Parser {
     passing: Passing,
     /// What the body will read together with what follows.
     deferred: String,
+    /// The body has left the end of what it was given, until more of it has come.
+    unread: bool,
     trial: Option<Trial>,
     calls: Calls,
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
@@ -95,6 +97,7 @@ impl Parser {
             body: None,
             passing: Passing::Nothing,
             deferred: String::new(),
+            unread: false,
             trial: None,
             calls: Calls::default(),
             trusting: true,
@@ -117,7 +120,7 @@ impl Parser {
         }
         // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
-            Place::Section => self.section(text, 0, out),
+            Place::Section if !text.is_empty() => self.section(text, 0, out),
             _ => 0,
         };
         self.calls.steps += taken as u64;
@@ -131,7 +134,7 @@ impl Parser {
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let bytes = text.as_bytes();
         let flows = match &self.place {
-            Place::Section => self.section_flows(text, out),
+            Place::Section | Place::Opening(_) => self.section_flows(text, out),
             Place::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
                 let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {
@@ -267,7 +270,13 @@ impl Parser {
     /// Ends whatever is under way.
     fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
-            self.section("", 0, out);
+            match self.place {
+                Place::Opening(opening) => {
+                    let text = std::mem::take(&mut self.deferred);
+                    self.look_closely(opening, &text, 0, out);
+                }
+                _ => _ = self.section("", 0, out),
+            }
         }
         match std::mem::replace(&mut self.place, Place::Prose) {
             Place::Prose => {

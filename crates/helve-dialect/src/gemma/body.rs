@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
-use super::state::{SIGN, State};
+use super::state::State;
 use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
 use crate::ascii;
-use crate::body::{Chunk, Ending, Passing, Rest, Step};
+use crate::body::{Awaited, Chunk, Ending, Passing, Rest, Step};
 use crate::calls::Report;
 use crate::coerce;
 use crate::dialect::is_name;
 use crate::literal::strings;
-use crate::scan::find_byte;
-use crate::signpost::{Found, Signpost};
+use crate::scan::{begins, find_byte};
 use crate::{Dropped, End, Tools, json};
 
 pub(crate) struct GemmaBody {
     grammar: &'static GemmaGrammar,
     state: State,
-    signpost: Signpost,
+    /// The mark of which what was not read may be the beginning.
+    awaited: Option<Awaited>,
     /// Where the name, the key or the value that is being read begins in the held text.
     word_at: usize,
     /// The member of the call that is being read.
@@ -37,7 +37,7 @@ impl GemmaBody {
         Self {
             grammar,
             state: State::Begin,
-            signpost: Signpost::default(),
+            awaited: None,
             word_at: 0,
             key: String::new(),
             objects: Vec::new(),
@@ -50,7 +50,7 @@ impl GemmaBody {
     pub(crate) fn restart(&mut self, grammar: &'static GemmaGrammar) {
         self.grammar = grammar;
         self.state = State::Begin;
-        self.signpost = Signpost::default();
+        self.awaited = None;
         self.objects.clear();
         self.first = true;
         self.comma = false;
@@ -59,15 +59,12 @@ impl GemmaBody {
     #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
+        self.awaited = None;
         if self.state == State::Begin {
             self.begin_word(State::Name, &chunk, report);
         }
         let step = loop {
-            let step = match self.signpost.in_sign() {
-                true => self.read_sign(&mut chunk, report),
-                false => self.read(&mut chunk, report),
-            };
-            if let Some(step) = step {
+            if let Some(step) = self.read(&mut chunk, report) {
                 break step;
             }
         };
@@ -77,11 +74,19 @@ impl GemmaBody {
 
     /// What need not be read before what follows it.
     pub(crate) fn passing(&self) -> Passing {
+        if let Some(mark) = self.awaited {
+            return Passing::Mark(mark);
+        }
         match self.state {
-            _ if self.signpost.in_sign() => Passing::Later(&SIGN),
-            State::Text if !self.grammar.decodes => Passing::Arguments(&json::UNTAGGED),
+            State::Text if !self.grammar.decodes => Passing::Text(self.behind_text()),
+            State::Ready => Passing::Mark(&self.grammar.close),
             state => Passing::Later(state.quiet()),
         }
+    }
+
+    /// What mostly stands behind text.
+    fn behind_text(&self) -> Awaited {
+        if self.objects.is_empty() { &self.grammar.ending } else { &self.grammar.quote }
     }
 
     /// Reads up to the next character that means something, and what it means.
@@ -89,12 +94,38 @@ impl GemmaBody {
         self.pass(chunk, report);
         match chunk.byte() {
             None => Some(Step::More),
-            Some(b'<') => self.read_sign(chunk, report),
-            Some(byte) => {
-                let at = chunk.held_at(report);
-                chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
-                self.byte(byte, at, chunk, report)
+            Some(b'<') if self.state == State::Text => self.behind(chunk, report),
+            Some(b'<') => self.sign(chunk, report),
+            Some(byte) => self.byte(byte, chunk, report),
+        }
+    }
+
+    /// What mostly stands behind text, or what it is instead.
+    fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let ending = self.behind_text();
+        // Nobody misses closing brackets before the mark behind them.
+        if !report.over && ending.len() > chunk.rest().len() && begins(ending.as_bytes(), chunk.rest()) {
+            self.awaited = Some(ending);
+            return Some(Step::Unread(chunk.pos));
+        }
+        if !self.objects.is_empty() || !begins(chunk.rest().as_bytes(), ending) {
+            return self.sign(chunk, report);
+        }
+        self.quote(chunk, report);
+        chunk.pos += 1;
+        self.close(b'}', report);
+        Some(self.closing_mark(chunk, report))
+    }
+
+    fn sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.grammar.sign(chunk.rest()) {
+            Sign::Quote => self.quote(chunk, report),
+            Sign::Close => Some(self.closing_mark(chunk, report)),
+            Sign::Cut(mark) => {
+                self.awaited = Some(mark);
+                Some(Step::Unread(chunk.pos))
             }
+            Sign::None => self.byte(b'<', chunk, report),
         }
     }
 
@@ -109,7 +140,7 @@ impl GemmaBody {
         let mut run = run.unwrap_or(rest.len());
         match self.state {
             State::Text if !self.grammar.decodes && run > 0 => {
-                report.write(|arguments| strings::push_text(&rest[..run], arguments));
+                strings::push_text(&rest[..run], report.calls.arguments());
             }
             State::Name => {
                 let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_at(report));
@@ -122,87 +153,57 @@ impl GemmaBody {
         chunk.pos += run;
     }
 
-    fn read_sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let rest = chunk.rest();
-        let (taken, found) = self.signpost.step(self.grammar.signs, rest);
-        chunk.pos += taken;
-        match found {
-            Found::Nothing => Some(Step::More),
-            Found::Sign(sign) => self.sign(sign, chunk, report),
-            Found::Char => self.passed(&rest[..taken], chunk, report),
-            Found::Beginning(text) => self.passed(text, chunk, report),
-        }
-    }
-
-    /// What seemed to be a sign is none, and was taken.
-    fn passed(&mut self, passed: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        match self.state {
-            State::Text if self.grammar.decodes => return None,
-            State::Text => {
-                report.write(|arguments| strings::push_text(passed, arguments));
-                return None;
-            }
-            State::Ready => return self.followed(passed.len(), chunk, report),
-            _ => {}
-        }
-        let begin = chunk.held_at(report) - passed.len();
-        passed.bytes().enumerate().find_map(|(at, byte)| self.byte(byte, begin + at, chunk, report))
-    }
-
-    /// Text behind a whole call, of which so much was taken: the closing mark is missing.
-    fn followed(&mut self, taken: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        chunk.keep(report);
-        report.finish();
-        Some(Step::Done(Rest { back: taken, pos: chunk.pos }))
-    }
-
     /// A name, a key or a value begins behind what was taken.
     fn begin_word(&mut self, state: State, chunk: &Chunk<'_>, report: &Report<'_, '_>) {
         self.word_at = chunk.held_at(report);
         self.state = state;
     }
 
-    fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let at = chunk.held_at(report) - self.grammar.mark(sign).len();
-        match (sign, self.state) {
-            (Sign::Quote, State::Key) => {
-                chunk.keep(report);
-                match key_of(&report.held[self.word_at..at]).is_empty() {
-                    true => self.begin_word(State::QuotedKey, chunk, report),
-                    false => self.state = State::Broken,
-                }
-            }
-            (Sign::Quote, State::QuotedKey) => self.key_read(at, chunk, report),
-            (Sign::Quote, State::Value) => {
+    /// The mark around text stands at the position.
+    fn quote(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let at = chunk.held_at(report);
+        match self.state {
+            State::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
+                true => self.state = State::QuotedKey,
+                false => self.state = State::Broken,
+            },
+            State::QuotedKey => self.key_read(at, chunk, report),
+            State::Value => {
                 let comma = std::mem::take(&mut self.comma);
-                let quote = if self.grammar.decodes { "" } else { "\"" };
-                report.write(|arguments| {
-                    arguments.push_str(if comma { ", " } else { "" });
-                    arguments.push_str(quote);
-                });
-                self.begin_word(State::Text, chunk, report);
+                let arguments = report.calls.arguments();
+                arguments.push_str(if comma { ", " } else { "" });
+                arguments.push_str(if self.grammar.decodes { "" } else { "\"" });
+                self.state = State::Text;
             }
-            (Sign::Quote, State::Text) => {
+            State::Text => {
                 self.state = State::AfterValue;
                 match self.grammar.decodes {
                     true => self.tell_word(at, json_of_text, chunk, report),
                     false => report.arguments("\""),
                 }
             }
-            (Sign::Close, State::Ready) => {
-                report.finish();
-                chunk.let_go(report);
-                return Some(Step::Done(Rest::at(chunk.pos)));
-            }
-            (Sign::Close, _) if report.calls.has_started() => {
-                chunk.keep(report);
-                report.give_up(Dropped::Broken);
-                return Some(Step::Done(Rest::at(chunk.pos)));
-            }
-            (Sign::Close, _) => return Some(Step::NotACall(Rest::at(chunk.pos))),
-            (Sign::Quote, _) => self.state = State::Broken,
+            _ => self.state = State::Broken,
+        }
+        chunk.pos += self.grammar.quote.len();
+        if matches!(self.state, State::QuotedKey | State::Text) {
+            self.word_at = chunk.held_at(report);
         }
         None
+    }
+
+    /// The closing mark stands at the position.
+    fn closing_mark(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.pos += self.grammar.close.len();
+        if self.state == State::Ready {
+            report.finish();
+            chunk.let_go(report);
+        } else if report.calls.has_started() {
+            chunk.keep(report);
+            report.give_up(Dropped::Broken);
+        } else {
+            return Step::NotACall(Rest::at(chunk.pos));
+        }
+        Step::Done(Rest::at(chunk.pos))
     }
 
     /// Tells the value that ends at this place of the held text, as JSON.
@@ -213,8 +214,7 @@ impl GemmaBody {
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) {
-        chunk.keep(report);
-        let word = &report.held[self.word_at..at];
+        let word = chunk.between(self.word_at, at, report.held);
         let json = json(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
         report.arguments(&json);
     }
@@ -224,25 +224,19 @@ impl GemmaBody {
         self.objects.is_empty().then_some(self.key.as_str())
     }
 
-    /// A character begins with this byte, at this place of the held text. What follows it in the chunk may be taken too.
-    fn byte(
-        &mut self,
-        byte: u8,
-        at: usize,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+    /// A character that is no mark stands at the position, and begins with this byte.
+    fn byte(&mut self, byte: u8, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let at = chunk.held_at(report);
+        let pos = chunk.pos;
+        chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
         match (self.state, byte) {
             (State::Name, b'{' | b'(') => return self.name_read(at, chunk, report),
             (State::Name, _) if at > self.word_at + NAME_MAX => {
                 return Some(Step::NotACall(Rest::at(chunk.pos)));
             }
             (State::Key, b':') => self.key_read(at, chunk, report),
-            (State::Key, b'}' | b')') => {
-                chunk.keep(report);
-                if key_of(&report.held[self.word_at..at]).is_empty() {
-                    self.close(byte, report);
-                }
+            (State::Key, b'}' | b')') if key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
+                self.close(byte, report);
             }
             (State::Colon, b':') => self.state = State::Value,
             (State::Colon, _) => self.state = State::Broken,
@@ -251,9 +245,9 @@ impl GemmaBody {
                 self.tell_word(at, json_of_word, chunk, report);
                 self.after(byte, at, report);
             }
+            (State::Text, _) if !self.grammar.decodes => report.arguments("<"),
             (State::Quoted, b'"') => {
-                chunk.keep(report);
-                let word = &report.held[self.word_at..=at];
+                let word = chunk.between(self.word_at, at + 1, report.held);
                 let text = json::unquoted(word).map(|text| coerce::quoted(&text));
                 let text = text.unwrap_or_else(|| coerce::quoted(word.trim_matches('"')));
                 report.arguments(&text);
@@ -262,10 +256,11 @@ impl GemmaBody {
             (State::Quoted, b'\\') => self.state = State::Escaped,
             (State::Escaped, _) => self.state = State::Quoted,
             (State::AfterValue, _) => self.after(byte, at, report),
-            (State::Ready, _) => {
-                let taken = chunk.held_at(report) - at;
-                let blank = chunk.text[chunk.pos - taken..chunk.pos].trim().is_empty();
-                return if blank { None } else { self.followed(taken, chunk, report) };
+            (State::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
+                // Text behind a whole call: the closing mark is missing.
+                chunk.pos = pos;
+                report.finish();
+                return Some(Step::Done(Rest::at(pos)));
             }
             _ => {}
         }
@@ -274,8 +269,7 @@ impl GemmaBody {
 
     /// The name ends at this place of the held text, with a bracket.
     fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        chunk.keep(report);
-        let word = ascii::trim(&report.held[self.word_at..at]);
+        let word = ascii::trim(chunk.between(self.word_at, at, report.held));
         let name = word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
@@ -296,18 +290,16 @@ impl GemmaBody {
 
     /// The key ends at this place of the held text.
     fn key_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        chunk.keep(report);
-        let word = &report.held[self.word_at..at];
+        let word = chunk.between(self.word_at, at, report.held);
         let key = match self.state {
             State::QuotedKey => ascii::trim(word).into(),
             _ => key_of(word),
         };
         let first = std::mem::take(&mut self.first);
-        report.calls.write(report.out, |arguments| {
-            arguments.push_str(if first { "\"" } else { ", \"" });
-            strings::push_text(&key, arguments);
-            arguments.push_str("\": ");
-        });
+        let arguments = report.calls.arguments();
+        arguments.push_str(if first { "\"" } else { ", \"" });
+        strings::push_text(&key, arguments);
+        arguments.push_str("\": ");
         if self.objects.is_empty() {
             self.key.clear();
             self.key.push_str(&key);

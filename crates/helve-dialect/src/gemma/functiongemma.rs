@@ -2,12 +2,16 @@
 //!
 //! Odd here: text between the marks may be a number or a list; the schema decides, or else its looks.
 
-use super::{GemmaGrammar, Sign};
+use super::GemmaGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
-static GRAMMAR: GemmaGrammar =
-    GemmaGrammar { signs: &[("<escape>", Sign::Quote), ("<end_function_call>", Sign::Close)], decodes: true };
+static GRAMMAR: GemmaGrammar = GemmaGrammar {
+    quote: "<escape>",
+    close: "<end_function_call>",
+    ending: "<escape>}<end_function_call>",
+    decodes: true,
+};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functiongemma",

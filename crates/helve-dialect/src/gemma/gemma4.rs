@@ -2,12 +2,12 @@
 //!
 //! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end.
 
-use super::{GemmaGrammar, Sign};
+use super::GemmaGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 
 pub(super) static GRAMMAR: GemmaGrammar =
-    GemmaGrammar { signs: &[("<|\"|>", Sign::Quote), ("<tool_call|>", Sign::Close)], decodes: false };
+    GemmaGrammar { quote: "<|\"|>", close: "<tool_call|>", ending: "<|\"|>}<tool_call|>", decodes: false };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",

@@ -11,12 +11,19 @@ mod whole;
 
 pub(crate) use body::GemmaBody;
 
+use crate::body::Awaited;
 use crate::calls::WholeCall;
+use crate::scan::begins;
 use crate::{Tools, coerce};
 
 /// The marks of one Gemma.
 pub(crate) struct GemmaGrammar {
-    pub(crate) signs: &'static [(&'static str, Sign)],
+    /// Around text.
+    pub(crate) quote: &'static str,
+    /// Behind the call.
+    pub(crate) close: &'static str,
+    /// What most calls end with: the end of a text, the bracket, and the mark behind the call.
+    pub(crate) ending: &'static str,
     /// Text between its marks is JSON where it looks so.
     pub(crate) decodes: bool,
 }
@@ -32,16 +39,28 @@ impl GemmaGrammar {
         whole::read(text, from, self, tools)
     }
 
-    fn mark(&self, sign: Sign) -> &'static str {
-        self.signs.iter().find(|(_, known)| *known == sign).map_or("", |(mark, _)| mark)
+    /// The mark that stands at the beginning of the text.
+    #[inline]
+    fn sign(&'static self, text: &str) -> Sign {
+        let bytes = text.as_bytes();
+        if begins(bytes, self.quote) {
+            return Sign::Quote;
+        }
+        if begins(bytes, self.close) {
+            return Sign::Close;
+        }
+        let cut = |mark: &&str| mark.starts_with(text);
+        [&self.quote, &self.close].into_iter().find(|mark| cut(mark)).map_or(Sign::None, Sign::Cut)
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// Around text.
+enum Sign {
     Quote,
     Close,
+    /// As far as the text goes, it may be this one.
+    Cut(Awaited),
+    None,
 }
 
 /// No name is longer.

@@ -56,8 +56,6 @@ static KEY: ByteSet = all_but(b":})<");
 static WORD: ByteSet = all_but(b",}])<");
 static TEXT: ByteSet = all_but(b"<");
 static MEMBERS: ByteSet = all_but(b",{}[]()>\"");
-/// What stands between the brackets of a sign.
-pub(super) static SIGN: ByteSet = all_but(b"<> \n");
 static QUOTED: ByteSet = all_but(b"\"\\<");
 static NONE: ByteSet = [false; 256];
 static BLANKS: ByteSet = {

@@ -4,7 +4,7 @@
 //! Reads only what is in perfect order. `None` says no more than that the call must be read step by step, by
 //! `GemmaBody`, which knows what is odd about it, or what is still to come.
 
-use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
+use super::{GemmaGrammar, NAME_MAX, json_of_text, json_of_word};
 use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
 use crate::json::whole::skip_blanks;
@@ -26,12 +26,11 @@ pub(super) fn read<'t>(
         return None;
     }
     let at = from + CALL.len() + name.len();
-    let (quote, close) = (grammar.mark(Sign::Quote), grammar.mark(Sign::Close));
     let json = String::with_capacity(ARGUMENTS);
-    let mut call = Call { grammar, quote, close, tools, name, text, at, json };
+    let mut call = Call { grammar, tools, name, text, at, json };
     call.members(0)?;
     call.skip_blanks();
-    call.take_mark(close)?;
+    call.take_mark(grammar.close)?;
     Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
 
@@ -42,8 +41,6 @@ const DEPTH: usize = 16;
 
 struct Call<'t, 'c> {
     grammar: &'static GemmaGrammar,
-    quote: &'static str,
-    close: &'static str,
     tools: &'c Tools,
     name: &'t str,
     text: &'t str,
@@ -103,16 +100,16 @@ impl Call<'_, '_> {
 
     /// Text between its marks, which may hold anything but marks.
     fn quoted(&mut self, parameter: Option<&str>) -> Option<()> {
-        self.take_mark(self.quote)?;
+        self.take_mark(self.grammar.quote)?;
         let begin = self.at;
         loop {
             self.at += memchr::memchr(b'<', &self.text.as_bytes()[self.at..])?;
             let end = self.at;
-            if self.take_mark(self.quote).is_some() {
+            if self.take_mark(self.grammar.quote).is_some() {
                 self.push_text(&self.text[begin..end], parameter);
                 return Some(());
             }
-            if self.take_mark(self.close).is_some() {
+            if self.take_mark(self.grammar.close).is_some() {
                 return None;
             }
             self.at += 1;

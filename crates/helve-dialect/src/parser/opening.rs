@@ -1,11 +1,12 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
 use super::{Code, Parser, Place};
-use crate::body::{Body, Passing};
+use crate::body::{Awaited, Body, Passing};
 use crate::calls::Out;
 use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
+use crate::scan::begins;
 use crate::{Dropped, End};
 
 /// A mark whose meaning hangs on what follows.
@@ -80,11 +81,15 @@ impl Parser {
 
     pub(super) fn look_ahead(&mut self, opening: Opening) {
         self.ink.clear();
+        self.passing = Passing::Nothing;
         self.place = Place::Opening(opening);
     }
 
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         let Place::Opening(mut opening) = self.place else { return pos };
+        if !self.deferred.is_empty() {
+            return self.opening_with_deferred(opening, text, pos, out);
+        }
         let mut at = pos;
         if self.ink.is_empty() && self.held.len() == opening.ahead_at {
             // What comes first decides most often; then nothing needs to be kept but the blanks before it.
@@ -103,7 +108,53 @@ impl Parser {
                 }
                 Err(_) => {}
             }
+            if let Some(word) = self.begun_word(opening, &text[at..]) {
+                self.deferred.push_str(&text[at..]);
+                self.passing = Passing::Mark(word);
+                self.place = Place::Opening(opening);
+                return text.len();
+            }
         }
+        self.look_closely(opening, text, at, out)
+    }
+
+    /// The only word that may follow the mark, if the text is the beginning of it.
+    fn begun_word(&self, opening: Opening, text: &str) -> Option<Awaited> {
+        let [Choice { then: Then::Words(words), .. }] = self.live.choices(opening.mark) else { return None };
+        words.iter().find(|word| text.len() < word.len() && begins(word.as_bytes(), text))
+    }
+
+    /// Looks at what was deferred together with what follows it.
+    fn opening_with_deferred(
+        &mut self,
+        opening: Opening,
+        text: &str,
+        pos: usize,
+        out: &mut Out<'_>,
+    ) -> usize {
+        let joined = self.join_deferred(text, pos);
+        match self.fit_at_once(opening, &joined.text) {
+            Ok(choice) => {
+                self.enter(opening, choice);
+                self.section_from(joined, text, out)
+            }
+            Err(_) => {
+                self.passing = Passing::Nothing;
+                self.look_again(&joined.text, out);
+                joined.end
+            }
+        }
+    }
+
+    /// Looks at one character after the other.
+    pub(super) fn look_closely(
+        &mut self,
+        mut opening: Opening,
+        text: &str,
+        pos: usize,
+        out: &mut Out<'_>,
+    ) -> usize {
+        let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             let (run, fit) = self.goes_on(opening, &text[at..]);
             if run > 0 {
@@ -157,10 +208,8 @@ impl Parser {
             // Some of it came in earlier chunks.
             self.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
-            return match self.may_wait() && self.section_flows(&text[at..], out) {
-                true => text.len(),
-                false => self.section(text, at, out),
-            };
+            let joined = self.join_deferred(text, at);
+            return self.section_from(joined, text, out);
         }
         self.held.truncate(opening.ahead_at);
         self.calls.steps += ahead as u64;

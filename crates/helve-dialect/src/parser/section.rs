@@ -8,21 +8,41 @@ use super::code::Line;
 use super::{Parser, Place, Trial};
 use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
 use crate::calls::{Out, Report};
+use crate::json;
 use crate::registry::Role;
-use crate::scan::all_in;
+use crate::scan::{all_in, begins};
 use crate::{Dropped, End};
 
 /// No more is deferred than this.
 const LATER: usize = 64;
+
+/// What was deferred, and the text behind it.
+pub(super) struct Joined {
+    pub(super) text: String,
+    /// So much of it was taken from the text at hand, up to there.
+    taken: usize,
+    pub(super) end: usize,
+}
 
 impl Parser {
     /// Takes text of which the body makes nothing, or nothing yet; says whether it is such.
     #[inline]
     pub(super) fn section_flows(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         match self.passing {
+            Passing::Nothing => false,
             Passing::Arguments(plain) if all_in(plain, text) => {
                 self.held.push_str(text);
                 self.calls.flow(text, out);
+                true
+            }
+            Passing::Text(_) if all_in(&json::UNTAGGED, text) => {
+                self.held.push_str(text);
+                self.calls.flow(text, out);
+                true
+            }
+            Passing::Text(mark) | Passing::Mark(mark) if self.awaits(mark, text) => {
+                self.deferred.push_str(text);
+                self.passing = Passing::Mark(mark);
                 true
             }
             Passing::Later(quiet) if self.deferred.len() + text.len() <= LATER && all_in(quiet, text) => {
@@ -33,47 +53,104 @@ impl Parser {
         }
     }
 
-    /// Whether what is deferred tells nothing without what follows.
-    pub(super) fn may_wait(&self) -> bool {
-        matches!(self.passing, Passing::Later(quiet) if all_in(quiet, &self.deferred))
+    /// Whether the text goes on with the mark whose beginning is deferred, and does not end it.
+    #[inline]
+    fn awaits(&self, mark: &str, text: &str) -> bool {
+        mark.as_bytes()
+            .get(self.deferred.len()..)
+            .is_some_and(|rest| text.len() < rest.len() && begins(rest, text))
     }
 
-    /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's.
-    pub(super) fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        if self.deferred.is_empty() {
-            return self.read_section(text, pos, out);
+    /// What was deferred, together with what follows it. A long text is not worth copying, but its beginning belongs to
+    /// what was deferred.
+    pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> Joined {
+        let end = text.floor_char_boundary(pos + LATER);
+        let mut joined = std::mem::take(&mut self.deferred);
+        joined.push_str(&text[pos..end]);
+        Joined { text: joined, taken: end - pos, end }
+    }
+
+    /// Goes on with a call of which nothing was read yet.
+    pub(super) fn section_from(&mut self, joined: Joined, text: &str, out: &mut Out<'_>) -> usize {
+        let waits = matches!(self.passing, Passing::Later(quiet)
+            if joined.text.len() <= LATER && joined.end == text.len() && all_in(quiet, &joined.text));
+        if waits {
+            self.deferred = joined.text;
+            return joined.end;
         }
-        // A long text is not worth copying.
-        let rest = &text[pos..];
-        let taken = if rest.len() <= LATER { rest.len() } else { 0 };
-        let mut deferred = std::mem::take(&mut self.deferred);
-        deferred.push_str(&rest[..taken]);
-        let end = self.read_section(&deferred, 0, out);
-        let left = deferred.len() - end;
-        let mut pos = pos + taken;
-        if left <= taken {
+        self.read_joined(joined, text, out)
+    }
+
+    /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
+    /// at all says that none will follow.
+    pub(super) fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        if !self.deferred.is_empty() {
+            let joined = self.join_deferred(text, pos);
+            return self.read_joined(joined, text, out);
+        }
+        let reach = self.read_section(text, pos, false, out);
+        if self.unread {
+            self.deferred.push_str(&text[reach..]);
+            return text.len();
+        }
+        reach
+    }
+
+    /// Reads what was joined with the beginning of the text.
+    fn read_joined(&mut self, joined: Joined, text: &str, out: &mut Out<'_>) -> usize {
+        let Joined { text: mut joined, taken, end } = joined;
+        let reach = self.read_section(&joined, 0, text.is_empty(), out);
+        let left = joined.len() - reach;
+        let mut pos = end;
+        if self.unread && text.is_empty() {
+            self.held.push_str(&joined[reach..]);
+        } else if self.unread && end == text.len() {
+            joined.drain(..reach);
+            self.deferred = joined;
+            return end;
+        } else if left <= taken {
             pos -= left;
         } else {
-            self.look_again(&deferred[end..], out);
+            self.look_again(&joined[reach..], out);
         }
         if self.deferred.is_empty() {
-            deferred.clear();
-            self.deferred = deferred;
+            joined.clear();
+            self.deferred = joined;
         }
         pos
     }
 
-    fn read_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+    /// Reads on from the position; `over` says that nothing follows the text. Says where the text goes on that is not the
+    /// call's, or that is unread.
+    #[inline(always)]
+    fn read_section(&mut self, text: &str, pos: usize, over: bool, out: &mut Out<'_>) -> usize {
+        self.unread = false;
         let Some(body) = &mut self.body else {
             self.place = Place::Prose;
             return pos;
         };
-        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
+        let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
+        let mut report = Report { calls, held, tools, over, out };
         let step = body.feed(text, pos, &mut report);
-        let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else {
-            self.passing = body.passing();
-            return text.len();
-        };
+        report.calls.show_arguments(report.out);
+        match step {
+            Step::More => {
+                self.passing = body.passing();
+                text.len()
+            }
+            Step::Unread(from) => {
+                self.passing = body.passing();
+                self.unread = true;
+                from
+            }
+            step => self.section_ends(step, out),
+        }
+    }
+
+    /// Deals with the end of the section; says where the text goes on.
+    #[inline(never)]
+    fn section_ends(&mut self, step: Step, out: &mut Out<'_>) -> usize {
+        let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else { return 0 };
         self.passing = Passing::Nothing;
         let back = match rest.back {
             0 => String::new(),
@@ -163,7 +240,8 @@ impl Parser {
             self.wind_up(end, out);
             return;
         }
-        let mut report = Report { calls: &mut self.calls, held: &mut self.held, tools: &self.tools, out };
+        let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
+        let mut report = Report { calls, held, tools, over: true, out };
         match body.finish(end, &mut report) {
             Ending::Done => self.section_over(),
             Ending::NotACall => {
