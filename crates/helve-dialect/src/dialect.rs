@@ -194,7 +194,7 @@ impl Then {
                 let object = text.strip_prefix('[').unwrap_or(text);
                 object.strip_prefix("{\"").is_some_and(envelope::begins_with)
             }
-            Self::Words(words) => words.iter().any(|word| begins(text.as_bytes(), word)),
+            Self::Words(words) => return word_ahead(text.as_bytes(), words),
             Self::Function => return function_ahead(text),
             _ => false,
         };
@@ -302,6 +302,19 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
             Fit::Unsure
         }
         _ => Fit::No,
+    }
+}
+
+/// Whether one of these words comes next. Blanks may stand in it, so more than its first byte is not asked for.
+#[inline]
+fn word_ahead(text: &[u8], words: &[&str]) -> Fit {
+    let Some(first) = text.first() else { return Fit::Unsure };
+    if words.iter().any(|word| begins(text, word)) {
+        Fit::Yes
+    } else if words.iter().any(|word| word.as_bytes().first() == Some(first)) {
+        Fit::Unsure
+    } else {
+        Fit::No
     }
 }
 

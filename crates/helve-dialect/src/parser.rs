@@ -132,9 +132,17 @@ impl Parser {
     /// The short way for what most pieces are: the middle of a line, of a mark, or of a call.
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        if !matches!(self.passing, Passing::Nothing) {
+            debug_assert!(
+                matches!(self.place, Place::Section | Place::Opening(_)),
+                "only the inside of a call is passed by"
+            );
+            let flows = self.section_flows(text, out);
+            self.calls.steps += if flows { text.len() as u64 } else { 0 };
+            return flows;
+        }
         let bytes = text.as_bytes();
         let flows = match &self.place {
-            Place::Section | Place::Opening(_) => self.section_flows(text, out),
             Place::Prose if self.speech.flows() && self.node == ROOT && !self.line.is_fresh() => {
                 let flows = !bytes.iter().any(|b| self.live.line_stops.has(*b));
                 if flows {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::state::State;
-use super::{GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
+use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word, word};
 use crate::ascii;
 use crate::body::{Awaited, Chunk, Ending, Passing, Rest, Step};
-use crate::calls::Report;
+use crate::calls::{Calls, Report};
 use crate::coerce;
 use crate::dialect::is_name;
 use crate::literal::strings;
@@ -61,7 +61,9 @@ impl GemmaBody {
         let mut chunk = Chunk::new(text, from);
         self.awaited = None;
         if self.state == State::Begin {
-            self.begin_word(State::Name, &chunk, report);
+            self.word_at = chunk.held_at(report);
+            self.state = State::Name;
+            self.name_at_once(&mut chunk, report);
         }
         let step = loop {
             if let Some(step) = self.read(&mut chunk, report) {
@@ -91,6 +93,9 @@ impl GemmaBody {
 
     /// Reads up to the next character that means something, and what it means.
     fn read(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        if self.state == State::Key {
+            self.key_at_once(chunk, report);
+        }
         self.pass(chunk, report);
         match chunk.byte() {
             None => Some(Step::More),
@@ -129,6 +134,35 @@ impl GemmaBody {
         }
     }
 
+    /// Takes the name and its bracket, if they stand there as they mostly do.
+    fn name_at_once(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        if let Some(text) = chunk.rest().strip_prefix(CALL)
+            && let Some(name) = word(text)
+            && text.as_bytes()[name.len()] == b'{'
+        {
+            chunk.pos += CALL.len() + name.len();
+            let at = chunk.held_at(report);
+            chunk.pos += 1;
+            report.name(name);
+            report.arguments("{");
+            self.begin_members(at);
+        }
+    }
+
+    /// Takes the key, its colon and the mark of the text behind it, if they stand there as they mostly do.
+    fn key_at_once(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        if self.word_at == chunk.held_at(report)
+            && let Some(key) = word(chunk.rest())
+            && let Some(behind) = chunk.rest()[key.len()..].strip_prefix(':')
+            && begins(behind.as_bytes(), self.grammar.quote)
+        {
+            chunk.pos += key.len() + 1;
+            self.begin_member(key, report.calls);
+            self.state = State::Value;
+            self.quote(chunk, report);
+        }
+    }
+
     /// Takes what means nothing but itself.
     fn pass(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let rest = chunk.rest();
@@ -151,12 +185,6 @@ impl GemmaBody {
             _ => {}
         }
         chunk.pos += run;
-    }
-
-    /// A name, a key or a value begins behind what was taken.
-    fn begin_word(&mut self, state: State, chunk: &Chunk<'_>, report: &Report<'_, '_>) {
-        self.word_at = chunk.held_at(report);
-        self.state = state;
     }
 
     /// The mark around text stands at the position.
@@ -270,7 +298,7 @@ impl GemmaBody {
     /// The name ends at this place of the held text, with a bracket.
     fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let word = ascii::trim(chunk.between(self.word_at, at, report.held));
-        let name = word.strip_prefix("call:").or_else(|| word.strip_prefix(':')).unwrap_or(word);
+        let name = word.strip_prefix(CALL).or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
             return Some(Step::NotACall(Rest::at(chunk.pos)));
@@ -295,16 +323,21 @@ impl GemmaBody {
             State::QuotedKey => ascii::trim(word).into(),
             _ => key_of(word),
         };
+        self.begin_member(&key, report.calls);
+        self.state = if self.state == State::QuotedKey { State::Colon } else { State::Value };
+    }
+
+    /// A member with this key begins.
+    fn begin_member(&mut self, key: &str, calls: &mut Calls) {
         let first = std::mem::take(&mut self.first);
-        let arguments = report.calls.arguments();
+        let arguments = calls.arguments();
         arguments.push_str(if first { "\"" } else { ", \"" });
-        strings::push_text(&key, arguments);
+        strings::push_text(key, arguments);
         arguments.push_str("\": ");
         if self.objects.is_empty() {
             self.key.clear();
-            self.key.push_str(&key);
+            self.key.push_str(key);
         }
-        self.state = if self.state == State::QuotedKey { State::Colon } else { State::Value };
     }
 
     /// Tells the comma before an item of a list, now that there is one: models also write it behind the last.

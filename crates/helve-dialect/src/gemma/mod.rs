@@ -63,6 +63,9 @@ enum Sign {
     None,
 }
 
+/// What stands before the name.
+const CALL: &str = "call:";
+
 /// No name is longer.
 const NAME_MAX: usize = 256;
 
@@ -84,3 +87,21 @@ fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) 
         _ => coerce::by_look(word),
     }
 }
+
+/// The letters that the text begins with, if there is more behind them.
+#[inline]
+fn word(text: &str) -> Option<&str> {
+    let len = text.bytes().position(|byte| !LETTERS[byte as usize])?;
+    (len > 0).then(|| &text[..len])
+}
+
+/// What names of tools and parameters are mostly made of.
+static LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        letters[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-' | b'.');
+        byte += 1;
+    }
+    letters
+};

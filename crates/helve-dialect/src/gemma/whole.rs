@@ -4,7 +4,7 @@
 //! Reads only what is in perfect order. `None` says no more than that the call must be read step by step, by
 //! `GemmaBody`, which knows what is odd about it, or what is still to come.
 
-use super::{GemmaGrammar, NAME_MAX, json_of_text, json_of_word};
+use super::{CALL, GemmaGrammar, NAME_MAX, json_of_text, json_of_word, word};
 use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
 use crate::json::whole::skip_blanks;
@@ -18,10 +18,7 @@ pub(super) fn read<'t>(
     grammar: &'static GemmaGrammar,
     tools: &Tools,
 ) -> Option<WholeCall<'t>> {
-    if !text.as_bytes()[from..].starts_with(CALL) {
-        return None;
-    }
-    let name = word(text, from + CALL.len())?;
+    let name = word(text[from..].strip_prefix(CALL)?)?;
     if name.len() > NAME_MAX - CALL.len() {
         return None;
     }
@@ -33,8 +30,6 @@ pub(super) fn read<'t>(
     call.take_mark(grammar.close)?;
     Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
-
-const CALL: &[u8] = b"call:";
 
 /// Arguments inside arguments are seldom deeper.
 const DEPTH: usize = 16;
@@ -57,7 +52,7 @@ impl Call<'_, '_> {
         self.json.push('{');
         let mut before = "\"";
         while !self.closes(b'}')? {
-            let key = word(self.text, self.at)?;
+            let key = word(&self.text[self.at..])?;
             self.at += key.len();
             self.take(b':')?;
             self.json.push_str(before);
@@ -174,24 +169,6 @@ impl Call<'_, '_> {
         self.at = skip_blanks(self.text.as_bytes(), self.at);
     }
 }
-
-/// The letters that stand at the position, with more text behind them.
-fn word(text: &str, at: usize) -> Option<&str> {
-    let rest = &text.as_bytes()[at..];
-    let len = rest.iter().position(|byte| !LETTERS[*byte as usize])?;
-    (len > 0).then(|| &text[at..at + len])
-}
-
-/// What names of tools and parameters are mostly made of.
-static LETTERS: [bool; 256] = {
-    let mut letters = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        letters[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-' | b'.');
-        byte += 1;
-    }
-    letters
-};
 
 #[cfg(test)]
 mod tests {

@@ -310,8 +310,15 @@ fn note(changes: &mut Vec<Repair>, change: Repair) {
     }
 }
 
+const SHORT: usize = 16;
+
 /// A text, as it stands inside a JSON string.
 pub(crate) fn push_text(text: &str, out: &mut String) {
+    // A key, or a piece of a text.
+    if text.len() <= SHORT && scan::all_in(&json::PLAIN, text) {
+        out.push_str(text);
+        return;
+    }
     let mut rest = text;
     while let Some(at) = json::special(rest.as_bytes()) {
         let (plain, special) = rest.split_at(at);

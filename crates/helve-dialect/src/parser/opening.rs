@@ -121,7 +121,9 @@ impl Parser {
     /// The only word that may follow the mark, if the text is the beginning of it.
     fn begun_word(&self, opening: Opening, text: &str) -> Option<Awaited> {
         let [Choice { then: Then::Words(words), .. }] = self.live.choices(opening.mark) else { return None };
-        words.iter().find(|word| text.len() < word.len() && begins(word.as_bytes(), text))
+        let begun =
+            |word: &&&str| !text.is_empty() && text.len() < word.len() && begins(word.as_bytes(), text);
+        words.iter().find(begun)
     }
 
     /// Looks at what was deferred together with what follows it.

@@ -63,6 +63,7 @@ impl Parser {
 
     /// What was deferred, together with what follows it. A long text is not worth copying, but its beginning belongs to
     /// what was deferred.
+    #[inline(always)]
     pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> Joined {
         let end = text.floor_char_boundary(pos + LATER);
         let mut joined = std::mem::take(&mut self.deferred);
