@@ -105,18 +105,23 @@ impl GemmaBody {
         }
     }
 
-    /// What mostly stands behind text, or what it is instead.
+    /// What looks like the mark behind text. Anything else is text, the closing mark of the call too.
     fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let ending = self.behind_text();
+        let rest = chunk.rest().as_bytes();
         // Nobody misses closing brackets before the mark behind them.
-        if !report.over && ending.len() > chunk.rest().len() && begins(ending.as_bytes(), chunk.rest()) {
-            self.awaited = Some(ending);
+        let awaited = if report.over { &self.grammar.quote } else { self.behind_text() };
+        if rest.len() < awaited.len() && begins(awaited.as_bytes(), chunk.rest()) {
+            self.awaited = Some(awaited);
             return Some(Step::Unread(chunk.pos));
         }
-        if !self.objects.is_empty() || !begins(chunk.rest().as_bytes(), ending) {
-            return self.sign(chunk, report);
+        if !begins(rest, self.grammar.quote) {
+            return self.byte(b'<', chunk, report);
         }
+        let ends = self.objects.is_empty() && begins(rest, self.grammar.ending);
         self.quote(chunk, report);
+        if !ends {
+            return None;
+        }
         chunk.pos += 1;
         self.close(b'}', report);
         Some(self.closing_mark(chunk, report))
@@ -265,6 +270,10 @@ impl GemmaBody {
             (State::Key, b':') => self.key_read(at, chunk, report),
             (State::Key, b'}' | b')') if key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
                 self.close(byte, report);
+            }
+            // The comma before it was no end of a value, and nobody knows where the value ended.
+            (State::Key, b',') if !key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
+                self.state = State::Broken;
             }
             (State::Colon, b':') => self.state = State::Value,
             (State::Colon, _) => self.state = State::Broken,

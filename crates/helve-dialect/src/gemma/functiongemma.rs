@@ -34,10 +34,16 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                "<start_function_call>call:search{query:<escape>5<escape>,limit:<escape>5<escape>}<end_function_call>",
-                "call search {\"query\": \"5\", \"limit\": 5}",
-            )],
+            &[
+                (
+                    "<start_function_call>call:search{query:<escape>5<escape>,limit:<escape>5<escape>}<end_function_call>",
+                    "call search {\"query\": \"5\", \"limit\": 5}",
+                ),
+                (
+                    "<start_function_call>call:search{query:<escape>x <end_function_call> y<escape>}<end_function_call>",
+                    "call search {\"query\": \"x <end_function_call> y\"}",
+                ),
+            ],
         );
     }
 }

@@ -17,7 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
-    silent: &["<turn|>", "<tool_call|>"],
+    silent: &["<turn|>", "<tool_call|>", "<|tool_response>", "<eos>"],
     strays: &["<|\"|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
@@ -53,6 +53,11 @@ mod tests {
                     "<|tool_call>call:f{l:[1,<|\"|>b<|\"|>,],o:{k:2,},}<tool_call|>",
                     "call f {\"l\": [1, \"b\"], \"o\": {\"k\": 2}}",
                 ),
+                (
+                    "<|tool_call>call:f{a:<|\"|>x <tool_call|> y<|\"|>,o:{b:<|\"|><tool_call|><|\"|>}}<tool_call|><|tool_response>",
+                    "call f {\"a\": \"x <tool_call|> y\", \"o\": {\"b\": \"<tool_call|>\"}}",
+                ),
+                ("<|tool_call>call:f{a:Paris, France,n:3}<tool_call|>So.<eos>", "broken f | say So."),
                 ("<|tool_call>call:search{query:<|\"|>ha", "cut search"),
                 (
                     "<|tool_call>call:time{}\u{a0}<tool_call|>\n<|tool_call>call:time{}\n<tool_call|>",

@@ -52,7 +52,7 @@ impl State {
 }
 
 static NAME: ByteSet = all_but(b"{(<");
-static KEY: ByteSet = all_but(b":})<");
+static KEY: ByteSet = all_but(b":,})<");
 static WORD: ByteSet = all_but(b",}])<");
 static TEXT: ByteSet = all_but(b"<");
 static MEMBERS: ByteSet = all_but(b",{}[]()>\"");

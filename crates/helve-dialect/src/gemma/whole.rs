@@ -93,7 +93,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Text between its marks, which may hold anything but marks.
+    /// Text between its marks, which may hold anything else.
     fn quoted(&mut self, parameter: Option<&str>) -> Option<()> {
         self.take_mark(self.grammar.quote)?;
         let begin = self.at;
@@ -103,9 +103,6 @@ impl Call<'_, '_> {
             if self.take_mark(self.grammar.quote).is_some() {
                 self.push_text(&self.text[begin..end], parameter);
                 return Some(());
-            }
-            if self.take_mark(self.grammar.close).is_some() {
-                return None;
             }
             self.at += 1;
         }
