@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::scan::begins;
+
 /// A place in the automaton; `ROOT` when nothing is held back.
 pub(crate) type Node = u16;
 
@@ -20,6 +22,8 @@ pub(crate) struct Markers {
     classes: usize,
     next: Vec<Node>,
     nodes: Vec<Inner>,
+    /// By marker: the node behind each of its bytes.
+    paths: Vec<Vec<Node>>,
 }
 
 #[derive(Clone, Copy)]
@@ -42,7 +46,8 @@ impl Markers {
             }
         }
         let root = Inner { depth: 0, of: 0, hit: NO_HIT };
-        let mut markers = Self { texts, class, classes, next: vec![ROOT; classes], nodes: vec![root] };
+        let next = vec![ROOT; classes];
+        let mut markers = Self { texts, class, classes, next, nodes: vec![root], paths: vec![] };
         markers.plant();
         markers.link();
         markers
@@ -51,6 +56,7 @@ impl Markers {
     fn plant(&mut self) {
         for of in 0..self.texts.len() {
             let mut node = ROOT;
+            let mut path = vec![];
             for (depth, byte) in self.texts[of].bytes().enumerate() {
                 let slot = self.slot(node, byte);
                 if self.next[slot] == ROOT {
@@ -59,7 +65,9 @@ impl Markers {
                     self.nodes.push(Inner { depth: depth as u16 + 1, of: of as u16, hit: NO_HIT });
                 }
                 node = self.next[slot];
+                path.push(node);
             }
+            self.paths.push(path);
             self.nodes[node as usize].hit = of as u16;
         }
     }
@@ -124,8 +132,8 @@ impl Markers {
     #[inline]
     pub(crate) fn spelt(&self, node: Node, text: &[u8]) -> Option<usize> {
         let Inner { depth, of, .. } = self.nodes[node as usize];
-        let marker = self.texts.get(of as usize)?.as_bytes();
-        (depth > 0 && text.starts_with(&marker[depth as usize..])).then_some(of as usize)
+        let ahead = self.texts.get(of as usize)?.as_bytes().get(depth as usize..)?;
+        (depth > 0 && begins(text, ahead)).then_some(of as usize)
     }
 
     /// Where the text leads if it is nothing but more of the marker that has begun here, and not yet all of it.
@@ -133,8 +141,8 @@ impl Markers {
     pub(crate) fn goes_on(&self, node: Node, text: &[u8]) -> Option<Node> {
         let Inner { depth, of, .. } = self.nodes[node as usize];
         let ahead = &self.texts.get(of as usize)?.as_bytes()[depth as usize..];
-        let more = text.len() < ahead.len() && ahead.starts_with(text);
-        more.then(|| text.iter().fold(node, |node, byte| self.step(node, *byte)))
+        let more = !text.is_empty() && text.len() < ahead.len() && begins(ahead, text);
+        more.then(|| self.paths[of as usize][depth as usize + text.len() - 1])
     }
 
     pub(crate) fn text(&self, marker: usize) -> &'static str {

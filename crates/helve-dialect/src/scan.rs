@@ -55,12 +55,16 @@ pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
 /// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
 /// look at their two ends, which overlap.
 #[inline]
-pub(crate) fn begins(text: &[u8], mark: &str) -> bool {
-    let mark = mark.as_bytes();
+pub(crate) fn begins(text: &[u8], mark: impl AsRef<[u8]>) -> bool {
+    let mark = mark.as_ref();
     let Some(text) = text.get(..mark.len()) else { return false };
     match mark.len() {
+        0 => true,
+        1 => both_ends::<1>(text, mark),
+        2..4 => both_ends::<2>(text, mark),
         4..8 => both_ends::<4>(text, mark),
-        8..=16 => both_ends::<8>(text, mark),
+        8..16 => both_ends::<8>(text, mark),
+        16..=32 => both_ends::<16>(text, mark),
         _ => text == mark,
     }
 }
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_told_from_what_differs_in_one_letter() {
-        let letters = "abcdefghijklmnopqrstuvwxyz";
+        let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         for len in 0..letters.len() {
             let mark = &letters[..len];
             assert!(begins(letters.as_bytes(), mark));

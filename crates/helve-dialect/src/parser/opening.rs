@@ -134,17 +134,26 @@ impl Parser {
         pos: usize,
         out: &mut Out<'_>,
     ) -> usize {
-        let joined = self.join_deferred(text, pos);
-        match self.fit_at_once(opening, &joined.text) {
+        let end = self.join_deferred(text, pos);
+        match self.fit_at_once(opening, &self.deferred) {
             Ok(choice) => {
                 self.enter(opening, choice);
-                self.section_from(joined, text, out)
+                self.enter_deferred(text, end, out)
             }
             Err(_) => {
                 self.passing = Passing::Nothing;
-                self.look_again(&joined.text, out);
-                joined.end
+                let deferred = std::mem::take(&mut self.deferred);
+                self.look_again(&deferred, out);
+                end
             }
+        }
+    }
+
+    /// The call begins with what was deferred, which came before this place of the text.
+    fn enter_deferred(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
+        match pos == text.len() && self.may_wait() {
+            true => pos,
+            false => self.section(text, pos, out),
         }
     }
 
@@ -210,8 +219,8 @@ impl Parser {
             // Some of it came in earlier chunks.
             self.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
-            let joined = self.join_deferred(text, at);
-            return self.section_from(joined, text, out);
+            let at = self.join_deferred(text, at);
+            return self.enter_deferred(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
         self.calls.steps += ahead as u64;

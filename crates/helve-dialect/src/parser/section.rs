@@ -16,14 +16,6 @@ use crate::{Dropped, End};
 /// No more is deferred than this.
 const LATER: usize = 64;
 
-/// What was deferred, and the text behind it.
-pub(super) struct Joined {
-    pub(super) text: String,
-    /// So much of it was taken from the text at hand, up to there.
-    taken: usize,
-    pub(super) end: usize,
-}
-
 impl Parser {
     /// Takes text of which the body makes nothing, or nothing yet; says whether it is such.
     #[inline]
@@ -61,56 +53,45 @@ impl Parser {
             .is_some_and(|rest| text.len() < rest.len() && begins(rest, text))
     }
 
-    /// What was deferred, together with what follows it. A long text is not worth copying, but its beginning belongs to
-    /// what was deferred.
-    #[inline(always)]
-    pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> Joined {
+    /// Adds the beginning of the text to what was deferred; says where the rest begins. A long text is not worth copying,
+    /// but its beginning belongs to what was deferred.
+    #[inline]
+    pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> usize {
         let end = text.floor_char_boundary(pos + LATER);
-        let mut joined = std::mem::take(&mut self.deferred);
-        joined.push_str(&text[pos..end]);
-        Joined { text: joined, taken: end - pos, end }
+        self.deferred.push_str(&text[pos..end]);
+        end
     }
 
-    /// Goes on with a call of which nothing was read yet.
-    pub(super) fn section_from(&mut self, joined: Joined, text: &str, out: &mut Out<'_>) -> usize {
-        let waits = matches!(self.passing, Passing::Later(quiet)
-            if joined.text.len() <= LATER && joined.end == text.len() && all_in(quiet, &joined.text));
-        if waits {
-            self.deferred = joined.text;
-            return joined.end;
-        }
-        self.read_joined(joined, text, out)
+    /// Whether what was deferred, and nothing follows yet, may wait longer.
+    pub(super) fn may_wait(&self) -> bool {
+        matches!(self.passing, Passing::Later(quiet)
+            if self.deferred.len() <= LATER && all_in(quiet, &self.deferred))
     }
 
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
     /// at all says that none will follow.
     pub(super) fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        if !self.deferred.is_empty() {
-            let joined = self.join_deferred(text, pos);
-            return self.read_joined(joined, text, out);
+        if self.deferred.is_empty() {
+            let reach = self.read_section(text, pos, false, out);
+            if self.unread {
+                self.deferred.push_str(&text[reach..]);
+                return text.len();
+            }
+            return reach;
         }
-        let reach = self.read_section(text, pos, false, out);
-        if self.unread {
-            self.deferred.push_str(&text[reach..]);
-            return text.len();
-        }
-        reach
-    }
-
-    /// Reads what was joined with the beginning of the text.
-    fn read_joined(&mut self, joined: Joined, text: &str, out: &mut Out<'_>) -> usize {
-        let Joined { text: mut joined, taken, end } = joined;
+        let end = self.join_deferred(text, pos);
+        let mut joined = std::mem::take(&mut self.deferred);
         let reach = self.read_section(&joined, 0, text.is_empty(), out);
         let left = joined.len() - reach;
-        let mut pos = end;
+        let mut goes_on = end;
         if self.unread && text.is_empty() {
             self.held.push_str(&joined[reach..]);
         } else if self.unread && end == text.len() {
             joined.drain(..reach);
             self.deferred = joined;
             return end;
-        } else if left <= taken {
-            pos -= left;
+        } else if left <= end - pos {
+            goes_on -= left;
         } else {
             self.look_again(&joined[reach..], out);
         }
@@ -118,7 +99,7 @@ impl Parser {
             joined.clear();
             self.deferred = joined;
         }
-        pos
+        goes_on
     }
 
     /// Reads on from the position; `over` says that nothing follows the text. Says where the text goes on that is not the

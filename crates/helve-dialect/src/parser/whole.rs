@@ -17,7 +17,21 @@ const SHORTEST: usize = 20;
 impl Parser {
     /// Reads the calls of which the first stands behind the mark, which ends at the position, and each other behind the
     /// same mark, as long as nothing about them is in doubt. Says where the last one ends.
+    #[inline]
     pub(super) fn whole_calls(
+        &mut self,
+        opening: Opening,
+        text: &str,
+        at: usize,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
+        if text.len() - at < SHORTEST {
+            return None;
+        }
+        self.calls_in_one_go(opening, text, at, out)
+    }
+
+    fn calls_in_one_go(
         &mut self,
         opening: Opening,
         text: &str,
