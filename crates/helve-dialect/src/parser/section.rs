@@ -22,16 +22,8 @@ impl Parser {
     pub(super) fn section_flows(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         match self.passing {
             Passing::Nothing => false,
-            Passing::Arguments(plain) if all_in(plain, text) => {
-                self.held.push_str(text);
-                self.calls.flow(text, out);
-                true
-            }
-            Passing::Text(_) if all_in(&json::UNTAGGED, text) => {
-                self.held.push_str(text);
-                self.calls.flow(text, out);
-                true
-            }
+            Passing::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
+            Passing::Text(_) if all_in(&json::UNTAGGED, text) => self.arguments_flow(text, out),
             Passing::Text(mark) | Passing::Mark(mark) if self.awaits(mark, text) => {
                 self.deferred.push_str(text);
                 self.passing = Passing::Mark(mark);
@@ -43,6 +35,13 @@ impl Parser {
             }
             _ => false,
         }
+    }
+
+    #[inline]
+    fn arguments_flow(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        self.held.push_str(text);
+        self.calls.flow(text, out);
+        true
     }
 
     /// Whether the text goes on with the mark whose beginning is deferred, and does not end it.
