@@ -328,10 +328,18 @@ impl Report<'_, '_> {
     /// The call is whole.
     pub(crate) fn finish(&mut self) {
         self.calls.show_arguments(self.out);
-        let draft = mem::take(&mut self.calls.draft);
-        let Some(index) = draft.index else { return };
-        let call =
-            ParsedCall { id: draft.id, name: draft.name, arguments: draft.arguments, repairs: draft.repairs };
+        let draft = &mut self.calls.draft;
+        let Some(index) = draft.index.take() else {
+            *draft = Draft::default();
+            return;
+        };
+        draft.shown = 0;
+        let call = ParsedCall {
+            id: draft.id.take(),
+            name: mem::take(&mut draft.name),
+            arguments: mem::take(&mut draft.arguments),
+            repairs: mem::take(&mut draft.repairs),
+        };
         match &mut self.calls.waiting {
             Some(waiting) => waiting.push(Waiting::Call(index, call)),
             None => self.calls.finished(index, call, self.out),

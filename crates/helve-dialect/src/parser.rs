@@ -114,10 +114,16 @@ impl Parser {
     }
 
     /// Takes the next piece of text.
+    #[inline]
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        if self.flow_through(text, out) {
-            return;
+        if !self.flow_through(text, out) {
+            self.read_on(text, out);
         }
+    }
+
+    /// The long way.
+    #[inline(never)]
+    fn read_on(&mut self, text: &str, out: &mut Out<'_>) {
         // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
             Place::Section if !text.is_empty() => self.section(text, 0, out),

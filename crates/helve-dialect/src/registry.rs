@@ -170,10 +170,7 @@ impl Live {
             },
             opening::Mark::Alone => &self.alone,
             opening::Mark::Start => &self.start,
-            opening::Mark::Fence(word) => {
-                let fence = self.fences.iter().find(|(known, _)| *known == word);
-                fence.map_or(&[], |(_, choices)| choices.as_slice())
-            }
+            opening::Mark::Fence(fence) => &self.fences[fence].1,
         }
     }
 
@@ -210,9 +207,9 @@ impl Live {
         })
     }
 
-    /// The word behind a fence, if a dialect knows it.
-    pub(crate) fn fence_word(&self, word: &str) -> Option<&'static str> {
-        self.fences.iter().map(|(known, _)| *known).find(|known| *known == word)
+    /// The fence with this word behind it, if a dialect knows it.
+    pub(crate) fn fence(&self, word: &str) -> Option<usize> {
+        self.fences.iter().position(|(known, _)| *known == word)
     }
 
     fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {

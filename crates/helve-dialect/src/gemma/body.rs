@@ -29,6 +29,14 @@ pub(crate) struct GemmaBody {
     comma: bool,
 }
 
+/// What ends the reading of a chunk, where it has got to.
+enum Over {
+    More,
+    Unread,
+    Done,
+    NotACall,
+}
+
 /// Deep enough for any argument.
 const DEPTH_MAX: usize = 100;
 
@@ -65,13 +73,18 @@ impl GemmaBody {
             self.state = State::Name;
             self.name_at_once(&mut chunk, report);
         }
-        let step = loop {
-            if let Some(step) = self.read(&mut chunk, report) {
-                break step;
+        let over = loop {
+            if let Some(over) = self.read(&mut chunk, report) {
+                break over;
             }
         };
         chunk.keep(report);
-        step
+        match over {
+            Over::More => Step::More,
+            Over::Unread => Step::Unread(chunk.pos),
+            Over::Done => Step::Done(Rest::at(chunk.pos)),
+            Over::NotACall => Step::NotACall(Rest::at(chunk.pos)),
+        }
     }
 
     /// What need not be read before what follows it.
@@ -92,13 +105,13 @@ impl GemmaBody {
     }
 
     /// Reads up to the next character that means something, and what it means.
-    fn read(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn read(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         if self.state == State::Key {
             self.key_at_once(chunk, report);
         }
         self.pass(chunk, report);
         match chunk.byte() {
-            None => Some(Step::More),
+            None => Some(Over::More),
             Some(b'<') if self.state == State::Text => self.behind(chunk, report),
             Some(b'<') => self.sign(chunk, report),
             Some(byte) => self.byte(byte, chunk, report),
@@ -106,13 +119,13 @@ impl GemmaBody {
     }
 
     /// What looks like the mark behind text. Anything else is text, the closing mark of the call too.
-    fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         let rest = chunk.rest().as_bytes();
         // Nobody misses closing brackets before the mark behind them.
         let awaited = if report.over { &self.grammar.quote } else { self.behind_text() };
         if rest.len() < awaited.len() && begins(awaited.as_bytes(), chunk.rest()) {
             self.awaited = Some(awaited);
-            return Some(Step::Unread(chunk.pos));
+            return Some(Over::Unread);
         }
         if !begins(rest, self.grammar.quote) {
             return self.byte(b'<', chunk, report);
@@ -127,13 +140,13 @@ impl GemmaBody {
         Some(self.closing_mark(chunk, report))
     }
 
-    fn sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         match self.grammar.sign(chunk.rest()) {
             Sign::Quote => self.quote(chunk, report),
             Sign::Close => Some(self.closing_mark(chunk, report)),
             Sign::Cut(mark) => {
                 self.awaited = Some(mark);
-                Some(Step::Unread(chunk.pos))
+                Some(Over::Unread)
             }
             Sign::None => self.byte(b'<', chunk, report),
         }
@@ -193,7 +206,7 @@ impl GemmaBody {
     }
 
     /// The mark around text stands at the position.
-    fn quote(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn quote(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         let at = chunk.held_at(report);
         match self.state {
             State::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
@@ -225,7 +238,7 @@ impl GemmaBody {
     }
 
     /// The closing mark stands at the position.
-    fn closing_mark(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn closing_mark(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Over {
         chunk.pos += self.grammar.close.len();
         if self.state == State::Ready {
             report.finish();
@@ -234,9 +247,9 @@ impl GemmaBody {
             chunk.keep(report);
             report.give_up(Dropped::Broken);
         } else {
-            return Step::NotACall(Rest::at(chunk.pos));
+            return Over::NotACall;
         }
-        Step::Done(Rest::at(chunk.pos))
+        Over::Done
     }
 
     /// Tells the value that ends at this place of the held text, as JSON.
@@ -258,14 +271,14 @@ impl GemmaBody {
     }
 
     /// A character that is no mark stands at the position, and begins with this byte.
-    fn byte(&mut self, byte: u8, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn byte(&mut self, byte: u8, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         let at = chunk.held_at(report);
         let pos = chunk.pos;
         chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
         match (self.state, byte) {
             (State::Name, b'{' | b'(') => return self.name_read(at, chunk, report),
             (State::Name, _) if at > self.word_at + NAME_MAX => {
-                return Some(Step::NotACall(Rest::at(chunk.pos)));
+                return Some(Over::NotACall);
             }
             (State::Key, b':') => self.key_read(at, chunk, report),
             (State::Key, b'}' | b')') if key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
@@ -297,7 +310,7 @@ impl GemmaBody {
                 // Text behind a whole call: the closing mark is missing.
                 chunk.pos = pos;
                 report.finish();
-                return Some(Step::Done(Rest::at(pos)));
+                return Some(Over::Done);
             }
             _ => {}
         }
@@ -305,12 +318,12 @@ impl GemmaBody {
     }
 
     /// The name ends at this place of the held text, with a bracket.
-    fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         let word = ascii::trim(chunk.between(self.word_at, at, report.held));
         let name = word.strip_prefix(CALL).or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
-            return Some(Step::NotACall(Rest::at(chunk.pos)));
+            return Some(Over::NotACall);
         }
         report.calls.name(name, report.out);
         report.arguments("{");

@@ -72,8 +72,8 @@ pub(super) enum Code {
 #[derive(Default, Clone, Copy)]
 pub(super) struct FenceHead {
     ticks: usize,
-    /// The word, once the line is over: which of those in the registry it is.
-    word: Option<&'static str>,
+    /// Which of the fences in the registry it is, once the line is over.
+    fence: Option<usize>,
     part: Part,
     /// Where it begins in the held text.
     at: usize,
@@ -180,7 +180,7 @@ impl Parser {
                     continue;
                 }
                 Part::Word { at: word } if c == '\n' => {
-                    head.word = self.live.fence_word(self.held[word..].trim());
+                    head.fence = self.live.fence(self.held[word..].trim());
                     head.part = Part::Blanks;
                 }
                 Part::Word { at: word } if c == '`' || self.held.len() - word >= WORD_MAX => {
@@ -193,8 +193,8 @@ impl Parser {
                     self.section_at = self.held.len();
                     self.line = Line::default();
                     self.place = Place::Prose;
-                    if let Some(word) = head.word {
-                        self.look_ahead(Opening::fence(word, self.held.len()));
+                    if let Some(fence) = head.fence {
+                        self.look_ahead(Opening::fence(fence, self.held.len()));
                     }
                     return at;
                 }

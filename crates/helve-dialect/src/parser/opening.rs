@@ -20,7 +20,7 @@ pub(super) struct Opening {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Mark {
     Tag(usize),
-    Fence(&'static str),
+    Fence(usize),
     Alone,
     Start,
 }
@@ -47,8 +47,8 @@ impl Opening {
         Self { mark: Mark::Start, ahead_at: 0 }
     }
 
-    pub(super) fn fence(word: &'static str, ahead_at: usize) -> Self {
-        Self { mark: Mark::Fence(word), ahead_at }
+    pub(super) fn fence(fence: usize, ahead_at: usize) -> Self {
+        Self { mark: Mark::Fence(fence), ahead_at }
     }
 
     pub(super) fn is_tag(&self) -> bool {
