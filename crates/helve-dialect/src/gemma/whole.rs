@@ -9,7 +9,7 @@ use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
 use crate::json::whole::skip_blanks;
 use crate::literal::strings;
-use crate::scan::begins;
+use crate::scan::{begins, find_byte};
 
 /// Reads it at the position.
 pub(super) fn read<'t>(
@@ -98,7 +98,7 @@ impl Call<'_, '_> {
         self.take_mark(self.grammar.quote)?;
         let begin = self.at;
         loop {
-            self.at += memchr::memchr(b'<', &self.text.as_bytes()[self.at..])?;
+            self.at += find_byte(&self.text.as_bytes()[self.at..], b'<')?;
             let end = self.at;
             if self.take_mark(self.grammar.quote).is_some() {
                 self.push_text(&self.text[begin..end], parameter);

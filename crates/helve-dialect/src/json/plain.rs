@@ -35,8 +35,7 @@ fn special_far(bytes: &[u8]) -> Option<usize> {
     for (at, window) in scan::windows(bytes) {
         let marked = memchr::memchr2(b'"', b'\\', window);
         let plain = &window[..marked.unwrap_or(window.len())];
-        let least = plain.iter().fold(u8::MAX, |least, byte| least.min(*byte));
-        let found = match least < b' ' {
+        let found = match least(plain) < b' ' {
             true => plain.iter().position(|byte| is_special(*byte)),
             false => marked,
         };
@@ -45,6 +44,16 @@ fn special_far(bytes: &[u8]) -> Option<usize> {
         }
     }
     None
+}
+
+/// The least byte. Four vectors of least bytes that do not wait for each other are twice as quick as one.
+fn least(bytes: &[u8]) -> u8 {
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let mut lanes = [u8::MAX; 64];
+    for block in blocks {
+        lanes.iter_mut().zip(block).for_each(|(lane, byte)| *lane = (*lane).min(*byte));
+    }
+    lanes.iter().chain(rest).fold(u8::MAX, |least, byte| least.min(*byte))
 }
 
 /// The highest bit of each byte that is special; exact up to the first such byte.

@@ -9,6 +9,7 @@ use crate::body::Standing;
 use crate::calls::{Ends, Out, WholeCall};
 use crate::dialect::{Grammar, is_blank};
 use crate::json::whole::skip_blanks;
+use crate::registry::Choice;
 use crate::scan::begins;
 
 /// No call is shorter.
@@ -38,7 +39,14 @@ impl Parser {
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
-        let mut end = self.whole_call(opening, text, at, out)?;
+        let doubtful = self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning();
+        if doubtful {
+            return None;
+        }
+        let from = skip_blanks(text.as_bytes(), at);
+        let choice = self.fit_at_once(opening, &text[from..]).ok()?;
+        let standing = Self::standing(&opening);
+        let mut end = self.whole_call(choice, standing, text, from, out)?;
         let mark = opening.marker().map(|marker| self.live.markers.text(marker));
         while let Some(mark) = mark {
             // Blanks between calls are framing.
@@ -46,7 +54,8 @@ impl Parser {
             if !begins(&text.as_bytes()[next..], mark) {
                 break;
             }
-            match self.whole_call(opening, text, next + mark.len(), out) {
+            let from = skip_blanks(text.as_bytes(), next + mark.len());
+            match self.whole_call(choice, standing, text, from, out) {
                 Some(over) => end = over,
                 None => break,
             }
@@ -54,14 +63,14 @@ impl Parser {
         Some(end)
     }
 
-    fn whole_call(&mut self, opening: Opening, text: &str, at: usize, out: &mut Out<'_>) -> Option<usize> {
-        let doubtful = self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning();
-        if doubtful || text.len() - at < SHORTEST {
-            return None;
-        }
-        let from = skip_blanks(text.as_bytes(), at);
-        let choice = self.fit_at_once(opening, &text[from..]).ok()?;
-        let standing = Self::standing(&opening);
+    fn whole_call(
+        &mut self,
+        choice: Choice,
+        standing: Standing,
+        text: &str,
+        from: usize,
+        out: &mut Out<'_>,
+    ) -> Option<usize> {
         let call = choice.grammar.whole(text, from, standing, &self.tools)?;
         self.calls.speaking = choice.dialect.name;
         match call.ends {
