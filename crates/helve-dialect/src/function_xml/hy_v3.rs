@@ -77,6 +77,14 @@ mod tests {
                     "<think:a1>hm</think:a1><tool_calls:a1><tool_call:a1>search<tool_sep:a1><arg_key:a1>query</arg_key:a1><arg_value:a1> </tool_call:a1> </arg_value:a1></tool_call:a1></tool_calls:a1>ok",
                     "think hm | call search {\"query\": \" </tool_call:a1> \"} | say ok",
                 ),
+                (
+                    "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",
+                    "think x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y | say z",
+                ),
+                (
+                    "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1>",
+                    "think x  | call time {}",
+                ),
             ],
         );
     }

@@ -252,7 +252,7 @@ impl Parser {
             self.trial = match (opening.mark, self.code) {
                 (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
-                _ if self.speech.in_reasoning() => Some(Trial::Reasoning),
+                _ if self.speech.in_reasoning() || !self.scope.is_empty() => Some(Trial::Channel),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
                 (_, Code::None) => None,
             };

@@ -76,12 +76,20 @@ impl TagBody {
     /// It is decided what becomes of the beginning of a tag.
     fn decided(&mut self, grows: Grows, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let mut beginning = std::mem::take(&mut self.beginning);
-        let step = match grows {
+        let mut kept = beginning.len();
+        let mut step = match grows {
             Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
-            _ => self.not_a_tag(&beginning, chunk, report),
+            _ => {
+                kept = tag::length(self.grammar.spelling, &beginning);
+                self.not_a_tag(&beginning[..kept], chunk, report)
+            }
         };
         self.in_mark = false;
-        beginning.clear();
+        let next = beginning.len() - kept;
+        if let Some(Step::NotACall(rest)) = &mut step {
+            rest.back += next;
+        }
+        beginning.drain(..if step.is_some() { beginning.len() } else { kept });
         self.beginning = beginning;
         step
     }

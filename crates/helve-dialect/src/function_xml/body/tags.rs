@@ -122,6 +122,14 @@ impl TagBody {
                 self.end_call(chunk, report);
                 return self.between(raw, tag, chunk, report);
             }
+            // A call in a channel that is closed before the call is a quotation.
+            (Some(Element::Channel), _) if report.calls.waits() => {
+                return Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }));
+            }
+            (Some(Element::Channel), _) => {
+                self.end_call(chunk, report);
+                return self.over(raw.len(), chunk, report);
+            }
             (None, false) if self.in_group => {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
