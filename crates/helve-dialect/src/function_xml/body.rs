@@ -8,7 +8,7 @@ mod tags;
 use std::collections::BTreeSet;
 
 use super::tag;
-use super::value::{Gap, Value};
+use super::value::{Gap, Value, behind_blanks};
 use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
 use crate::ascii;
@@ -136,22 +136,21 @@ impl TagBody {
             Some(run) => &rest[..run],
             None => rest,
         };
-        let outside = matches!(self.state, State::Between | State::Call) && !self.has_key;
-        if outside && ascii::is_blank(text) {
-            chunk.pos += text.len();
-            return None;
-        }
-        let bare = !self.has_arguments() && !self.has_key && !self.stray;
-        if self.state == State::Call && bare {
-            let object = ascii::trim_start(text);
-            if object.starts_with('{') {
-                chunk.pos += text.len() - object.len();
+        if self.state == State::Between || self.state == State::Call && !self.has_key {
+            let ink = behind_blanks(text);
+            let bare = self.state == State::Call && !self.has_arguments() && !self.stray;
+            if ink.is_empty() {
+                chunk.pos += text.len();
+                return None;
+            }
+            if bare && ink.starts_with('{') {
+                chunk.pos += text.len() - ink.len();
                 self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
         }
-        if self.state == State::Between && !self.grammar.noisy && !ascii::is_blank(text) {
+        if self.state == State::Between && !self.grammar.noisy {
             chunk.pos += text.len() - text.trim_start().len();
             return self.over(0, chunk, report);
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::value::is_residue;
 use super::{Element, Spelling, TagGrammar};
 use crate::ascii;
 use crate::scan::{ByteSet, all_but};
@@ -118,9 +119,9 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Whether the character parts attributes: a blank, or one that the tokenizer of some models leaves as it is.
+/// Whether the character parts attributes.
 fn is_gap(c: char) -> bool {
-    c.is_whitespace() || c == 'Ġ'
+    c.is_whitespace() || is_residue(c)
 }
 
 /// The attributes that mean something.

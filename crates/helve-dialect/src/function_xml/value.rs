@@ -7,9 +7,24 @@ use serde_json::Value as Json;
 
 use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
+use crate::ascii;
 use crate::calls::Report;
 use crate::coerce;
 use crate::literal::strings;
+
+/// What parts tags and attributes beside blanks: what the tokenizer of some models leaves of a blank and of a line break.
+pub(super) fn is_residue(c: char) -> bool {
+    matches!(c, 'Ġ' | 'Ċ')
+}
+
+/// The text behind the blanks that it begins with.
+pub(super) fn behind_blanks(text: &str) -> &str {
+    let text = ascii::trim_start(text);
+    match text.starts_with(is_residue) {
+        true => text.trim_start_matches(|c: char| c.is_whitespace() || is_residue(c)),
+        false => text,
+    }
+}
 
 /// Blanks between tags. Some models spell a line break out, as a backslash and an `n`.
 #[derive(Default)]
@@ -22,7 +37,7 @@ impl Gap {
     pub(super) fn takes(&mut self, text: &str) -> bool {
         text.chars().all(|c| {
             let spelt = std::mem::replace(&mut self.backslash, c == '\\');
-            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() }
+            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() || is_residue(c) }
         })
     }
 }
