@@ -47,6 +47,8 @@ pub(super) struct Value {
     pub(super) key: String,
     /// The element that closes it, where that is not the grammar's.
     pub(super) element: String,
+    /// The suffix of its tag, which its closing tag has too.
+    suffix: String,
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
@@ -69,6 +71,8 @@ impl Value {
         self.key.clear();
         self.key.push_str(key);
         self.element.clear();
+        self.suffix.clear();
+        self.suffix.push_str(tag.suffix);
         self.raw.clear();
         self.tail.clear();
         self.quoted.clear();
@@ -152,6 +156,11 @@ impl Value {
             self.commit_tail(report);
             self.tail.push_str(if framed { "\n" } else { "" });
         }
+    }
+
+    /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
+    pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
+        self.closing.is_none() && !self.suffix.is_empty() && self.suffix != tag.suffix
     }
 
     pub(super) fn quote(&mut self, element: Element) {

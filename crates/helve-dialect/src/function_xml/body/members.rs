@@ -10,12 +10,16 @@ use crate::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
+        if self.value.is_foreign(tag) {
+            self.value.data(raw, report);
+            return false;
+        }
         let structural = match (self.value.closing, tag.kind, tag.closes) {
             (None, ..) => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
-            (Some(Element::Call), ..) => false,
+            (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
             (Some(_), Some(Element::Key | Element::Value | Element::Skip), _) => !tag.closes,
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
@@ -35,10 +39,17 @@ impl TagBody {
                     return true;
                 }
             }
-            (Some(Element::Wrapper), false) => self.value.quote(Element::Wrapper),
+            (Some(element @ (Element::Wrapper | Element::NamedByText)), false) => self.value.quote(element),
             (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
-            (Some(Element::Parameter | Element::Value), true)
-                if self.value.element.is_empty() && !self.value.unquote(Element::Parameter) =>
+            // The value of a call that is written out stands behind its key.
+            (Some(Element::Key), true) if self.value.quotes(Element::NamedByText) => {
+                self.value.quote(Element::Key);
+            }
+            (Some(Element::Value), false) if self.value.unquote(Element::Key) => {
+                self.value.quote(Element::Value);
+            }
+            (Some(element @ (Element::Parameter | Element::Value)), true)
+                if self.value.element.is_empty() && !self.value.unquote(element) =>
             {
                 self.value.may_close(raw, Element::Parameter, report);
                 return false;
@@ -47,7 +58,7 @@ impl TagBody {
                 self.value.may_close(raw, Element::Parameter, report);
                 return false;
             }
-            (Some(element @ (Element::Call | Element::Wrapper)), true)
+            (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
                 if !self.value.unquote(element) && !tag.empty =>
             {
                 self.value.may_close(raw, element, report);
