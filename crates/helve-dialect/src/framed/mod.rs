@@ -287,6 +287,10 @@ impl FramedBody {
                 self.count(chunk, report);
                 return self.sign(sign, chunk, report);
             }
+            (State::Head, Sign::End) if self.is_all_head() && self.named(report) => {
+                report.arguments("{}");
+                self.count(chunk, report);
+            }
             (State::Head | State::Id, _) => return self.no_call(chunk, report),
             (_, Sign::Call) => {
                 self.head.clear();
@@ -309,6 +313,13 @@ impl FramedBody {
             _ => {}
         }
         None
+    }
+
+    /// Whether a bracket would have ended the head, and nothing stands in its place but a fence, perhaps.
+    fn is_all_head(&self) -> bool {
+        let fence = self.head.split_once('`').map_or("", |(_, fence)| fence);
+        let inside = fence.trim_matches(|c| c == '`' || is_blank(c));
+        self.grammar.bracket_ends_head && matches!(inside, "" | "json")
     }
 
     /// Reads the head; false where it calls nobody.
