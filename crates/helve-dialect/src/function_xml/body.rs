@@ -33,7 +33,7 @@ pub(crate) struct TagBody {
     in_group: bool,
     json: Arguments,
     /// The one argument that may wrap all others, its value known and not yet told.
-    wrapped: Option<String>,
+    wrapped: Option<Box<Wrapped>>,
     arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
@@ -44,6 +44,13 @@ pub(crate) struct TagBody {
     bad: bool,
     calls: usize,
     over_at: usize,
+}
+
+/// An object that is all arguments if nothing follows it, and else the value of one.
+struct Wrapped {
+    all: String,
+    /// As that value, where it is not the same.
+    one: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,7 +243,7 @@ impl TagBody {
             return;
         }
         match self.wrapped.take() {
-            Some(wrapped) => report.arguments(&wrapped),
+            Some(wrapped) => report.arguments(&wrapped.all),
             None if json => {}
             None => report.arguments(if self.arguments == 0 { "{}" } else { "}" }),
         }

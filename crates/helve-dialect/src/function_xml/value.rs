@@ -48,7 +48,7 @@ pub(super) struct Value {
     /// The element that closes it, where that is not the grammar's.
     pub(super) element: String,
     /// The suffix of its tag, which its closing tag has too.
-    suffix: String,
+    suffix: Option<Box<str>>,
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
@@ -71,8 +71,7 @@ impl Value {
         self.key.clear();
         self.key.push_str(key);
         self.element.clear();
-        self.suffix.clear();
-        self.suffix.push_str(tag.suffix);
+        self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
         self.raw.clear();
         self.tail.clear();
         self.quoted.clear();
@@ -86,6 +85,16 @@ impl Value {
         let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
         self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
+    }
+
+    /// It may be more than it says, so that it goes out when it is whole.
+    pub(super) fn wait(&mut self) {
+        self.streams = false;
+    }
+
+    /// What was written, where it did not stream.
+    pub(super) fn written(&self) -> &str {
+        &self.raw
     }
 
     pub(super) fn streams(&self) -> bool {
@@ -160,7 +169,7 @@ impl Value {
 
     /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
     pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
-        self.closing.is_none() && !self.suffix.is_empty() && self.suffix != tag.suffix
+        self.closing.is_none() && self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
     }
 
     pub(super) fn quote(&mut self, element: Element) {

@@ -1,6 +1,6 @@
 //! Parameters inside a call: where their values end, and how they become members of the arguments.
 
-use super::{State, TagBody};
+use super::{State, TagBody, Wrapped};
 use crate::calls::Report;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
@@ -90,6 +90,9 @@ impl TagBody {
         }
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);
+        if self.arguments == 0 && self.may_wrap_text(key, report) {
+            self.value.wait();
+        }
         if self.value.streams() {
             self.open_member(key, "\": \"", report);
         }
@@ -106,8 +109,11 @@ impl TagBody {
         }
         let json = self.value.json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
+        let written = self.value.written();
         if self.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
-            self.wrapped = Some(json);
+            self.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
+        } else if self.arguments == 0 && self.may_wrap_text(&key, report) && json::is_object(written) {
+            self.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);
             report.arguments(&json);
@@ -121,9 +127,16 @@ impl TagBody {
             && !report.named().is_some_and(|tool| report.tools.has_parameter(tool, key))
     }
 
+    /// The same for one that says of itself that it is text. Only a list of parameters without it shows that this is wrong.
+    fn may_wrap_text(&self, key: &str, report: &Report<'_, '_>) -> bool {
+        let lists = |tool| report.tools.schema(tool).is_some_and(|schema| schema.get("properties").is_some());
+        self.may_wrap(key, report) && report.named().is_some_and(lists)
+    }
+
     /// What seemed to wrap the arguments is one of them.
     fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
-        if let Some(json) = self.wrapped.take() {
+        if let Some(wrapped) = self.wrapped.take() {
+            let json = wrapped.one.unwrap_or(wrapped.all);
             let key = std::mem::take(&mut self.value.key);
             self.open_member(&key, "\": ", report);
             self.value.key = key;
