@@ -47,6 +47,8 @@ const SCOPE: Scope = &[
     "<|content_thinking|>",
     "<|content_text|>",
     "<|content_invoke_tool_json|>",
+    "<|content_invoke_tool_text|>",
+    "<|content_tool_error|>",
 ];
 
 const fn opener(mark: &'static str) -> Opener {
@@ -99,6 +101,7 @@ mod tests {
                 ("hello<|content_model_end_sampling|>", "say hello"),
                 ("<|message_model|>plain text<|end_message|><|message_model|>So", "say plain textSo"),
                 ("<|message_model|><|message_model|> plain<|content_text|>So", "say plainSo"),
+                ("<|message_model|><|content_tool_error|>bad<|end_message|>", "say bad"),
                 (
                     "<|content_thinking|>The <|content_invoke_tool_json|> mark.<|end_message|><|content_text|>So.<|end_message|>",
                     "think The <|content_invoke_tool_json|> mark. | say So.",
