@@ -143,6 +143,11 @@ impl TagBody {
             Some(run) => &rest[..run],
             None => rest,
         };
+        if self.state == State::Value {
+            chunk.pos += text.len();
+            self.value.text(text, report);
+            return None;
+        }
         if self.state == State::Between || self.state == State::Call && !self.has_key {
             let ink = behind_blanks(text);
             let bare = self.state == State::Call && !self.has_arguments() && !self.stray;
@@ -162,7 +167,7 @@ impl TagBody {
             return self.over(0, chunk, report);
         }
         chunk.pos += text.len();
-        self.text(text, chunk, report)
+        self.text(text, chunk)
     }
 
     /// Everything is data up to the end of the quotation.
@@ -183,10 +188,9 @@ impl TagBody {
         None
     }
 
-    /// Text between tags.
-    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    /// Text between tags that is no value.
+    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>) -> Option<Step> {
         match self.state {
-            State::Value => self.value.text(text, report),
             State::Key => self.word.push_str(text),
             State::Word if self.word.len() + text.len() > WORD_MAX => {
                 // As much as fits, so that it does not matter how the text was cut.

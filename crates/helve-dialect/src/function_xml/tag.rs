@@ -261,14 +261,6 @@ pub(super) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
     }
 }
 
-/// How much of a beginning that became no tag is surely none: behind it another may begin.
-pub(super) fn length(spelling: Spelling, beginning: &str) -> usize {
-    match (spelling, beginning.rfind('<')) {
-        (Spelling::Tokens, Some(at)) if at > 0 => at,
-        _ => beginning.len(),
-    }
-}
-
 fn has_mark(text: &str) -> bool {
     text.starts_with(Spelling::OPEN) || text.starts_with(Spelling::CLOSE)
 }
