@@ -184,7 +184,7 @@ impl Body {
             Self::Nested(body) => body.finish(),
             Self::Framed(body) => body.finish(end, report),
             Self::Gemma(body) => body.finish(end, report),
-            Self::Channel(body) => body.finish(),
+            Self::Channel(body) => body.finish(report),
         }
     }
 }

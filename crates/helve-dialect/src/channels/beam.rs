@@ -33,6 +33,11 @@ mod tests {
                     "to=search<|message|><rfl:parameter name=\"query\">\nx\n\n</rfl:parameter><|eot|>",
                     r#"call search {"query": "x\n"}"#,
                 ),
+                (
+                    "to=time<|message|><|eom|><|start|>assistant to=time<|message|>\n<|eom|><|start|>assistant to=user<|message|>So.<|eot|>",
+                    "call time {} | call time {} | say So.",
+                ),
+                ("to=time<|message|>", "cut time"),
             ],
         );
     }

@@ -1,15 +1,25 @@
 //! `all⏎text>>>f⏎{…}`: Functionary 3.2.
 //!
 //! Odd here: the prompt ends with the first `>>>`, so the text begins with a recipient and a line break. The recipient
-//! `python` takes code. Too plain to be looked for unasked.
+//! `python` takes code. Too plain to be looked for unasked, and `>>>` is a mark only right before a recipient and a line
+//! break: a shift, or a prompt of Python, is text.
 
 use super::{ChannelGrammar, Part, Route};
-use crate::body::{Scope, Turn};
+use crate::body::{Scope, Standing, Turn};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
 use crate::framed::{FramedGrammar, Sign};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", Part::Message(""))], route };
+
+/// The first head, whose mark the prompt holds.
+static FIRST: ChannelGrammar = ChannelGrammar {
+    signs: &[("\n", Part::Message(""))],
+    route: |head, kind, tools| {
+        let head = head.trim_start();
+        route(head.strip_prefix(">>>").unwrap_or(head), kind, tools)
+    },
+};
 
 static ARGUMENTS: FramedGrammar = FramedGrammar {
     signs: &[(">>>", Sign::Beyond(">>>".len())), ("<|eot_id|>", Sign::Close)],
@@ -22,6 +32,7 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
 static CODE: FramedGrammar = FramedGrammar {
     text: &[(">>>", ">>>".len()), ("<|eot_id|>", 0), ("<|eom_id|>", 0)],
     code: true,
+    heads: Some(is_recipient),
     ..FramedGrammar::PLAIN
 };
 
@@ -30,7 +41,7 @@ const SCOPE: Scope = &[">>>", "<|eot_id|>", "<|eom_id|>"];
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functionary_v32",
     openers: &[
-        Opener { mark: Mark::Start, then: Then::Anything, grammar: Grammar::Channel(&HEAD) },
+        Opener { mark: Mark::Start, then: Then::Anything, grammar: Grammar::Channel(&FIRST) },
         Opener { mark: Mark::Tag(">>>"), then: Then::Anything, grammar: Grammar::Channel(&HEAD) },
     ],
     reasoning: &[],
@@ -38,15 +49,19 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, _: &Tools) -> Option<Route> {
-    match head.trim() {
+fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+    match head.trim_end() {
         "all" => Route::to(Turn::Answer(SCOPE)),
         "python" => Route::call("python", Grammar::Framed(&CODE)),
-        name if !name.is_empty() && name.chars().all(is_name) => {
-            Route::call(name, Grammar::Framed(&ARGUMENTS))
-        }
+        name if is_recipient(name, tools) => Route::call(name, Grammar::Framed(&ARGUMENTS)),
         _ => None,
     }
+}
+
+/// Whether a message may be for somebody of this name.
+fn is_recipient(name: &str, tools: &Tools) -> bool {
+    matches!(name, "all" | "python")
+        || !name.is_empty() && name.chars().all(is_name) && Standing::Alone.admits(name, tools)
 }
 
 #[cfg(test)]
@@ -64,6 +79,15 @@ mod tests {
                 (
                     "all\nSo.\n>>>search\n{\"query\": \">>>\"}>>>time\n{}",
                     "say So.\n | call search {\"query\": \">>>\"} | call time {}",
+                ),
+                (">>>search\n{\"query\": \"x\"}>>>all\nSo.", "call search {\"query\": \"x\"} | say So."),
+                (">>>all\nSo >>>", "say So >>>"),
+                ("all\nshift a >>> b here", "say shift a >>> b here"),
+                ("all\nx = a>>>b\ny >>> time\n>>>c", "say x = a>>>b\ny >>> time\n>>>c"),
+                ("Yes\nNo", "say Yes\nNo"),
+                (
+                    "python\ndef f():\n    \"\"\"\n    >>> f()\n    >>>f\n    \"\"\"\n    return a>>>",
+                    r#"call python {"code": "def f():\n    \"\"\"\n    >>> f()\n    >>>f\n    \"\"\"\n    return a>>>"}"#,
                 ),
                 (
                     "python\nx = {1}\nprint(x)>>>all\nSo.",

@@ -108,9 +108,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, _: &Tools) -> Option<Route> {
+fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
     if let Some(name) = recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
+        let name = unglued(name, tools).unwrap_or(name);
         let body = if name == "python" { &CODE } else { &ARGUMENTS };
         return Route::call(name, Grammar::Framed(body));
     }
@@ -127,18 +128,21 @@ fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
     if !written.chars().all(is_name) || !words.all(|word| word.chars().all(char::is_alphabetic)) {
         return None;
     }
+    // Without tools to go by, only a channel's name is surely none of the tool's.
+    let channel = || ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word));
+    let name = unglued(written, tools).or_else(channel).unwrap_or(written);
+    Route::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
+}
+
+/// The declared tool to whose name such words were glued.
+fn unglued<'n>(written: &'n str, tools: &Tools) -> Option<&'n str> {
     let mut name = written;
     while tools.resolve(name).is_none() {
         let glued = ["json", "code", "commentary", "analysis", "final"];
-        let Some(shorter) = glued.iter().find_map(|word| name.strip_suffix(word)) else { break };
-        name = shorter;
+        let shorter = glued.iter().find_map(|word| name.strip_suffix(word))?;
+        name = shorter.trim_end_matches('.');
     }
-    // Without tools to go by, only a channel's name is surely none of the tool's.
-    if tools.resolve(name).is_none() {
-        name =
-            ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word)).unwrap_or(written);
-    }
-    Route::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
+    Some(name)
 }
 
 #[cfg(test)]
@@ -179,6 +183,11 @@ mod tests {
                     r#"call python {"code": "print({'a': 1})"}"#,
                 ),
                 ("Plain.", "say Plain."),
+                (
+                    r#"<|channel|>commentary to=functions.search.json<|message|>{"query": "x"}<|call|>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
+                ("<|channel|>commentary to=functions.read.json<|message|>{}<|call|>", "call read.json {}"),
             ],
         );
     }

@@ -16,9 +16,6 @@ static HEAD: ChannelGrammar = ChannelGrammar {
         ("<|content_invoke_tool_text|>", Part::Message("text")),
         ("<|content_tool_error|>", Part::Message("text")),
         ("<|content_invoke_tool_json|>", Part::Message("call")),
-        ("<|message_model|>", Part::Again),
-        ("<|end_message|>", Part::Over),
-        ("<|content_model_end_sampling|>", Part::Over),
     ],
     route: |_, kind, _| {
         Route::to(match kind {
@@ -29,16 +26,29 @@ static HEAD: ChannelGrammar = ChannelGrammar {
     },
 };
 
+/// A message whose block has no type.
+static UNTYPED: ChannelGrammar = ChannelGrammar {
+    signs: &[(MESSAGE, Part::Message(""))],
+    route: |_, _, _| Route::to(Turn::Answer(SCOPE)),
+};
+
 static CALL: JsonGrammar =
     JsonGrammar { close: &["<|end_message|>", "<|content_model_end_sampling|>"], ..JsonGrammar::PLAIN };
+
+const MESSAGE: &str = "<|message_model|>";
+
+/// A name that stands before a call. Before anything else it is text.
+const NAMED: Then = Then::Name(&["<|content_invoke_tool_json|>", "<|content_invoke_tool_text|>"]);
 
 const SCOPE: Scope = &[
     "<|end_message|>",
     "<|content_model_end_sampling|>",
-    "<|message_model|>",
+    MESSAGE,
     "<|content_thinking|>",
     "<|content_text|>",
     "<|content_invoke_tool_json|>",
+    "<|content_invoke_tool_text|>",
+    "<|content_tool_error|>",
 ];
 
 const fn opener(mark: &'static str) -> Opener {
@@ -48,17 +58,18 @@ const fn opener(mark: &'static str) -> Opener {
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "inkling",
     openers: &[
-        opener("<|message_model|>"),
+        Opener { mark: Mark::Tag(MESSAGE), then: NAMED, grammar: Grammar::Channel(&HEAD) },
+        Opener { mark: Mark::Tag(MESSAGE), then: Then::Anything, grammar: Grammar::Channel(&UNTYPED) },
         opener("<|content_thinking|>"),
         opener("<|content_text|>"),
-        opener("<|content_invoke_tool_json|>"),
-        opener("<|content_invoke_tool_text|>"),
-        opener("<|content_tool_error|>"),
         Opener {
-            mark: Mark::Start,
-            then: Then::Name(&["<|content_invoke_tool_json|>"]),
+            mark: Mark::Tag("<|content_invoke_tool_json|>"),
+            then: Then::Json,
             grammar: Grammar::Channel(&HEAD),
         },
+        opener("<|content_invoke_tool_text|>"),
+        opener("<|content_tool_error|>"),
+        Opener { mark: Mark::Start, then: NAMED, grammar: Grammar::Channel(&HEAD) },
     ],
     reasoning: &[],
     over: &["<|end_message|>", "<|content_model_end_sampling|>"],
@@ -88,6 +99,14 @@ mod tests {
                     "call time {}",
                 ),
                 ("hello<|content_model_end_sampling|>", "say hello"),
+                ("<|message_model|>plain text<|end_message|><|message_model|>So", "say plain textSo"),
+                ("<|message_model|><|message_model|> plain<|content_text|>So", "say plainSo"),
+                ("<|message_model|><|content_tool_error|>bad<|end_message|>", "say bad"),
+                (
+                    "<|content_thinking|>The <|content_invoke_tool_json|> mark.<|end_message|><|content_text|>So.<|end_message|>",
+                    "think The <|content_invoke_tool_json|> mark. | say So.",
+                ),
+                ("<|content_invoke_tool_json|>{\"name\": \"search\", \"args", "cut search"),
             ],
         );
     }

@@ -1,7 +1,8 @@
 //! `<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="k" type="string"<|sep|>V…`: Kimi K3.
 //!
 //! Odd here: elements spelt with tokens. `think`, `response` and `tools` are channels; an argument says its own type.
-//! Blanks around names are tolerated, and the prompt may have opened any channel.
+//! Blanks around names are tolerated, and the prompt may have opened any channel. A call inside the text of one is on
+//! trial until that channel is closed.
 
 use super::{ChannelGrammar, Part, Route};
 use crate::Dialect;
@@ -22,7 +23,13 @@ static OPEN: ChannelGrammar = ChannelGrammar {
 
 static CLOSE: ChannelGrammar = ChannelGrammar {
     signs: &[("<|sep|>", Part::Message("")), ("<|end_of_msg|>", Part::Over)],
-    route: |_, _, _| Route::to(Turn::Over),
+    // Only these two hold text. The end of the message settles nothing: what was called in them counts.
+    route: |head, _, _| {
+        Route::to(match head.trim() {
+            "think" | "response" => Turn::Over,
+            _ => Turn::On,
+        })
+    },
 };
 
 const SCOPE: Scope = &["<|open|>", "<|close|>", "<|end_of_msg|>"];
@@ -39,7 +46,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<|close|>"), then: Then::Anything, grammar: Grammar::Channel(&CLOSE) },
     ],
     reasoning: &[],
-    over: &["<|end_of_msg|>"],
+    silent: &["<|end_of_msg|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
     strays: &["<|sep|>"],
     ..Dialect::PLAIN
 };
@@ -64,6 +71,37 @@ mod tests {
                 ),
                 ("answer<|close|>response<|sep|>", "say answer"),
                 ("<|close|>think<|sep|><|open|>response", ""),
+                // A call in a channel that is closed later is a quotation, also where it is itself not closed.
+                (
+                    "<|open|>think<|sep|>Maybe <|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|> no.<|close|>think<|sep|><|open|>response<|sep|>A<|close|>response<|sep|>",
+                    "think Maybe <|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|> no. | say A",
+                ),
+                (
+                    "<|open|>response<|sep|>Write <|open|>call tool=\"time\"<|sep|><|close|>call<|sep|> so.<|close|>response<|sep|>",
+                    "say Write <|open|>call tool=\"time\"<|sep|><|close|>call<|sep|> so.",
+                ),
+                (
+                    "<|open|>response<|sep|>Write <|open|>call tool=\"f\"<|sep|> so.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+                    "say Write <|open|>call tool=\"f\"<|sep|> so. | call time {}",
+                ),
+                (
+                    "<|open|>think<|sep|>The `<|open|>call` mark.<|close|>think<|sep|><|open|>response<|sep|>A",
+                    "think The `<|open|>call` mark. | say A",
+                ),
+                // In a channel that nothing closes but the end of the message, it counts.
+                (
+                    "<|open|>think<|sep|>So.<|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>",
+                    "think So. | call time {}",
+                ),
+                (
+                    "<|open|>response<|sep|>So.<|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|end_of_msg|>",
+                    "say So. | call time {}",
+                ),
+                // What begins like a tag inside a value hides no tag behind it.
+                (
+                    "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>the <|open|> mark<|close|>argument<|sep|><|close|>call<|sep|>",
+                    "call search {\"query\": \"the <|open|> mark\"}",
+                ),
             ],
         );
     }

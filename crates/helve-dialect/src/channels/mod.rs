@@ -14,7 +14,7 @@ pub(crate) mod muse_spark;
 use crate::Tools;
 use crate::body::{Chunk, Ending, Rest, Step, Turn};
 use crate::calls::Report;
-use crate::dialect::Grammar;
+use crate::dialect::{Grammar, is_blank};
 use crate::signpost::{Found, Signpost};
 
 /// How heads are written.
@@ -81,6 +81,10 @@ impl ChannelBody {
         if let Some(kind) = self.kind {
             return self.message(kind, &chunk, report);
         }
+        // Of the blanks behind a mark, which are read already, the head keeps one.
+        if self.head.is_empty() && report.held.ends_with(is_blank) {
+            self.head.push(' ');
+        }
         let step = loop {
             let rest = chunk.rest();
             if rest.is_empty() {
@@ -118,11 +122,13 @@ impl ChannelBody {
         Step::Turn(Rest::at(chunk.pos), route.turn)
     }
 
-    /// A head without a message says nothing, unless it was about to call somebody.
-    pub(crate) fn finish(&self) -> Ending {
+    /// A head without a message says nothing, unless it was about to call somebody. Behind a mark that is ordinary text,
+    /// it may be none.
+    pub(crate) fn finish(&self, report: &Report<'_, '_>) -> Ending {
+        let is_head = || (self.grammar.route)(&self.head, "", report.tools).is_some();
         match recipient(&self.head) {
             Some(_) => Ending::Cut,
-            None if self.unmarked => Ending::NotACall,
+            None if self.unmarked || !is_head() => Ending::NotACall,
             None => Ending::Done,
         }
     }

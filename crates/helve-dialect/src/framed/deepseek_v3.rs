@@ -99,6 +99,14 @@ mod tests {
                     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"ha",
                     "cut search",
                 ),
+                (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n\n```<｜tool▁call▁end｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "call time {} | call time {}",
+                ),
+                (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\nx\n```<｜tool▁call▁end｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\nx<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "call time {} | broken | broken",
+                ),
                 ("A <｜tool▁calls▁begin｜> mark.", "say A <｜tool▁calls▁begin｜> mark."),
             ],
         );

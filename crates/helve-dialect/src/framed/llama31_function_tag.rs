@@ -22,7 +22,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: &[
         Opener {
             mark: Mark::Tag("<function="),
-            then: Then::Name(&[">{"]),
+            then: Then::Name(&[">{", "></function>"]),
             grammar: Grammar::Framed(&GRAMMAR),
         },
         llama3_json::CODE_OPENER,
@@ -58,6 +58,7 @@ mod tests {
                     "call time {} | call time {} | say  ok",
                 ),
                 (r#"<function=search>{"query": "ha"#, "cut search"),
+                ("<function=time>\n</function>", "call time {}"),
                 ("Write <function=name> to call.", "say Write <function=name> to call."),
             ],
         );

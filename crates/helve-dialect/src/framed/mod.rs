@@ -16,7 +16,7 @@ pub(crate) use text::interpreter;
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Passing, Rest, Step};
 use crate::calls::Report;
-use crate::dialect::is_blank;
+use crate::dialect::{is_blank, is_name};
 use crate::json::PLAIN;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, Tools};
@@ -35,6 +35,9 @@ pub(crate) struct FramedGrammar {
     pub(crate) text: &'static [(&'static str, usize)],
     /// Such text is code for an interpreter.
     pub(crate) code: bool,
+    /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
+    /// and a line break.
+    pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
 }
@@ -48,6 +51,7 @@ impl FramedGrammar {
         noisy: false,
         text: &[],
         code: false,
+        heads: None,
         name: |_, _| Called::Nobody,
     };
 }
@@ -112,6 +116,8 @@ enum State {
     Arguments,
     /// Arguments that are text, or blanks before any.
     Text,
+    /// Behind a sign of so many bytes that ends them if a head follows.
+    Beyond(usize),
     /// A call is whole and counts as soon as anything follows it.
     Ready,
 }
@@ -169,6 +175,7 @@ impl FramedBody {
                     None
                 }
                 State::Text => self.read_text(&mut chunk, report),
+                State::Beyond(sign) => self.read_beyond(sign, &mut chunk, report),
                 _ => self.walk(&mut chunk, report),
             };
             if let Some(step) = step {
@@ -280,6 +287,10 @@ impl FramedBody {
                 self.count(chunk, report);
                 return self.sign(sign, chunk, report);
             }
+            (State::Head, Sign::End) if self.is_all_head() && self.named(report) => {
+                report.arguments("{}");
+                self.count(chunk, report);
+            }
             (State::Head | State::Id, _) => return self.no_call(chunk, report),
             (_, Sign::Call) => {
                 self.head.clear();
@@ -302,6 +313,13 @@ impl FramedBody {
             _ => {}
         }
         None
+    }
+
+    /// Whether a bracket would have ended the head, and nothing stands in its place but a fence, perhaps.
+    fn is_all_head(&self) -> bool {
+        let fence = self.head.split_once('`').map_or("", |(_, fence)| fence);
+        let inside = fence.trim_matches(|c| c == '`' || is_blank(c));
+        self.grammar.bracket_ends_head && matches!(inside, "" | "json")
     }
 
     /// Reads the head; false where it calls nobody.
@@ -344,21 +362,56 @@ impl FramedBody {
             Found::Nothing => {}
             Found::Char => self.text.push_str(&rest[..taken]),
             Found::Beginning(text) => self.text.push_str(text),
-            Found::Sign(back) => {
-                chunk.keep(report);
-                let beyond = report.held.split_off(report.held.len() - back);
-                match self.text_arguments(report) {
-                    Some(arguments) => {
-                        report.arguments(&arguments);
-                        self.count(chunk, report);
-                    }
-                    None => self.give_up(chunk, report),
-                }
-                report.held.push_str(&beyond);
-                return Some(self.done(Rest { back, pos: chunk.pos }));
+            Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
+                self.head.clear();
+                self.state = State::Beyond(back);
             }
+            Found::Sign(back) => return self.end_text(back, chunk, report),
         }
         None
+    }
+
+    /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
+    fn read_beyond(
+        &mut self,
+        sign: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        if c == '\n' && self.grammar.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
+            return self.end_text(sign + self.head.len(), chunk, report);
+        }
+        if is_name(c) && self.head.len() < HEAD_MAX {
+            self.head.push(c);
+            chunk.pos += c.len_utf8();
+        } else {
+            self.no_head(sign);
+        }
+        None
+    }
+
+    /// What stands behind the sign is no head, so both are text.
+    fn no_head(&mut self, sign: usize) {
+        let signs = self.grammar.text.iter();
+        self.text.extend(signs.map(|(text, _)| *text).find(|text| text.len() == sign));
+        self.text.push_str(&self.head);
+        self.state = State::Text;
+    }
+
+    /// The text is over, and so many bytes behind it are not the section's own.
+    fn end_text(&mut self, back: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        chunk.keep(report);
+        let beyond = report.held.split_off(report.held.len() - back);
+        match self.text_arguments(report) {
+            Some(arguments) => {
+                report.arguments(&arguments);
+                self.count(chunk, report);
+            }
+            None => self.give_up(chunk, report),
+        }
+        report.held.push_str(&beyond);
+        Some(self.done(Rest { back, pos: chunk.pos }))
     }
 
     fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
@@ -430,6 +483,9 @@ impl FramedBody {
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+        if let State::Beyond(sign) = self.state {
+            self.no_head(sign);
+        }
         if self.state == State::Text && end == End::Normal {
             // No sign holds this character, so it shows what seemed to begin one.
             if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {

@@ -8,7 +8,7 @@ mod tags;
 use std::collections::BTreeSet;
 
 use super::tag;
-use super::value::{Gap, Value};
+use super::value::{Gap, Value, behind_blanks};
 use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
 use crate::ascii;
@@ -33,7 +33,7 @@ pub(crate) struct TagBody {
     in_group: bool,
     json: Arguments,
     /// The one argument that may wrap all others, its value known and not yet told.
-    wrapped: Option<String>,
+    wrapped: Option<Box<Wrapped>>,
     arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
@@ -44,6 +44,13 @@ pub(crate) struct TagBody {
     bad: bool,
     calls: usize,
     over_at: usize,
+}
+
+/// An object that is all arguments if nothing follows it, and else the value of one.
+struct Wrapped {
+    all: String,
+    /// As that value, where it is not the same.
+    one: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,27 +143,31 @@ impl TagBody {
             Some(run) => &rest[..run],
             None => rest,
         };
-        let outside = matches!(self.state, State::Between | State::Call) && !self.has_key;
-        if outside && ascii::is_blank(text) {
+        if self.state == State::Value {
             chunk.pos += text.len();
+            self.value.text(text, report);
             return None;
         }
-        let bare = !self.has_arguments() && !self.has_key && !self.stray;
-        if self.state == State::Call && bare {
-            let object = ascii::trim_start(text);
-            if object.starts_with('{') {
-                chunk.pos += text.len() - object.len();
+        if self.state == State::Between || self.state == State::Call && !self.has_key {
+            let ink = behind_blanks(text);
+            let bare = self.state == State::Call && !self.has_arguments() && !self.stray;
+            if ink.is_empty() {
+                chunk.pos += text.len();
+                return None;
+            }
+            if bare && ink.starts_with('{') {
+                chunk.pos += text.len() - ink.len();
                 self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
         }
-        if self.state == State::Between && !self.grammar.noisy && !ascii::is_blank(text) {
+        if self.state == State::Between && !self.grammar.noisy {
             chunk.pos += text.len() - text.trim_start().len();
             return self.over(0, chunk, report);
         }
         chunk.pos += text.len();
-        self.text(text, chunk, report)
+        self.text(text, chunk)
     }
 
     /// Everything is data up to the end of the quotation.
@@ -177,10 +188,9 @@ impl TagBody {
         None
     }
 
-    /// Text between tags.
-    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    /// Text between tags that is no value.
+    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>) -> Option<Step> {
         match self.state {
-            State::Value => self.value.text(text, report),
             State::Key => self.word.push_str(text),
             State::Word if self.word.len() + text.len() > WORD_MAX => {
                 // As much as fits, so that it does not matter how the text was cut.
@@ -237,7 +247,7 @@ impl TagBody {
             return;
         }
         match self.wrapped.take() {
-            Some(wrapped) => report.arguments(&wrapped),
+            Some(wrapped) => report.arguments(&wrapped.all),
             None if json => {}
             None => report.arguments(if self.arguments == 0 { "{}" } else { "}" }),
         }

@@ -81,6 +81,19 @@ mod tests {
                     "<｜DSML｜function_calls｜>\n<｜DSML｜invoke name=\"f\"｜>\n<｜DSML｜parameter name=\"a\" string=\"true\"｜>x</｜DSML｜parameter｜>\n</｜DSML｜invoke｜>\n</｜DSML｜function_calls｜> So.",
                     "call f {\"a\": \"x\"} | say  So.",
                 ),
+                // Text wraps the arguments only where the tool has no such parameter, and no other follows.
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"search\">\n<｜DSML｜parameter name=\"arguments\" string=\"true\"> {\"query\": \"x\"}\n</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"search\">\n<｜DSML｜parameter name=\"input\" string=\"true\">{\"query\": \"x\"}</｜DSML｜parameter>\n<｜DSML｜parameter name=\"query\" string=\"true\">y</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    r#"call search {"input": "{\"query\": \"x\"}", "query": "y"}"#,
+                ),
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"input\" string=\"true\">{}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    r#"call f {"input": "{}"}"#,
+                ),
                 ("<｜DSML｜ is a mark.", "say <｜DSML｜ is a mark."),
             ],
         );

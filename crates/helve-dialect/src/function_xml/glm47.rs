@@ -32,6 +32,21 @@ mod tests {
                     "</think><tool_call>search<arg_key>query</arg_key><arg_value>a</arg_value>",
                     "call search {\"query\": \"a\"}",
                 ),
+                // A call that is written out in a value is data, and so are the names of tags.
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>Doc: <tool_call>f<arg_key>a</arg_key><arg_value>b</arg_value></tool_call><tool_call>time</tool_call>.</arg_value></tool_call>",
+                    "call search {\"query\": \"Doc: <tool_call>f<arg_key>a</arg_key><arg_value>b</arg_value></tool_call><tool_call>time</tool_call>.\"}",
+                ),
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>the tags <tool_call> and <arg_value></arg_value></tool_call>",
+                    "call search {\"query\": \"the tags <tool_call> and <arg_value>\"}",
+                ),
+                // The call's closing tag ends a value that nothing else has ended.
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>a</tool_call>\n<tool_call>search<arg_key>query</arg_key><arg_value>b</tool_call>\n",
+                    "call search {\"query\": \"a\"} | call search {\"query\": \"b\"}",
+                ),
+                ("<tool_call>search<arg_key>query</arg_key><arg_value>a</tool_call> b", "cut search"),
                 ("<tool_call>not a name</tool_call>", "say <tool_call>not a name</tool_call>"),
             ],
         );

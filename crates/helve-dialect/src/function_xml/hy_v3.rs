@@ -77,6 +77,19 @@ mod tests {
                     "<think:a1>hm</think:a1><tool_calls:a1><tool_call:a1>search<tool_sep:a1><arg_key:a1>query</arg_key:a1><arg_value:a1> </tool_call:a1> </arg_value:a1></tool_call:a1></tool_calls:a1>ok",
                     "think hm | call search {\"query\": \" </tool_call:a1> \"} | say ok",
                 ),
+                // Without its suffix, a tag inside a value is data.
+                (
+                    "<tool_calls:a1><tool_call:a1>search<tool_sep:a1><arg_key:a1>query</arg_key:a1><arg_value:a1></arg_value></tool_call><tool_calls></arg_value:a1></tool_call:a1></tool_calls:a1>",
+                    "call search {\"query\": \"</arg_value></tool_call><tool_calls>\"}",
+                ),
+                (
+                    "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",
+                    "think x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y | say z",
+                ),
+                (
+                    "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1>",
+                    "think x  | call time {}",
+                ),
             ],
         );
     }

@@ -10,6 +10,8 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
         ("argument", Element::Parameter),
         ("json", Element::Json),
         ("message", Element::Skip),
+        ("think", Element::Channel),
+        ("response", Element::Channel),
     ],
     ..TagGrammar::PLAIN
 };

@@ -1,7 +1,7 @@
 //! `<function name="f"><param name="k">V</param></function>`: MiniCPM 5.
 //!
-//! Odd here: no wrapper; values may be CDATA; the tokenizer may lose the blank in a tag or leave it as `Ġ`.
-//! A parameter must not come twice.
+//! Odd here: no wrapper; values may be CDATA; the tokenizer may lose the blank in a tag or leave it as `Ġ`,
+//! and a line break between tags as `Ċ`. A parameter must not come twice.
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
@@ -47,6 +47,14 @@ mod tests {
                 (
                     "<functionĠname=\"search\"><paramname=\"query\">x</param></function>",
                     "call search {\"query\": \"x\"}",
+                ),
+                (
+                    "<functionĠname=\"search\">Ċ<paramĠname=\"query\">xĊ</param>ĊĠ<paramĠname=\"limit\">3</param>Ċ</function>Ċ<functionĠname=\"time\">Ċ</function>Ċ",
+                    "call search {\"query\": \"xĊ\", \"limit\": 3} | call time {}",
+                ),
+                (
+                    "<functionĠname=\"search\">Ċ{\"query\": \"x\"}Ċ</function>Ċb",
+                    "call search {\"query\": \"x\"} | say Ċb",
                 ),
                 ("<function name=\"search\"><param name=\"query\">x", "cut search"),
                 // Any blank may stand before arguments in JSON.

@@ -123,6 +123,8 @@ pub(crate) enum Element {
     Json,
     /// Means nothing.
     Skip,
+    /// Encloses the text around calls, and belongs to no section.
+    Channel,
     /// Ends the section.
     End,
 }

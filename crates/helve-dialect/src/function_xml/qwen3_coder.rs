@@ -26,6 +26,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
             then: Then::Words(&["<function", "<tool_call><function"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
+        Opener {
+            mark: Mark::Tag("<tool_call "),
+            then: Then::Words(&["><function"]),
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },
     ],
     silent: &["<|im_end|>", "<|endoftext|>"],
@@ -86,6 +91,11 @@ mod tests {
                     "<tool_call>\n<function=search>\n<parameter=query>\na\n</parameter>",
                     r#"call search {"query": "a"}"#,
                 ),
+                (
+                    "<tool_call >\n<function = search >\n< parameter = query >\na\n</ parameter>\n</function >\n</tool_call >",
+                    r#"call search {"query": "a"}"#,
+                ),
+                ("The <tool_call > tag.", "say The <tool_call > tag."),
                 ("Docs mention <function=name> and more.", "say Docs mention <function=name> and more."),
                 ("<think>hm\n<tool_call><function=time></function></tool_call>", "think hm | call time {}"),
             ],

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::value::is_residue;
 use super::{Element, Spelling, TagGrammar};
 use crate::ascii;
 use crate::scan::{ByteSet, all_but};
@@ -11,6 +12,8 @@ pub(super) struct Tag<'t> {
     pub(super) kind: Option<Element>,
     pub(super) namespace: &'static str,
     pub(super) element: &'t str,
+    /// What a colon parts from the element, where elements are suffixed.
+    pub(super) suffix: &'t str,
     pub(super) closes: bool,
     /// It closes itself.
     pub(super) empty: bool,
@@ -38,7 +41,7 @@ fn plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
     let element = closing.unwrap_or(inner);
     let (_, kind) = grammar.elements.iter().find(|(name, _)| *name == element)?;
     let (kind, closes) = (Some(*kind), closing.is_some());
-    Some(Tag { kind, namespace: "", element, closes, empty: false, label: None, typing: None })
+    Some(Tag { kind, namespace: "", element, suffix: "", closes, empty: false, label: None, typing: None })
 }
 
 fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
@@ -69,14 +72,18 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
     let namespace = namespace.copied().unwrap_or("");
     let inner = ascii::trim_start(&inner[namespace.len()..]);
     let (kind, element, attributes) = element(grammar, inner);
-    let mut tag = Tag { kind, namespace, element, closes, empty, label: None, typing: None };
+    let (element, suffix) = match grammar.suffixed {
+        true => element.split_once(':').unwrap_or((element, "")),
+        false => (element, ""),
+    };
+    let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label: None, typing: None };
     if !attributes.is_empty() {
         tag.describe(attributes, grammar.spelling);
     }
     tag
 }
 
-/// The element that a tag begins with, and what stands behind it.
+/// The element that a tag begins with, its suffix included, and what stands behind it.
 fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t str, &'t str) {
     let first = inner.as_bytes().first();
     for (name, kind) in grammar.elements {
@@ -90,11 +97,11 @@ fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t st
     }
     let end = ascii::find(inner, |c| c == '=' || is_gap(c)).unwrap_or(inner.len());
     let (element, attributes) = inner.split_at(end);
-    let element = match grammar.suffixed {
+    let bare = match grammar.suffixed {
         true => element.split(':').next().unwrap_or(element),
         false => element,
     };
-    let known = grammar.elements.iter().find(|(name, _)| *name == element);
+    let known = grammar.elements.iter().find(|(name, _)| *name == bare);
     (known.map(|(_, kind)| *kind), element, attributes)
 }
 
@@ -118,9 +125,9 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Whether the character parts attributes: a blank, or one that the tokenizer of some models leaves as it is.
+/// Whether the character parts attributes.
 fn is_gap(c: char) -> bool {
-    c.is_whitespace() || c == 'Ġ'
+    c.is_whitespace() || is_residue(c)
 }
 
 /// The attributes that mean something.

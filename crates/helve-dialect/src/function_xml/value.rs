@@ -7,9 +7,24 @@ use serde_json::Value as Json;
 
 use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
+use crate::ascii;
 use crate::calls::Report;
 use crate::coerce;
 use crate::literal::strings;
+
+/// What parts tags and attributes beside blanks: what the tokenizer of some models leaves of a blank and of a line break.
+pub(super) fn is_residue(c: char) -> bool {
+    matches!(c, 'Ġ' | 'Ċ')
+}
+
+/// The text behind the blanks that it begins with.
+pub(super) fn behind_blanks(text: &str) -> &str {
+    let text = ascii::trim_start(text);
+    match text.starts_with(is_residue) {
+        true => text.trim_start_matches(|c: char| c.is_whitespace() || is_residue(c)),
+        false => text,
+    }
+}
 
 /// Blanks between tags. Some models spell a line break out, as a backslash and an `n`.
 #[derive(Default)]
@@ -22,7 +37,7 @@ impl Gap {
     pub(super) fn takes(&mut self, text: &str) -> bool {
         text.chars().all(|c| {
             let spelt = std::mem::replace(&mut self.backslash, c == '\\');
-            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() }
+            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() || is_residue(c) }
         })
     }
 }
@@ -32,6 +47,8 @@ pub(super) struct Value {
     pub(super) key: String,
     /// The element that closes it, where that is not the grammar's.
     pub(super) element: String,
+    /// The suffix of its tag, which its closing tag has too.
+    suffix: Option<Box<str>>,
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
@@ -54,6 +71,7 @@ impl Value {
         self.key.clear();
         self.key.push_str(key);
         self.element.clear();
+        self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
         self.raw.clear();
         self.tail.clear();
         self.quoted.clear();
@@ -67,6 +85,16 @@ impl Value {
         let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
         self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
+    }
+
+    /// It may be more than it says, so that it goes out when it is whole.
+    pub(super) fn wait(&mut self) {
+        self.streams = false;
+    }
+
+    /// What was written, where it did not stream.
+    pub(super) fn written(&self) -> &str {
+        &self.raw
     }
 
     pub(super) fn streams(&self) -> bool {
@@ -137,6 +165,11 @@ impl Value {
             self.commit_tail(report);
             self.tail.push_str(if framed { "\n" } else { "" });
         }
+    }
+
+    /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
+    pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
+        self.closing.is_none() && self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
     }
 
     pub(super) fn quote(&mut self, element: Element) {

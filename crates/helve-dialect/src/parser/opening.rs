@@ -261,7 +261,7 @@ impl Parser {
             self.trial = match (opening.mark, self.code) {
                 (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
-                _ if self.speech.in_reasoning() => Some(Trial::Reasoning),
+                _ if self.speech.in_reasoning() || !self.scope.is_empty() => Some(Trial::Channel),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
                 (_, Code::None) => None,
             };
@@ -325,8 +325,17 @@ impl Parser {
         if let Mark::Tag(marker) = opening.mark
             && self.live.may_be_head(marker)
         {
-            // The head of a message that never came.
-            self.held.truncate(self.section_at);
+            // The head of a message that never came, unless what takes anything takes it for text.
+            let mut choices = self.live.choices(opening.mark).iter();
+            let ahead = self.held.split_off(opening.ahead_at);
+            match choices.find(|choice| choice.then == Then::Anything) {
+                Some(choice) => {
+                    self.enter(opening, *choice);
+                    self.look_again(&ahead, out);
+                    self.wind_up(end, out);
+                }
+                None => self.held.truncate(self.section_at),
+            }
             return;
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {

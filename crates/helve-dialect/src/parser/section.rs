@@ -151,6 +151,7 @@ impl Parser {
     /// The head of a message has said what the message is.
     fn turn(&mut self, turn: Turn, out: &mut Out<'_>) {
         if !matches!(turn, Turn::On) {
+            self.reject_before_head(out);
             self.leave_channel();
         }
         self.place = Place::Prose;
@@ -198,8 +199,8 @@ impl Parser {
             self.drop_mark();
         }
         match self.trial {
-            Some(Trial::Reasoning) if self.reasoning_ends_in_section() => self.read_again(out),
-            Some(Trial::Inline(_) | Trial::Reasoning) if self.calls.any_waits() => {
+            Some(Trial::Channel) if self.reasoning_ends_in_section() => self.read_again(out),
+            Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
                 let text = self.held.split_off(self.section_at);
                 self.line.see_lines(&text);
                 self.say(&text, out);
@@ -216,7 +217,7 @@ impl Parser {
 
     pub(super) fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
         let Some(mut body) = self.body.take() else { return };
-        if self.trial == Some(Trial::Reasoning) && self.reasoning_ends_in_section() {
+        if self.trial == Some(Trial::Channel) && self.reasoning_ends_in_section() {
             self.read_again(out);
             self.wind_up(end, out);
             return;

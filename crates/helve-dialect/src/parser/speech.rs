@@ -199,7 +199,7 @@ impl Parser {
                 }
                 self.reject(out);
             }
-            Some(Trial::Inline(_) | Trial::Reasoning) => {
+            Some(Trial::Inline(_) | Trial::Channel) => {
                 let from = self.held.len();
                 self.held.push_str(text);
                 self.calls.text_waits(from..self.held.len());

@@ -6,7 +6,7 @@ use crate::calls::Out;
 impl Parser {
     /// Whether a call has been read, or is on trial, to which the marker could belong.
     pub(super) fn is_stray(&self, marker: usize) -> bool {
-        let marked = matches!(self.trial, Some(Trial::Inline(_) | Trial::Reasoning));
+        let marked = matches!(self.trial, Some(Trial::Inline(_) | Trial::Channel));
         let on_trial = (marked && self.calls.any_waits()).then_some(self.calls.speaking);
         self.live.is_stray(marker, |dialect| self.calls.has_spoken(dialect) || on_trial == Some(dialect))
     }
@@ -16,7 +16,7 @@ impl Parser {
     pub(super) fn stray(&mut self, mark: &str, out: &mut Out<'_>) {
         match self.trial {
             Some(Trial::Alone { .. } | Trial::Fence { .. }) => self.reject(out),
-            Some(Trial::Inline(_) | Trial::Reasoning) => self.held.push_str(mark),
+            Some(Trial::Inline(_) | Trial::Channel) => self.held.push_str(mark),
             None => self.speech.stray_mark(),
         }
     }

@@ -15,8 +15,8 @@ pub(super) enum Trial {
     Fence { ticks: usize, closed: bool },
     /// Behind an odd run of backticks: rejected by another on the same line.
     Inline(usize),
-    /// In open reasoning: rejected by the end of the reasoning.
-    Reasoning,
+    /// In open reasoning, or in another channel that is open: rejected by its end.
+    Channel,
 }
 
 impl Parser {
@@ -33,6 +33,18 @@ impl Parser {
         self.release_held(out);
     }
 
+    /// A head ends the channel that was open, so that nothing on trial in it was a call.
+    pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
+        if self.trial != Some(Trial::Channel) {
+            return;
+        }
+        let head = self.held.split_off(self.section_at);
+        self.reject(out);
+        self.section_at = 0;
+        self.calls.told = 0;
+        self.held = head;
+    }
+
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         for waiting in self.calls.settled() {
             if let Waiting::Call(index, call) = waiting {
@@ -44,7 +56,7 @@ impl Parser {
 
     /// Everything on trial was meant.
     pub(super) fn accept(&mut self, out: &mut Out<'_>) {
-        if self.trial.take() == Some(Trial::Reasoning) {
+        if self.trial.take() == Some(Trial::Channel) && self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
         let held = std::mem::take(&mut self.held);

@@ -108,7 +108,10 @@ impl PythonBody {
             match self.step(c, report) {
                 Next::Take => chunk.pos += c.len_utf8(),
                 Next::Again => {}
-                Next::Finish => self.over_at = chunk.held_at(report),
+                Next::Finish => {
+                    chunk.let_go(report);
+                    self.over_at = chunk.held_at(report);
+                }
                 Next::Close => break self.close(&mut chunk, report),
                 Next::Over => {
                     chunk.pos += c.len_utf8();

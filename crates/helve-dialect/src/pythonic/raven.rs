@@ -29,10 +29,14 @@ mod tests {
     fn cases() {
         check_given(
             &DIALECT,
-            &[(
-                "Call: search(query='x'); time()<bot_end>\nThought: The",
-                r#"call search {"query": "x"} | call time {}"#,
-            )],
+            &[
+                (
+                    "Call: search(query='x'); time()<bot_end>\nThought: The",
+                    r#"call search {"query": "x"} | call time {}"#,
+                ),
+                ("Call: search(query='x'); ti", r#"call search {"query": "x"} | say ; ti"#),
+                ("Call: search(query='x'); so", r#"call search {"query": "x"} | say ; so"#),
+            ],
         );
     }
 }

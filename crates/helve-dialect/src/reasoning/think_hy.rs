@@ -11,7 +11,7 @@ static HEAD: ChannelGrammar =
 static FOOT: ChannelGrammar =
     ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::Over) };
 
-const SCOPE: Scope = &["</think:", "</think>", "<tool_calls:"];
+const SCOPE: Scope = &["<think:", "</think:", "</think>", "<tool_calls:"];
 
 pub(crate) const OPEN: Opener =
     Opener { mark: Mark::Tag("<think:"), then: Then::Anything, grammar: Grammar::Channel(&HEAD) };
@@ -33,6 +33,7 @@ mod tests {
             &[
                 ("<think:opensource>a</think:opensource>b", "think a | say b"),
                 ("<think>a</think>b", "think a | say b"),
+                ("<think:a1><think:a1>a</think:a1>b", "think a | say b"),
             ],
         );
     }

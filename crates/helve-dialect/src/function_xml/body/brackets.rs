@@ -78,11 +78,35 @@ impl TagBody {
         let mut beginning = std::mem::take(&mut self.beginning);
         let step = match grows {
             Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
+            _ if self.grammar.spelling == Spelling::Tokens => {
+                return self.not_a_tag_so_far(beginning, chunk, report);
+            }
             _ => self.not_a_tag(&beginning, chunk, report),
         };
         self.in_mark = false;
         beginning.clear();
         self.beginning = beginning;
+        step
+    }
+
+    /// What seemed to be a tag in tokens is none, but its last token may begin another.
+    #[cold]
+    fn not_a_tag_so_far(
+        &mut self,
+        mut beginning: String,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let last = beginning.rfind('<').filter(|at| *at > 0).unwrap_or(beginning.len());
+        let mut step = self.not_a_tag(&beginning[..last], chunk, report);
+        self.in_mark = false;
+        if let Some(Step::NotACall(rest)) = &mut step {
+            rest.back += beginning.len() - last;
+        }
+        if step.is_none() {
+            beginning.drain(..last);
+            self.beginning = beginning;
+        }
         step
     }
 
@@ -100,7 +124,7 @@ impl TagBody {
         if self.state == State::Between && !self.grammar.noisy {
             return self.over(raw.len(), chunk, report);
         }
-        self.text(raw, chunk, report)
+        self.text(raw, chunk)
     }
 
     /// Whether only brackets and bars decide what becomes of the beginning of a tag.

@@ -1,6 +1,6 @@
 //! Parameters inside a call: where their values end, and how they become members of the arguments.
 
-use super::{State, TagBody};
+use super::{State, TagBody, Wrapped};
 use crate::calls::Report;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
@@ -10,12 +10,16 @@ use crate::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
+        if self.value.is_foreign(tag) {
+            self.value.data(raw, report);
+            return false;
+        }
         let structural = match (self.value.closing, tag.kind, tag.closes) {
             (None, ..) => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
-            (Some(Element::Call), ..) => false,
+            (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
             (Some(_), Some(Element::Key | Element::Value | Element::Skip), _) => !tag.closes,
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
@@ -35,10 +39,17 @@ impl TagBody {
                     return true;
                 }
             }
-            (Some(Element::Wrapper), false) => self.value.quote(Element::Wrapper),
+            (Some(element @ (Element::Wrapper | Element::NamedByText)), false) => self.value.quote(element),
             (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
-            (Some(Element::Parameter | Element::Value), true)
-                if self.value.element.is_empty() && !self.value.unquote(Element::Parameter) =>
+            // The value of a call that is written out stands behind its key.
+            (Some(Element::Key), true) if self.value.quotes(Element::NamedByText) => {
+                self.value.quote(Element::Key);
+            }
+            (Some(Element::Value), false) if self.value.unquote(Element::Key) => {
+                self.value.quote(Element::Value);
+            }
+            (Some(element @ (Element::Parameter | Element::Value)), true)
+                if self.value.element.is_empty() && !self.value.unquote(element) =>
             {
                 self.value.may_close(raw, Element::Parameter, report);
                 return false;
@@ -47,7 +58,7 @@ impl TagBody {
                 self.value.may_close(raw, Element::Parameter, report);
                 return false;
             }
-            (Some(element @ (Element::Call | Element::Wrapper)), true)
+            (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
                 if !self.value.unquote(element) && !tag.empty =>
             {
                 self.value.may_close(raw, element, report);
@@ -79,6 +90,9 @@ impl TagBody {
         }
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);
+        if self.arguments == 0 && self.may_wrap_text(key, report) {
+            self.value.wait();
+        }
         if self.value.streams() {
             self.open_member(key, "\": \"", report);
         }
@@ -95,8 +109,11 @@ impl TagBody {
         }
         let json = self.value.json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
+        let written = self.value.written();
         if self.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
-            self.wrapped = Some(json);
+            self.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
+        } else if self.arguments == 0 && self.may_wrap_text(&key, report) && json::is_object(written) {
+            self.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);
             report.arguments(&json);
@@ -110,9 +127,16 @@ impl TagBody {
             && !report.named().is_some_and(|tool| report.tools.has_parameter(tool, key))
     }
 
+    /// The same for one that says of itself that it is text. Only a list of parameters without it shows that this is wrong.
+    fn may_wrap_text(&self, key: &str, report: &Report<'_, '_>) -> bool {
+        let lists = |tool| report.tools.schema(tool).is_some_and(|schema| schema.get("properties").is_some());
+        self.may_wrap(key, report) && report.named().is_some_and(lists)
+    }
+
     /// What seemed to wrap the arguments is one of them.
     fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
-        if let Some(json) = self.wrapped.take() {
+        if let Some(wrapped) = self.wrapped.take() {
+            let json = wrapped.one.unwrap_or(wrapped.all);
             let key = std::mem::take(&mut self.value.key);
             self.open_member(&key, "\": ", report);
             self.value.key = key;

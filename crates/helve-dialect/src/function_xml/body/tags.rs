@@ -59,10 +59,16 @@ impl TagBody {
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         match (tag.kind, tag.closes) {
+            // The head has said all there is to say.
+            (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
+                self.begin_call(None, report);
+                self.end_call(chunk, report);
+                return Some(self.done(Rest::at(chunk.pos)));
+            }
             (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
                 return Some(self.done(Rest::at(chunk.pos)));
             }
-            (Some(Element::Parameter), false) if self.grammar.headed && report.calls.has_started() => {
+            (Some(Element::Parameter), false) if self.is_headed(report) => {
                 self.begin_call(None, report);
                 return self.in_call(raw, tag, chunk, report);
             }
@@ -82,6 +88,11 @@ impl TagBody {
             _ => {}
         }
         None
+    }
+
+    /// Whether the head of the message has named the call, and nothing else is said of it.
+    fn is_headed(&self, report: &Report<'_, '_>) -> bool {
+        self.grammar.headed && report.calls.has_started()
     }
 
     /// A tag inside a call, outside its values.
@@ -121,6 +132,14 @@ impl TagBody {
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
                 self.end_call(chunk, report);
                 return self.between(raw, tag, chunk, report);
+            }
+            // A call in a channel that is closed before the call is a quotation.
+            (Some(Element::Channel), _) if report.calls.waits() => {
+                return Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }));
+            }
+            (Some(Element::Channel), _) => {
+                self.end_call(chunk, report);
+                return self.over(raw.len(), chunk, report);
             }
             (None, false) if self.in_group => {
                 self.begin_value(tag.element, tag, report);
