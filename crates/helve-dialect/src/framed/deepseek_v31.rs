@@ -28,6 +28,10 @@ mod tests {
                     "think a | say b | call search {\"query\": \"x\"} | call time {}",
                 ),
                 (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜>",
+                ),
+                (
                     "<｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁call▁end｜>",
                     "call time {}",
                 ),

@@ -287,7 +287,7 @@ impl FramedBody {
                 self.count(chunk, report);
                 return self.sign(sign, chunk, report);
             }
-            (State::Head, Sign::End) if self.is_all_head() && self.named(report) => {
+            (State::Head, Sign::End) if self.is_all_head(report.tools) && self.named(report) => {
                 report.arguments("{}");
                 self.count(chunk, report);
             }
@@ -315,11 +315,16 @@ impl FramedBody {
         None
     }
 
-    /// Whether a bracket would have ended the head, and nothing stands in its place but a fence, perhaps.
-    fn is_all_head(&self) -> bool {
+    /// Whether a bracket would have ended the head, and nothing stands in its place but a fence, perhaps. Without arguments
+    /// only the name vouches for the call, so it must look like one, and like a declared one where any is.
+    fn is_all_head(&self, tools: &Tools) -> bool {
         let fence = self.head.split_once('`').map_or("", |(_, fence)| fence);
         let inside = fence.trim_matches(|c| c == '`' || is_blank(c));
-        self.grammar.bracket_ends_head && matches!(inside, "" | "json")
+        if !self.grammar.bracket_ends_head || !matches!(inside, "" | "json") {
+            return false;
+        }
+        let Called::Tool { name, .. } = (self.grammar.name)(&self.head, tools) else { return false };
+        name.chars().all(is_name) && (tools.is_unknown() || tools.resolve(&name).is_some())
     }
 
     /// Reads the head; false where it calls nobody.
