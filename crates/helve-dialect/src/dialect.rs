@@ -30,7 +30,7 @@ pub struct Dialect {
     pub(crate) given: Given,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
-    /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
+    /// Marks that carry nothing and are left out wherever they stand, besides the end tokens that all have.
     pub(crate) silent: &'static [&'static str],
     /// Marks that stand inside its calls and end them. Behind a call of its own they are strays and left out, as its
     /// openers are; before any they are text.
@@ -55,13 +55,27 @@ impl Dialect {
         openers: &[],
         given: Given::NOTHING,
         reasoning: reasoning::think::MARKS,
-        silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
+        silent: &[],
         strays: &[],
         over: &[],
         hush: &[],
         found: true,
     };
 }
+
+/// The tokens that end a model's turn, left out wherever they stand: what a model writes says little about which of them it
+/// was trained with. All begin with the same byte, so that looking for them costs no more than looking for one.
+pub(crate) const END_TOKENS: &[&str] = &[
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "</s>",
+    "<｜end▁of▁sentence｜>",
+];
 
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

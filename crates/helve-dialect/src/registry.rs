@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use crate::Dialect;
-use crate::dialect::{Fit, Given, Grammar, Mark, Opener, Reasoning, Then, is_blank};
+use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, Reasoning, Then, is_blank};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -267,6 +267,13 @@ impl Live {
             if !texts.contains(text) {
                 texts.push(text);
                 roles.push(Role::Stray);
+            }
+        }
+        // Last, since some dialects make more of one.
+        for text in END_TOKENS {
+            if !texts.contains(text) {
+                texts.push(text);
+                roles.push(Role::Silent);
             }
         }
         let strays = texts.iter().map(|text| {

@@ -13,7 +13,7 @@ pub(super) const OPENER: Opener =
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
     openers: &[OPENER, json_fenced::OPENER],
-    silent: &["<|python_tag|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"],
+    silent: &["<|python_tag|>"],
     ..Dialect::PLAIN
 };
 

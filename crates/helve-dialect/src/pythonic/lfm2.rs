@@ -20,7 +20,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Then::Function, grammar: Grammar::Python(&PYTHON) },
     ],
-    silent: &["<|tool_call_end|>", "<|im_end|>"],
+    silent: &["<|tool_call_end|>"],
     strays: &["<|tool_call_end|>"],
     ..Dialect::PLAIN
 };
