@@ -4,8 +4,8 @@ use super::{JsonBody, State};
 use crate::Dropped;
 use crate::body::{Chunk, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::dialect::is_blank;
-use crate::envelope::{Envelope, Flow};
+use crate::dialect::{Fit, is_blank};
+use crate::envelope::{Envelope, Flow, may_begin_with};
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::Closing;
@@ -14,14 +14,18 @@ impl JsonBody {
     pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
-            Standing::Alone if self.grammar.python && next == '\'' => true,
             // What nothing marks as a call is read loosely only once it has named a declared tool.
             Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
             Standing::Marked if self.envelope.is_recognised() => true,
             Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
         };
+        let expected = self.grammar.python || !report.tools.is_unknown();
+        let may_be_python = expected && !self.envelope.is_recognised();
         if readable {
             self.read_loosely(State::Loose);
+        } else if self.standing == Standing::Alone && next == '\'' && may_be_python {
+            chunk.pos += 1;
+            self.state = State::PythonKey { from: chunk.held_at(report) };
         } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
             self.state = State::BareKey { ended: false };
         } else {
@@ -49,6 +53,26 @@ impl JsonBody {
             _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
         }
         chunk.pos += c.len_utf8();
+        None
+    }
+
+    /// An object that is none of ours need not be read to its end.
+    pub(super) fn python_key(
+        &mut self,
+        from: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let Some(c) = chunk.char() else {
+            return Some(Step::More);
+        };
+        chunk.pos += c.len_utf8();
+        let to = chunk.held_at(report);
+        match may_begin_with(chunk.between(from, to, report.held), '\'') {
+            Fit::Yes => self.read_loosely(State::Loose),
+            Fit::No => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            Fit::Unsure => {}
+        }
         None
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct JsonGrammar {
     pub(crate) nobody: &'static [&'static str],
     /// Tools that are none: what calls them is the answer, and stays text as it is written.
     pub(crate) answers: &'static [&'static str],
-    /// Objects are written as Python's, whether anything marks them or not.
+    /// Objects are written as Python's. Elsewhere, without a mark, they are calls only if the tools are known.
     pub(crate) python: bool,
 }
 
@@ -135,6 +135,10 @@ enum State {
     BareKey {
         ended: bool,
     },
+    /// The first member's name in Python's quotes, in an object that nothing marks: so much of the held text.
+    PythonKey {
+        from: usize,
+    },
     Loose,
     /// What is read is no call, whatever it is.
     Refused,
@@ -183,6 +187,7 @@ impl JsonBody {
                 State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
                 State::Object => self.object(&mut chunk, report),
                 State::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
+                State::PythonKey { from } => self.python_key(from, &mut chunk, report),
                 State::Loose | State::Refused => self.loose(&mut chunk, report),
             };
             if let Some(step) = step {
