@@ -29,16 +29,24 @@ impl JsonBody {
         } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
             self.state = State::BareKey { ended: false };
         } else {
-            return Some(Step::NotACall(Rest::at(chunk.pos)));
+            return Some(self.no_object(chunk, report));
         }
         None
+    }
+
+    /// What seemed to be an object is text. Behind a call with markup, that ends the section.
+    fn no_object(&self, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Step {
+        match self.standing {
+            Standing::Marked if self.calls > 0 => Step::Done(self.rest_from(self.object_at, chunk, report)),
+            _ => Step::NotACall(Rest::at(chunk.pos)),
+        }
     }
 
     pub(super) fn bare_key(
         &mut self,
         ended: bool,
         chunk: &mut Chunk<'_>,
-        _: &mut Report<'_, '_>,
+        report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let Some(c) = chunk.text[chunk.pos..].chars().next() else {
             return Some(Step::More);
@@ -50,7 +58,7 @@ impl JsonBody {
             }
             c if is_blank(c) => self.state = State::BareKey { ended: true },
             c if !ended && (c.is_alphanumeric() || c == '_') => {}
-            _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            _ => return Some(self.no_object(chunk, report)),
         }
         chunk.pos += c.len_utf8();
         None
@@ -158,6 +166,7 @@ impl JsonBody {
 
     pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
+        self.doubt = None;
         self.state = State::Between;
         report.give_up(Dropped::Broken);
     }

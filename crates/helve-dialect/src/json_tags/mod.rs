@@ -117,8 +117,18 @@ pub(crate) struct JsonBody {
     calls: usize,
     /// A list without calls was closed.
     empty: bool,
+    /// What stands behind the last call, a separator or another list, is the section's only if a call or the closing tag
+    /// follows it.
+    doubt: Option<Doubt>,
     /// Calls reported out of the present object, which may be a wrapper.
     of_object: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// Where it begins in the held text, and how many lists were open there.
+    at: usize,
+    lists: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -159,6 +169,7 @@ impl JsonBody {
             lists: 0,
             calls: 0,
             empty: false,
+            doubt: None,
             of_object: 0,
         }
     }
@@ -176,6 +187,7 @@ impl JsonBody {
         self.lists = 0;
         self.calls = 0;
         self.empty = false;
+        self.doubt = None;
     }
 
     #[inline(never)]
@@ -243,20 +255,36 @@ impl JsonBody {
                     self.begin(chunk.held_at(report));
                     return None;
                 }
-                b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
+                b'[' if self.lists == 0 && !self.may_close_with(byte) => {
+                    self.doubt(chunk.held_at(report));
+                    self.lists += 1;
+                }
                 b']' if self.lists > 0 => {
                     self.lists -= 1;
                     self.empty = self.calls == 0;
+                    self.doubt = self.doubt.filter(|doubt| doubt.lists <= self.lists);
                 }
-                b',' | b';' if self.calls > 0 => {}
+                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_at(report)),
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
-                _ => return self.close(chunk),
+                _ => return self.close(chunk, report),
             }
             chunk.pos += 1;
             return None;
         }
-        self.close(chunk)
+        self.close(chunk, report)
+    }
+
+    fn doubt(&mut self, at: usize) {
+        if self.calls > 0 {
+            self.doubt.get_or_insert(Doubt { at, lists: self.lists });
+        }
+    }
+
+    /// What is not the section's, if what stands at this place of the held text is not.
+    fn rest_from(&self, at: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Rest {
+        let from = self.doubt.map_or(at, |doubt| doubt.at);
+        Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
     }
 
     /// Whether a closing tag begins like this, after a call.
@@ -265,7 +293,7 @@ impl JsonBody {
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
+    fn close(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
         if carried == 0 {
@@ -275,7 +303,8 @@ impl JsonBody {
                 return Some(self.over(Rest::at(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
-                return Some(self.over(Rest::at(begin), false));
+                let at = chunk.held_at(report);
+                return Some(self.over(self.rest_from(at, chunk, report), false));
             }
         }
         while let Some(byte) = chunk.byte() {
@@ -288,7 +317,8 @@ impl JsonBody {
             if self.closer.seen() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
-                return Some(self.over(Rest { back, pos: chunk.pos }, false));
+                let at = chunk.held_at(report) - back;
+                return Some(self.over(self.rest_from(at, chunk, report), false));
             }
             chunk.pos += 1;
         }
@@ -316,6 +346,7 @@ impl JsonBody {
 
     fn count(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
+        self.doubt = None;
         self.of_object += 1;
         match report.named().is_some_and(|name| self.grammar.nobody.contains(&name)) {
             true => report.forget(),
