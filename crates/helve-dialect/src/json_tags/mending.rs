@@ -11,7 +11,7 @@ use crate::literal::Quote;
 use crate::repair::Closing;
 
 impl JsonBody {
-    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
+    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
             // What nothing marks as a call is read loosely only once it has named a declared tool.
@@ -21,7 +21,12 @@ impl JsonBody {
         };
         let expected = self.grammar.python || !report.tools.is_unknown();
         let may_be_python = expected && !self.envelope.is_recognised();
-        if readable {
+        if self.standing == Standing::Marked && next == '{' && self.is_doubled(chunk, report) {
+            // Templates in which braces are written twice teach models to write them so.
+            self.doubt(self.object_at);
+            self.begin(chunk.held_at(report));
+            self.doubled = true;
+        } else if readable {
             self.read_loosely(State::Loose);
         } else if self.standing == Standing::Alone && next == '\'' && may_be_python {
             chunk.pos += 1;
@@ -32,6 +37,12 @@ impl JsonBody {
             return Some(self.no_object(chunk, report));
         }
         None
+    }
+
+    /// Whether nothing stands between the brace of the object and another.
+    fn is_doubled(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> bool {
+        let to = chunk.held_at(report);
+        !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
     /// What seemed to be an object is text. Behind a call with markup, that ends the section.

@@ -27,7 +27,6 @@ pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
-use crate::End;
 use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
 use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
@@ -39,6 +38,7 @@ use crate::json::whole::skip_blanks;
 use crate::repair::Closing;
 use crate::scan::begins;
 use crate::signpost::{Found, Signpost};
+use crate::{End, Repair};
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
@@ -120,6 +120,8 @@ pub(crate) struct JsonBody {
     /// What stands behind the last call, a separator or another list, is the section's only if a call or the closing tag
     /// follows it.
     doubt: Option<Doubt>,
+    /// The present object stands in braces of its own that mean nothing.
+    doubled: bool,
     /// Calls reported out of the present object, which may be a wrapper.
     of_object: usize,
 }
@@ -170,6 +172,7 @@ impl JsonBody {
             calls: 0,
             empty: false,
             doubt: None,
+            doubled: false,
             of_object: 0,
         }
     }
@@ -326,9 +329,9 @@ impl JsonBody {
         Some(Step::More)
     }
 
-    /// A section without a call is none, unless it is an empty list in tags; an unmarked list must be whole.
+    /// A section without a call is none, unless nothing or an empty list stands in tags; an unmarked list must be whole.
     fn over(&self, rest: Rest, closed: bool) -> Step {
-        if self.standing == Standing::Marked && self.empty && closed {
+        if self.standing == Standing::Marked && closed && (self.empty || self.lists == 0) {
             return Step::Done(rest);
         }
         if self.calls == 0 || self.standing == Standing::Alone && self.lists > 0 {
@@ -340,6 +343,7 @@ impl JsonBody {
     fn begin(&mut self, at: usize) {
         self.object_at = at;
         self.of_object = 0;
+        self.doubled = false;
         self.envelope.restart();
         self.state = State::Object;
     }
@@ -348,6 +352,9 @@ impl JsonBody {
         self.calls += 1;
         self.doubt = None;
         self.of_object += 1;
+        if self.doubled {
+            report.repaired(vec![Repair::Closers]);
+        }
         match report.named().is_some_and(|name| self.grammar.nobody.contains(&name)) {
             true => report.forget(),
             false => report.finish(),
