@@ -46,7 +46,8 @@ fn fitting(written: &str, schema: &Value, root: &Value) -> Option<String> {
 
 /// JSON text for what was written, where nothing is known about its type.
 pub(crate) fn by_look(written: &str) -> String {
-    match serde_json::from_str::<serde::de::IgnoredAny>(written) {
+    // Numbers that no machine can hold are no numbers.
+    match serde_json::from_str::<Value>(written) {
         Ok(_) => written.trim().to_owned(),
         Err(_) => quoted(written),
     }
@@ -305,5 +306,8 @@ mod tests {
     fn without_a_schema_json_is_json() {
         assert_eq!(by_look("[1, 2]"), "[1, 2]");
         assert_eq!(by_look("plain"), r#""plain""#);
+        assert_eq!(by_look("12345678901234567890123"), "12345678901234567890123");
+        assert_eq!(by_look("1e999"), r#""1e999""#);
+        assert_eq!(by_look("[1e999]"), r#""[1e999]""#);
     }
 }

@@ -28,6 +28,10 @@ mod tests {
                     "think a | say b | call search {\"query\": \"x\"} | call time {}",
                 ),
                 (
+                    r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>"{\"query\": \"x\"}"<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
                     "<｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁call▁end｜>",
                     "call time {}",
                 ),

@@ -46,7 +46,7 @@ pub(crate) struct JsonGrammar {
     pub(crate) close: &'static [&'static str],
     /// The second mark before the JSON; what stands between the two means nothing.
     pub(crate) lead: Option<&'static str>,
-    /// The only member of an object is named after the tool, and its value is the arguments.
+    /// The members of an object, mostly one, are named after tools, and their values are the arguments.
     pub(crate) keyed: bool,
     /// Arguments must be there, and be an object.
     pub(crate) strict: bool,
@@ -386,8 +386,11 @@ impl JsonBody {
                     chunk.keep(report);
                     return self.mend(Closing::AsWritten, 0, pos, report);
                 }
-                self.state =
-                    if self.of_object > 0 { State::Between } else { State::Ready { in_wrapper: false } };
+                // The calls of a wrapper have been reported.
+                self.state = match report.calls.has_started() {
+                    true => State::Ready { in_wrapper: false },
+                    false => State::Between,
+                };
             }
             Flow::Refused(pos) => {
                 chunk.pos = pos;
