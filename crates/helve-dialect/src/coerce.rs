@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::json::is_object;
 use crate::literal::{Literal, Taken};
 pub(crate) use schema::inside;
-use schema::{Judge, Kind};
+use schema::{Judge, Kind, Says};
 
 /// The schema of one parameter. That others are forbidden says nothing about what they would be.
 pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
@@ -21,21 +21,31 @@ pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> 
 
 /// JSON text for what was written, by the types its schema allows.
 pub(crate) fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
-    schema.and_then(|schema| fitting(written, schema, root)).unwrap_or_else(|| quoted(written))
+    schema.and_then(|schema| typed(written, schema, root)).unwrap_or_else(|| quoted(written))
 }
 
-/// The first reading that the schema admits, if it says anything about it at all.
-fn fitting(written: &str, schema: &Value, root: &Value) -> Option<String> {
-    let text = written.trim();
+/// The same; `None` where the schema says nothing about the type.
+#[inline(never)]
+pub(crate) fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
     let says = Judge::new(root).types(schema).filter(|says| !says.is_nothing())?;
+    // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
+    Some(fitting(written, says, schema, root).unwrap_or_else(|| quoted(written)))
+}
+
+/// The first reading that the schema admits, if it is not text.
+fn fitting(written: &str, says: Says, schema: &Value, root: &Value) -> Option<String> {
+    let text = written.trim();
+    let fits = |kind: Kind, json: &str| {
+        let value = serde_json::from_str(json).ok();
+        value.is_some_and(|value| Judge::new(root).value(schema, kind, &value).admits(kind))
+    };
     for kind in Kind::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
         let Some(json) = read(text, kind) else { continue };
-        if !says.by_value || Judge::new(root).value(schema, kind, &json).admits(kind) {
+        if !says.by_value || fits(kind, &json) {
             return Some(json);
         }
     }
-    let is_text = || Judge::new(root).value(schema, Kind::String, &quoted(written)).admits(Kind::String);
-    if says.admits(Kind::String) && (!says.by_value || is_text()) {
+    if says.admits(Kind::String) && (!says.by_value || fits(Kind::String, &quoted(written))) {
         return None;
     }
     // No reading fits. What checks the call tells more if the type at least is the one that was asked for.
@@ -54,6 +64,7 @@ pub(crate) fn by_look(written: &str) -> String {
 }
 
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
+#[inline(never)]
 pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
     let says = Judge::new(root).types(schema)?;
     if says.is_nothing() { None } else { Some(says.is_text()) }
@@ -185,7 +196,7 @@ mod tests {
     }
 
     /// What becomes of the text as the value of a parameter with this schema.
-    fn typed(written: &str, schema: Value) -> String {
+    fn argument(written: &str, schema: Value) -> String {
         let root = json!({
             "properties": {"p": schema},
             "$defs": {
@@ -230,7 +241,7 @@ mod tests {
             behind("#/$defs/Slash~1Tilde~0"),
             behind("#/$defs/caf%C3%A9%20name"),
         ] {
-            assert_eq!(typed("null", schema.clone()), "null", "{schema}");
+            assert_eq!(argument("null", schema.clone()), "null", "{schema}");
         }
         for schema in [
             with("not", nothing()),
@@ -253,7 +264,7 @@ mod tests {
             behind("#/$defs/%zz"),
             behind("https://example.com/schema"),
         ] {
-            assert_eq!(typed("null", schema.clone()), r#""null""#, "{schema}");
+            assert_eq!(argument("null", schema.clone()), r#""null""#, "{schema}");
         }
     }
 
@@ -281,7 +292,7 @@ mod tests {
             (json!({"type": "string", "$ref": "#/$defs/Missing"}), "{}", r#""{}""#),
         ];
         for (schema, written, json) in cases {
-            assert_eq!(typed(written, schema.clone()), json, "{schema} {written}");
+            assert_eq!(argument(written, schema.clone()), json, "{schema} {written}");
         }
     }
 

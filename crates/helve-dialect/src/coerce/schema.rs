@@ -167,7 +167,7 @@ pub(super) struct Judge<'s> {
     references: usize,
     depth: usize,
     /// The value that is asked about, if it is one, and its kind.
-    value: Option<(Kind, Value)>,
+    value: Option<(Kind, &'s Value)>,
     /// Only the types that are named count.
     loosely: bool,
     /// What a container may hold tells that it is one, except where the opposite is asked.
@@ -185,8 +185,8 @@ impl<'s> Judge<'s> {
     }
 
     /// The same, where one reading of a value is asked about.
-    pub(super) fn value(mut self, schema: &'s Value, kind: Kind, json: &str) -> Says {
-        self.value = serde_json::from_str(json).ok().map(|value| (kind, value));
+    pub(super) fn value(mut self, schema: &'s Value, kind: Kind, value: &'s Value) -> Says {
+        self.value = Some((kind, value));
         self.says(schema, self.root)
     }
 
@@ -214,6 +214,7 @@ impl<'s> Judge<'s> {
         let mut hint = None;
         for (keyword, value) in keywords {
             let more = match keyword.as_str() {
+                "description" | "title" | "default" => continue,
                 "type" => named_or_any(value),
                 "enum" => self.any_constant(value),
                 "const" => self.constant(value),
@@ -292,9 +293,9 @@ impl<'s> Judge<'s> {
 
     fn constant(&self, constant: &Value) -> Says {
         let kind = Kind::of(constant);
-        match &self.value {
+        match self.value {
             Some((asked, value)) if alike(value, constant) => Says::only(asked.set()),
-            Some((asked, _)) if *asked == kind => Says::NEVER,
+            Some((asked, _)) if asked == kind => Says::NEVER,
             _ if kind == Kind::Null => Says::only(kind.set()),
             _ => Says { sure: 0, by_value: true, ..Says::only(kind.set()) },
         }
