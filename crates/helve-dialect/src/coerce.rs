@@ -1,216 +1,86 @@
 //! Values written without a type, typed by the parameter's schema.
 //!
-//! The types a schema allows are collected over unions, enums and references, then tried in a fixed order: null,
-//! integer, number, boolean, object, array, string. The first that fits wins. What fits none stays the string it
-//! is: a call is never lost over a type, and the pipeline's check tells the model.
+//! The text is read as null, integer, number, boolean, object, array and string, in this order, and the first that the
+//! schema admits wins. What fits none stays the string it is: a call is never lost over a type, and the pipeline's
+//! check tells the model. What a schema admits is in `schema`.
+
+mod schema;
 
 use serde_json::Value;
 
 use crate::json::is_object;
 use crate::literal::{Literal, Taken};
+pub(crate) use schema::inside;
+use schema::{Judge, Kind, Says};
 
-/// The schema of one parameter.
+/// The schema of one parameter. That others are forbidden says nothing about what they would be.
 pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
-    schema.get("properties")?.get(name).or_else(|| schema.get("additionalProperties"))
-}
-
-/// What a schema says under this keyword, behind references and in whichever member of a union says it.
-pub(crate) fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
-    fn find<'s>(schema: &'s Value, root: &'s Value, keyword: &str, depth: usize) -> Option<&'s Value> {
-        if depth > 8 {
-            return None;
-        }
-        let unions = ["anyOf", "oneOf", "allOf"].into_iter();
-        let members = unions.filter_map(|union| schema.get(union)?.as_array()).flatten();
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix('#'));
-        let referred = target.and_then(|target| root.pointer(target));
-        let mut others = members.chain(referred);
-        schema.get(keyword).or_else(|| others.find_map(|other| find(other, root, keyword, depth + 1)))
-    }
-    find(schema, root, keyword, 0)
+    let others = || schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
+    schema.get("properties")?.get(name).or_else(others)
 }
 
 /// JSON text for what was written, by the types its schema allows.
 pub(crate) fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
-    let says = schema.map_or(Says::Nothing, |schema| Says::of(schema, root, 0));
-    let types = match says {
-        Says::Types(types) => types,
-        Says::Nothing => Types::STRING,
-        Says::Unreadable => Types::OBJECT | Types::ARRAY | Types::STRING,
+    schema.and_then(|schema| typed(written, schema, root)).unwrap_or_else(|| quoted(written))
+}
+
+/// The same; `None` where the schema says nothing about the type.
+#[inline(never)]
+pub(crate) fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
+    let says = Judge::new(root).types(schema).filter(|says| !says.is_nothing())?;
+    // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
+    Some(fitting(written, says, schema, root).unwrap_or_else(|| quoted(written)))
+}
+
+/// The first reading that the schema admits, if it is not text.
+fn fitting(written: &str, says: Says, schema: &Value, root: &Value) -> Option<String> {
+    let text = written.trim();
+    let fits = |kind: Kind, json: &str| {
+        let value = serde_json::from_str(json).ok();
+        value.is_some_and(|value| Judge::new(root).value(schema, kind, &value).admits(kind))
     };
-    read(written, types).unwrap_or_else(|| quoted(written))
+    for kind in Kind::LADDER.into_iter().filter(|kind| says.admits(*kind)) {
+        let Some(json) = read(text, kind) else { continue };
+        if !says.by_value || fits(kind, &json) {
+            return Some(json);
+        }
+    }
+    if says.admits(Kind::String) && (!says.by_value || fits(Kind::String, &quoted(written))) {
+        return None;
+    }
+    // No reading fits. What checks the call tells more if the type at least is the one that was asked for.
+    let named = Judge::new(root).loosely(schema).filter(|named| !named.is_nothing())?;
+    let kinds = Kind::LADDER.into_iter().filter(|kind| *kind != Kind::Null && named.admits(*kind));
+    kinds.filter_map(|kind| read(text, kind)).next()
 }
 
 /// JSON text for what was written, where nothing is known about its type.
 pub(crate) fn by_look(written: &str) -> String {
-    match serde_json::from_str::<serde::de::IgnoredAny>(written) {
+    // Numbers that no machine can hold are no numbers.
+    match serde_json::from_str::<Value>(written) {
         Ok(_) => written.trim().to_owned(),
         Err(_) => quoted(written),
     }
 }
 
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
+#[inline(never)]
 pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
-    match Says::of(schema, root, 0) {
-        Says::Types(types) => Some(types & !Types::STRING == 0),
-        Says::Nothing => None,
-        Says::Unreadable => Some(false),
+    let says = Judge::new(root).types(schema)?;
+    if says.is_nothing() { None } else { Some(says.is_text()) }
+}
+
+/// The text as a value of this kind, if it is one. Whatever it is, it is text.
+fn read(text: &str, kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
+        Kind::Integer => integer(text),
+        Kind::Number => number(text),
+        Kind::Boolean => boolean(text),
+        Kind::Object => container(text, '{').filter(|json| is_object(json)),
+        Kind::Array => container(text, '['),
+        Kind::String => None,
     }
-}
-
-/// A set of types, one bit each.
-type Set = u8;
-
-struct Types;
-
-impl Types {
-    const NULL: Set = 1;
-    const INTEGER: Set = 2;
-    const NUMBER: Set = 4;
-    const BOOLEAN: Set = 8;
-    const OBJECT: Set = 16;
-    const ARRAY: Set = 32;
-    const STRING: Set = 64;
-}
-
-/// What a schema says about the type.
-#[derive(Clone, Copy, PartialEq)]
-enum Says {
-    Types(Set),
-    Nothing,
-    /// It does say something, but not in a way that is read here.
-    Unreadable,
-}
-
-/// References may run in circles.
-const REFERENCES_MAX: usize = 16;
-
-impl Says {
-    /// All keywords of a schema must hold at once.
-    fn of(schema: &Value, root: &Value, depth: usize) -> Self {
-        if depth > REFERENCES_MAX {
-            return Self::Unreadable;
-        }
-        let Some(keywords) = schema.as_object() else { return Self::Nothing };
-        let one = |member: &Value| Self::of(member, root, depth + 1);
-        let either = |list: &[Value], says: fn(&Value) -> Self| {
-            list.iter().map(says).reduce(Self::or).unwrap_or(Self::Unreadable)
-        };
-        let mut says = Self::Nothing;
-        // What a container may hold tells its type only where nothing else does.
-        let mut hint = Self::Nothing;
-        for (keyword, value) in keywords {
-            let list = value.as_array().map_or(&[][..], Vec::as_slice);
-            let more = match keyword.as_str() {
-                "type" if value.is_array() => either(list, named),
-                "type" => named(value),
-                "enum" => either(list, constant),
-                "const" => constant(value),
-                "anyOf" | "oneOf" => list.iter().map(one).reduce(Self::or).unwrap_or(Self::Nothing),
-                "allOf" => list.iter().map(one).fold(Self::Nothing, Self::and),
-                "$ref" => {
-                    let target = value.as_str().and_then(|target| target.strip_prefix('#'));
-                    target.and_then(|target| root.pointer(target)).map_or(Self::Unreadable, one)
-                }
-                "properties" => {
-                    hint = Self::Types(Types::OBJECT);
-                    continue;
-                }
-                "items" => {
-                    hint = hint.and(Self::Types(Types::ARRAY));
-                    continue;
-                }
-                "not" => {
-                    hint = hint.and(Self::Unreadable);
-                    continue;
-                }
-                _ => continue,
-            };
-            says = says.and(more);
-        }
-        if says == Self::Nothing { hint } else { says }
-    }
-
-    /// Both hold. Where they contradict each other, the text stays what it is.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Types(a), Self::Types(b)) if both(a, b) != 0 => Self::Types(both(a, b)),
-            (Self::Types(_), Self::Types(_)) => Self::Types(Types::STRING),
-            (Self::Types(a), _) => Self::Types(a),
-            (Self::Nothing, other) => other,
-            (Self::Unreadable, Self::Types(b)) => Self::Types(b),
-            (Self::Unreadable, _) => Self::Unreadable,
-        }
-    }
-
-    /// Either holds.
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Types(a), Self::Types(b)) => Self::Types(a | b),
-            _ => Self::Unreadable,
-        }
-    }
-}
-
-/// What two sets have in common: every integer is a number.
-fn both(a: Set, b: Set) -> Set {
-    let wide = |set: Set| if set & Types::NUMBER != 0 { set | Types::INTEGER } else { set };
-    wide(a) & wide(b)
-}
-
-fn named(name: &Value) -> Says {
-    let name = name.as_str().unwrap_or("");
-    Says::Types(match name {
-        "string" => Types::STRING,
-        "integer" => Types::INTEGER,
-        "number" => Types::NUMBER,
-        "boolean" => Types::BOOLEAN,
-        "object" => Types::OBJECT,
-        "array" => Types::ARRAY,
-        "null" => Types::NULL,
-        _ => return nicknamed(&name.to_ascii_lowercase()),
-    })
-}
-
-/// Besides JSON Schema's own, the names that database and Python people write.
-fn nicknamed(name: &str) -> Says {
-    Says::Types(match name {
-        "null" | "none" => Types::NULL,
-        "integer" | "long" | "short" | "unsigned" => Types::INTEGER,
-        "double" => Types::NUMBER,
-        "boolean" | "bool" => Types::BOOLEAN,
-        "object" | "dict" => Types::OBJECT,
-        "array" | "arr" | "list" | "sequence" => Types::ARRAY,
-        "string" | "str" | "text" | "varchar" | "char" | "enum" => Types::STRING,
-        "any" => return Says::Nothing,
-        other if other.starts_with("int") || other.starts_with("uint") => Types::INTEGER,
-        other if other.starts_with("float") || other.starts_with("num") => Types::NUMBER,
-        _ => return Says::Unreadable,
-    })
-}
-
-fn constant(value: &Value) -> Says {
-    Says::Types(match value {
-        Value::Null => Types::NULL,
-        Value::Bool(_) => Types::BOOLEAN,
-        Value::Number(n) if n.is_f64() => Types::NUMBER,
-        Value::Number(_) => Types::INTEGER,
-        Value::Array(_) => Types::ARRAY,
-        Value::Object(_) => Types::OBJECT,
-        Value::String(_) => Types::STRING,
-    })
-}
-
-fn read(written: &str, types: Set) -> Option<String> {
-    let text = written.trim();
-    let may = |set: Set| types & set != 0;
-    let null = || (may(Types::NULL) && text.eq_ignore_ascii_case("null")).then(|| "null".to_owned());
-    let integer = || may(Types::INTEGER).then(|| integer(text)).flatten();
-    let number = || may(Types::NUMBER).then(|| number(text)).flatten();
-    let boolean = || may(Types::BOOLEAN).then(|| boolean(text)).flatten();
-    let object = || may(Types::OBJECT).then(|| container(text, '{').filter(|json| is_object(json))).flatten();
-    let array = || may(Types::ARRAY).then(|| container(text, '[')).flatten();
-    null().or_else(integer).or_else(number).or_else(boolean).or_else(object).or_else(array)
 }
 
 /// A whole number in decimal digits; `5.0` counts, digits beyond any machine type are kept.
@@ -316,7 +186,6 @@ mod tests {
                 "null",
                 r#""null""#,
             ),
-            (&json!({"anyOf": [{"type": "null"}, {"$ref": "#nowhere"}]}), "null", r#""null""#),
             (&json!({"type": "unheard_of"}), "{'k': 1}", "{\"k\": 1}"),
             (&sizes, "2", "2"),
             (&sizes, "many", r#""many""#),
@@ -324,6 +193,113 @@ mod tests {
         for (schema, written, json) in cases {
             assert_eq!(by_schema(written, Some(schema), schema), json, "{schema} {written}");
         }
+    }
+
+    /// What becomes of the text as the value of a parameter with this schema.
+    fn argument(written: &str, schema: Value) -> String {
+        let root = json!({
+            "properties": {"p": schema},
+            "$defs": {
+                "Nullable": {"type": ["string", "null"]},
+                "Bad~2": {"type": ["string", "null"]},
+                "Slash/Tilde~": {"type": ["integer", "null"]},
+                "caf\u{e9} name": {"type": "null"},
+                "Named": {"$anchor": "named", "type": "integer"},
+                "Scoped": {"$id": "nested", "$ref": "#/$defs/Label", "$defs": {"Label": {"type": "integer"}}},
+                "CycleA": {"$ref": "#/$defs/CycleB"},
+                "CycleB": {"anyOf": [{"$ref": "#/$defs/CycleA"}, {"$ref": "#/$defs/CycleA"}]},
+                "False": false,
+                "NoSchema": null,
+            },
+        });
+        by_schema(written, parameter(&root, "p"), &root)
+    }
+
+    /// `null` is a word too: it is taken for null only where the schema surely admits that.
+    #[test]
+    fn all_keywords_hold_at_once() {
+        let nullable = || json!({"type": ["string", "null"]});
+        let with = |keyword: &str, value: Value| {
+            let mut schema = nullable();
+            schema[keyword] = value;
+            schema
+        };
+        let nothing = || json!({"type": "null"});
+        let missing = || json!({"$ref": "#/$defs/Missing"});
+        let behind = |reference: &str| json!({"$ref": reference});
+        for schema in [
+            nullable(),
+            json!({"anyOf": [missing(), nothing()]}),
+            json!({"anyOf": [nothing(), missing()]}),
+            json!({"not": {"oneOf": [nothing(), nothing(), missing()]}}),
+            json!({"not": {"type": "string"}}),
+            with("not", json!({"const": "null"})),
+            with("if", json!({"type": "string"})),
+            with("then", json!(false)),
+            json!({"type": ["string", "null"], "if": {"type": "string"}, "then": false}),
+            behind("#/$defs/Nullable"),
+            behind("#/$defs/Slash~1Tilde~0"),
+            behind("#/$defs/caf%C3%A9%20name"),
+        ] {
+            assert_eq!(argument("null", schema.clone()), "null", "{schema}");
+        }
+        for schema in [
+            with("not", nothing()),
+            json!({"oneOf": [nullable(), nothing()]}),
+            json!({"oneOf": [nothing(), nothing()]}),
+            json!({"oneOf": [nothing(), {"$ref": "#anchor"}]}),
+            json!({"allOf": [nullable(), missing()]}),
+            with("not", missing()),
+            with("not", json!({"anyOf": [nothing(), missing()]})),
+            json!({"not": {"anyOf": [{"type": "string"}, missing()]}}),
+            json!({"type": ["string", "null"], "if": nothing(), "then": false}),
+            json!({"type": ["string", "null"], "if": {"type": "string"}, "else": false}),
+            json!(false),
+            json!({"$dynamicRef": "#node"}),
+            behind("#/$defs/Bad~2"),
+            behind("#/$defs/False"),
+            behind("#/$defs/NoSchema"),
+            behind("#/$defs/CycleA"),
+            behind("#/$defs/Scoped/$defs/Label"),
+            behind("#/$defs/%zz"),
+            behind("https://example.com/schema"),
+        ] {
+            assert_eq!(argument("null", schema.clone()), r#""null""#, "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_holds_for_null_holds_for_all() {
+        let cases = [
+            (json!({"type": ["string", "integer"], "not": {"type": "integer"}}), "5", r#""5""#),
+            (json!({"oneOf": [{"type": ["string", "integer"]}, {"type": "integer"}]}), "5", r#""5""#),
+            (json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}), "5", "5"),
+            (json!({"oneOf": [{"type": "integer"}, {"type": "integer", "minimum": 3}]}), "5", "5"),
+            (json!({"type": ["string", "boolean"], "not": {"const": false}}), "false", r#""false""#),
+            (json!({"type": ["string", "boolean"], "not": {"const": false}}), "true", "true"),
+            (json!({"enum": ["5", 6]}), "5", r#""5""#),
+            (json!({"enum": ["5", 6]}), "6.0", "6"),
+            (json!({"enum": [1, 2]}), "5", "5"),
+            (json!({"enum": ["{}", {"a": 1}]}), "{\"a\": 1}", "{\"a\": 1}"),
+            (json!({"enum": ["{}", {"a": 1}]}), "{}", r#""{}""#),
+            (json!({"type": "object", "not": {"required": ["a"]}}), "{}", "{}"),
+            (json!({"not": {"properties": {"a": {}}}}), "5", r#""5""#),
+            (json!({"anyOf": [{"properties": {"a": {}}}, {"type": "null"}]}), "{}", "{}"),
+            (json!({"$ref": "#named"}), "5", "5"),
+            (json!({"$ref": "nested"}), "5", "5"),
+            (json!({"$ref": "#/$defs/Scoped"}), "5", "5"),
+            (json!({"$ref": "#/$defs/Missing"}), "{'a': 1}", "{\"a\": 1}"),
+            (json!({"type": "string", "$ref": "#/$defs/Missing"}), "{}", r#""{}""#),
+        ];
+        for (schema, written, json) in cases {
+            assert_eq!(argument(written, schema.clone()), json, "{schema} {written}");
+        }
+    }
+
+    #[test]
+    fn that_others_are_forbidden_says_nothing_about_them() {
+        let root = json!({"properties": {}, "additionalProperties": false});
+        assert_eq!(parameter(&root, "other"), None);
     }
 
     #[test]
@@ -341,5 +317,8 @@ mod tests {
     fn without_a_schema_json_is_json() {
         assert_eq!(by_look("[1, 2]"), "[1, 2]");
         assert_eq!(by_look("plain"), r#""plain""#);
+        assert_eq!(by_look("12345678901234567890123"), "12345678901234567890123");
+        assert_eq!(by_look("1e999"), r#""1e999""#);
+        assert_eq!(by_look("[1e999]"), r#""[1e999]""#);
     }
 }

@@ -30,7 +30,7 @@ pub struct Dialect {
     pub(crate) given: Given,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
-    /// Marks that carry nothing and are left out wherever they stand, such as end tokens.
+    /// Marks that carry nothing and are left out wherever they stand, besides the end tokens that all have.
     pub(crate) silent: &'static [&'static str],
     /// Marks that stand inside its calls and end them. Behind a call of its own they are strays and left out, as its
     /// openers are; before any they are text.
@@ -55,13 +55,27 @@ impl Dialect {
         openers: &[],
         given: Given::NOTHING,
         reasoning: reasoning::think::MARKS,
-        silent: &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
+        silent: &[],
         strays: &[],
         over: &[],
         hush: &[],
         found: true,
     };
 }
+
+/// The tokens that end a model's turn, left out wherever they stand: what a model writes says little about which of them it
+/// was trained with. All begin with the same byte, so that looking for them costs no more than looking for one.
+pub(crate) const END_TOKENS: &[&str] = &[
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "</s>",
+    "<｜end▁of▁sentence｜>",
+];
 
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +118,7 @@ pub(crate) enum Mark {
 pub(crate) enum Then {
     /// An object or an array of objects.
     Json,
-    /// The same with the name of a call's member: all that an unmarked call may begin with.
+    /// The same with the name of a call's member: all that an unmarked call may begin with. An object may be Python's.
     Object,
     /// A name, or a list or comment before it.
     Python,
@@ -155,8 +169,11 @@ impl Then {
             Self::Json if first == '{' || text == "[]" => Fit::Yes,
             Self::Json => follows(text, "[{").map_or_else(|fit| fit, |_| Fit::Yes),
             Self::Object => {
+                if let Some(key) = text.strip_prefix("{'") {
+                    return envelope::may_begin_with(key, '\'');
+                }
                 let object = text.strip_prefix('[').unwrap_or(text);
-                follows(object, "{\"").map_or_else(|fit| fit, envelope::may_begin_with)
+                follows(object, "{\"").map_or_else(|fit| fit, |key| envelope::may_begin_with(key, '"'))
             }
             Self::Function => {
                 let name = text.strip_prefix('[').unwrap_or(text);
@@ -231,6 +248,7 @@ impl Then {
     pub(crate) fn sign(self) -> u8 {
         match self {
             Self::Object | Self::Json => b'{',
+            Self::Words(words) if words.iter().all(|word| word.contains('{')) => b'{',
             _ => b'[',
         }
     }
@@ -239,8 +257,8 @@ impl Then {
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
         match (self, bytes) {
-            (Self::Object, [b'{', b'"', letter, ..]) => letter.is_ascii_lowercase(),
-            (Self::Object, [b'{', second, ..]) => *second == b'"' || is_blank(*second as char),
+            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => letter.is_ascii_lowercase(),
+            (Self::Object, [b'{', second, ..]) => matches!(second, b'"' | b'\'') || is_blank(*second as char),
             (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
             (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
             (Self::Object, _) => true,
@@ -398,6 +416,10 @@ mod tests {
         assert_eq!(Then::Object.fits("{\"name\"", false), Fit::Yes);
         assert_eq!(Then::Object.fits("{\"names\"", false), Fit::No);
         assert_eq!(Then::Object.fits("{\"age", false), Fit::No);
+        assert_eq!(Then::Object.fits("{'na", false), Fit::Unsure);
+        assert_eq!(Then::Object.fits("{'name'", false), Fit::Yes);
+        assert_eq!(Then::Object.fits("{'name\"", false), Fit::No);
+        assert_eq!(Then::Object.fits("[{'", false), Fit::No);
         assert_eq!(Then::Object.fits("[1", false), Fit::No);
         let glm = Then::Name(&["<arg_key>", "</tool_call>"]);
         assert_eq!(glm.fits("get_weather", false), Fit::Unsure);

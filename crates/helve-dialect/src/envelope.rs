@@ -50,6 +50,8 @@ pub(crate) struct Envelope {
     /// Inside its `function` object.
     inner: bool,
     wrapper: bool,
+    /// It is written as calls usually are, where another way is expected.
+    usual: bool,
     /// Something was read that belongs into an envelope.
     recognised: bool,
     call: Fields,
@@ -118,6 +120,7 @@ impl Envelope {
             base: 0,
             inner: false,
             wrapper: false,
+            usual: false,
             recognised: false,
             call: Fields::default(),
             field: Field::Other,
@@ -134,6 +137,7 @@ impl Envelope {
         self.base = 0;
         self.inner = false;
         self.wrapper = false;
+        self.usual = false;
         self.recognised = false;
         self.field = Field::Other;
         self.into = Into::Nowhere;
@@ -180,6 +184,15 @@ impl Envelope {
                     return Flow::More;
                 }
                 Event::Bad => return Flow::Bad(pos),
+                Event::Start(Kind::Key) if self.is_next_call() => {
+                    if !self.whole(report) {
+                        return Flow::Refused(pos);
+                    }
+                    self.capture.clear();
+                    self.capture.push('"');
+                    self.into = Into::Key;
+                    return Flow::Call(pos);
+                }
                 Event::Start(kind) => {
                     if !self.start(kind, report) {
                         return Flow::Refused(pos);
@@ -216,6 +229,12 @@ impl Envelope {
         report.name(usual.name);
         report.all_arguments(&text[usual.arguments]);
         Some(usual.end)
+    }
+
+    /// Whether another member begins behind a call that is one.
+    fn is_next_call(&self) -> bool {
+        let keyed = self.rules.keyed && !self.usual;
+        keyed && self.call.naming != Naming::None && self.scan.depth() == self.base + 1
     }
 
     fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {

@@ -209,9 +209,9 @@ impl Parser {
         let text = live.markers.text(marker);
         match &live.roles[marker] {
             Role::Call(_) => self.open(Opening::tag(marker), text),
-            Role::Think(marks) if !self.speech.in_reasoning() => {
+            Role::Think(closers) if !self.speech.in_reasoning() => {
                 self.reject(out);
-                self.speech.open_reasoning(marks.close, out);
+                self.speech.open_reasoning(closers, out);
                 self.fresh_start();
             }
             Role::Unthink if self.speech.in_reasoning() => {
@@ -254,6 +254,8 @@ impl Parser {
         }
         match role {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
+            // Words that have closed what they close are what the model says.
+            Role::Unthink if self.live.is_words(marker) && self.speech.has_reasoned() => false,
             Role::Over if reasoning => true,
             Role::Call(_) if self.live.is_head(marker) => {
                 reasoning || self.code == Code::None && !self.line.is_quoted()

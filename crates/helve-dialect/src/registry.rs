@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use crate::Dialect;
-use crate::dialect::{Fit, Given, Grammar, Mark, Opener, Reasoning, Then, is_blank};
+use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, Then, is_blank};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -120,7 +120,8 @@ pub(crate) struct Live {
 
 pub(crate) enum Role {
     Call(Vec<Choice>),
-    Think(&'static Reasoning),
+    /// The beginning of reasoning, up to one of these.
+    Think(Vec<&'static str>),
     Unthink,
     Silent,
     /// Text, except behind a call of a dialect that has it.
@@ -191,6 +192,11 @@ impl Live {
         self.strays[marker].iter().any(|dialect| spoken(dialect))
     }
 
+    /// Whether the marker is made of ordinary words.
+    pub(crate) fn is_words(&self, marker: usize) -> bool {
+        self.markers.text(marker).bytes().all(|byte| byte.is_ascii() && !SIGNS.contains(&byte))
+    }
+
     /// Whether a message is certain to be nothing but text.
     pub(crate) fn is_text(&self, message: &str) -> bool {
         !self.signs.any_in(message.as_bytes())
@@ -247,13 +253,26 @@ impl Live {
             }
         }
         for &dialect in dialects {
-            let marks = dialect.reasoning.iter().chain(given.reasoning);
-            let thinking =
-                marks.flat_map(|marks| [(marks.open, Role::Think(marks)), (marks.close, Role::Unthink)]);
+            for marks in dialect.reasoning.iter().chain(given.reasoning) {
+                match texts.iter().position(|text| *text == marks.open).map(|known| &mut roles[known]) {
+                    Some(Role::Think(closers)) if !closers.contains(&marks.close) => {
+                        closers.push(marks.close)
+                    }
+                    Some(_) => {}
+                    None => {
+                        texts.push(marks.open);
+                        roles.push(Role::Think(vec![marks.close]));
+                    }
+                }
+                if !texts.contains(&marks.close) {
+                    texts.push(marks.close);
+                    roles.push(Role::Unthink);
+                }
+            }
             let over = dialect.over.iter().map(|text| (*text, Role::Over));
             let hush = dialect.hush.iter().map(|text| (*text, Role::Hush));
             let silent = dialect.silent.iter().chain(given.silent).map(|text| (*text, Role::Silent));
-            for (text, role) in thinking.chain(over).chain(hush).chain(silent) {
+            for (text, role) in over.chain(hush).chain(silent) {
                 if !texts.contains(&text) {
                     texts.push(text);
                     roles.push(role);
@@ -264,6 +283,13 @@ impl Live {
             if !texts.contains(text) {
                 texts.push(text);
                 roles.push(Role::Stray);
+            }
+        }
+        // Last, since some dialects make more of one.
+        for text in END_TOKENS {
+            if !texts.contains(text) {
+                texts.push(text);
+                roles.push(Role::Silent);
             }
         }
         let strays = texts.iter().map(|text| {
@@ -287,12 +313,15 @@ impl Live {
     }
 }
 
+/// Bytes that are rare in prose.
+const SIGNS: &[u8] = b"<>[]{}|`";
+
 /// These bytes, and more until every marker has one; and the markers that have none which is rare in prose.
 fn signs(markers: &[&'static str], mut signs: Vec<u8>) -> (Stops, Vec<Finder<'static>>) {
     let mut words = vec![];
     for marker in markers.iter().map(|marker| marker.as_bytes()) {
         if !marker.iter().any(|byte| signs.contains(byte)) {
-            match marker.iter().find(|byte| b"<>[]{}|`".contains(byte)) {
+            match marker.iter().find(|byte| SIGNS.contains(byte)) {
                 Some(sign) => signs.push(*sign),
                 None => words.push(Finder::new(marker)),
             }

@@ -181,12 +181,10 @@ impl Tools {
     /// The JSON text of a value that was written without a type, typed by the tool's schema. What fits no declared
     /// type stays the string it is; where nothing is known about its type, JSON is read as JSON.
     pub fn typed(&self, tool: &str, parameter: &str, written: &str) -> String {
-        match self.schema(tool) {
-            Some(schema) if self.is_text(tool, parameter).is_some() => {
-                coerce::by_schema(written, coerce::parameter(schema, parameter), schema)
-            }
-            _ => coerce::by_look(written),
-        }
+        let typed = self
+            .schema(tool)
+            .and_then(|schema| coerce::typed(written, coerce::parameter(schema, parameter)?, schema));
+        typed.unwrap_or_else(|| coerce::by_look(written))
     }
 }
 

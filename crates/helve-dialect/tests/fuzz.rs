@@ -56,6 +56,12 @@ const SEEDS: &[&str] = &[
     "[search(query='it\\'s', limit=-1), search(query=\"\"\"a\nb\"\"\")]",
     "Thought: hm\nAction: search\nAction Input: {\"query\": \"x\"}\nObservation: y",
     "<|tools_prefix|>[{\"search\": {\"query\": \"x\"}}]<|tools_suffix|>",
+    "<|tools_prefix|>[{\"search\": {\"query\": \"x\"}, \"search\": {}}, {\"name\": \"search\", \"arguments\": {}}]<|tools_suffix|>",
+    "<tool_call>\\n{{\"name\": \"search\", \"arguments\": {\"query\": \"x\"}}}\\n</tool_call></s>",
+    "So: {'name': 'search', 'arguments': {'query': 'it\\'s'}}<|endoftext|>",
+    "functools[{\"name\": \"search\", \"arguments\": {}},], [1] and {x}; [{\"name\": \"search\"}]",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"{\\\"query\\\": 1}\"<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "Here is my thought process: hm\nHere's my response: <|tool_call|>[{\"name\": \"search\"}] Here is my response:",
     "Some `code`, > a quotation,\n> <tool_call>{}</tool_call>\n```\n<tool_call>\n```\n日本 😀",
 ];
 

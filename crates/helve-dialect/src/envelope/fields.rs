@@ -63,9 +63,9 @@ pub(crate) fn holds_arguments(key: &str) -> bool {
     Field::of(key) == Field::Arguments
 }
 
-/// Whether an envelope may begin with a member whose name begins so; a quote ends the name.
-pub(crate) fn may_begin_with(key: &str) -> Fit {
-    match key.split_once('"') {
+/// Whether an envelope may begin with a member whose name begins so; another such quote ends the name.
+pub(crate) fn may_begin_with(key: &str, quote: char) -> Fit {
+    match key.split_once(quote) {
         Some((key, _)) if Field::of(key) == Field::Other => Fit::No,
         Some(_) => Fit::Yes,
         None if FIELDS.iter().any(|(name, _)| name.starts_with(key)) => Fit::Unsure,

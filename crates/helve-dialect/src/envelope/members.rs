@@ -70,11 +70,17 @@ impl Envelope {
             return false;
         };
         if self.rules.keyed && self.call.naming == Naming::None {
-            self.call.naming = Naming::Strong;
-            self.field = Field::Arguments;
-            self.recognised = true;
-            report.name(key.trim());
-            return !key.trim().is_empty();
+            // A model may write the usual envelope all the same.
+            let usual =
+                matches!(Field::of(&key), Field::Name | Field::Tool | Field::Arguments | Field::Calls);
+            self.usual |= usual && report.tools.resolve(&key).is_none();
+            if !self.usual {
+                self.call.naming = Naming::Strong;
+                self.field = Field::Arguments;
+                self.recognised = true;
+                report.name(key.trim());
+                return !key.trim().is_empty();
+            }
         }
         self.field = Field::of(&key);
         self.recognised |= self.field != Field::Other;

@@ -55,7 +55,7 @@ pub(super) const OPENERS: &[Opener] = &[
     opener("<｜tool▁call▁begin｜>", Then::Name(&["<｜tool▁sep｜>"])),
 ];
 
-pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
+pub(super) const SILENT: &[&str] = &["<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
 
 pub(super) const STRAYS: &[&str] =
     &["<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"];

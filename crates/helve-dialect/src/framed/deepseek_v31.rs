@@ -32,6 +32,10 @@ mod tests {
                     "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜>",
                 ),
                 (
+                    r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>"{\"query\": \"x\"}"<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
                     "<｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁call▁end｜>",
                     "call time {}",
                 ),

@@ -44,7 +44,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("<|tool_call_section_begin|>", SECTION),
         opener("<|tool_call_begin|>", Then::Name(&["<|tool_call_argument_begin|>"])),
     ],
-    silent: &["<|im_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>", "<|tool_call_end|>"],
+    silent: &["<|tool_calls_section_end|>", "<|tool_call_section_end|>", "<|tool_call_end|>"],
     strays: &[
         "<|tool_call_argument_begin|>",
         "<|tool_call_end|>",

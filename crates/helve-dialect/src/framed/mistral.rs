@@ -37,7 +37,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
     ],
     reasoning: &[Reasoning { open: "[THINK]", close: "[/THINK]" }, reasoning::think::MARKS[0]],
-    silent: &["</s>"],
     strays: &["[CALL_ID]", "[ARGS]", "[/TOOL_CALLS]"],
     ..Dialect::PLAIN
 };

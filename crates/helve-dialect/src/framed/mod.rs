@@ -211,10 +211,17 @@ impl FramedBody {
             _ => false,
         };
         if before_arguments && !self.signpost.in_sign() {
+            let encoded = self.state == State::Head && self.ends_with_open_quote();
+            if encoded {
+                self.head.pop();
+            }
             if self.state == State::Head && !self.named(report) {
                 return self.no_call(chunk, report);
             }
-            self.begin_arguments(chunk, report);
+            match encoded {
+                true => self.begin_encoded(chunk, report),
+                false => self.begin_arguments(chunk, report),
+            }
             return None;
         }
         if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() && self.words(chunk) {
@@ -350,6 +357,20 @@ impl FramedBody {
 
     fn begin_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         self.arguments = Arguments::new(chunk.held_at(report));
+        self.state = State::Arguments;
+    }
+
+    /// Whether the last character of the head is a quote that closes nothing: a string with the arguments inside begins.
+    fn ends_with_open_quote(&self) -> bool {
+        self.head.ends_with('"') && self.head.matches('"').count() % 2 == 1
+    }
+
+    /// Begins arguments whose quote was taken for the head's.
+    fn begin_encoded(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        chunk.keep(report);
+        report.held.pop();
+        self.arguments = Arguments::new(report.held.len());
+        self.arguments.feed(&mut Chunk::new("\"", 0), self.grammar.closers, report);
         self.state = State::Arguments;
     }
 

@@ -40,8 +40,6 @@ pub(super) const OPENERS: &[Opener] = &[
     opener("<‖DSML‖"),
 ];
 
-pub(super) const SILENT: &[&str] = &["<｜end▁of▁sentence｜>"];
-
 pub(super) const STRAYS: &[&str] = &[
     "</｜DSML｜parameter>",
     "</｜DSML｜invoke>",
@@ -53,7 +51,7 @@ pub(super) const STRAYS: &[&str] = &[
 ];
 
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v32", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v32", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@ use crate::Dialect;
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v4",
     openers: deepseek_v32::OPENERS,
-    silent: deepseek_v32::SILENT,
     strays: deepseek_v32::STRAYS,
     ..Dialect::PLAIN
 };

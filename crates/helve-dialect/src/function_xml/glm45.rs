@@ -22,7 +22,7 @@ pub(super) const OPENERS: &[Opener] = &[Opener {
     grammar: Grammar::Tags(&GRAMMAR),
 }];
 
-pub(super) const SILENT: &[&str] = &["<|endoftext|>", "<|user|>", "<|observation|>"];
+pub(super) const SILENT: &[&str] = &["<|user|>", "<|observation|>"];
 
 pub(super) const STRAYS: &[&str] =
     &["<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</tool_call>"];

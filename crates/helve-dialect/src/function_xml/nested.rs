@@ -227,10 +227,8 @@ impl Node {
                 }
             }
         }
-        match schema.and_then(|schema| coerce::is_text(schema, root)) {
-            Some(_) => coerce::by_schema(&self.text, schema, root),
-            None => coerce::by_look(&self.text),
-        }
+        let typed = schema.and_then(|schema| coerce::typed(&self.text, schema, root));
+        typed.unwrap_or_else(|| coerce::by_look(&self.text))
     }
 
     fn write_list(&self, schema: Option<&Json>, root: &Json, out: &mut String) {

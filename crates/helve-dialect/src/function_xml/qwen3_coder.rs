@@ -33,7 +33,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },
     ],
-    silent: &["<|im_end|>", "<|endoftext|>"],
     strays: STRAYS,
     ..Dialect::PLAIN
 };

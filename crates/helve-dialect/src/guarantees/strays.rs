@@ -128,3 +128,36 @@ fn marks_before_any_call_and_in_quotations_are_text() {
         assert_eq!(outcome.content(), "A </tool_call>.");
     }
 }
+
+/// Calls that no mark closes, or none at all marks.
+const OPEN: &[(&str, &str)] = &[
+    ("json_bare", r#"{"name": "get_weather", "arguments": {"city": "¤"}}"#),
+    ("xlam", r#"[{"name": "get_weather", "arguments": {"city": "¤"}}]"#),
+    ("json_fenced", "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"¤\"}}\n```"),
+    ("tool_code", "```tool_code\nget_weather(city=\"¤\")\n```"),
+    ("pythonic", "[get_weather(city=\"¤\")]"),
+];
+
+#[test]
+fn any_model_may_end_with_any_end_token() {
+    for (name, form) in FORMS.iter().chain(CHANNELS).chain(OPEN) {
+        for token in crate::dialect::END_TOKENS {
+            let text = format!("{}{token}", form.replace('¤', "Rome"));
+            for reading in readings(name) {
+                for text in [&[text.as_str()][..], &cut(&text, &[1])] {
+                    let outcome = run(text, reading.clone(), End::Normal);
+                    assert_eq!(outcome.calls.len(), 1, "{name}: {text:?} {outcome:?}");
+                    assert_eq!(outcome.content().trim(), "", "{name}: {text:?}");
+                }
+            }
+        }
+    }
+    // Inside a channel only its own marks mean anything, and Functionary begins in one.
+    for dialect in crate::dialects().iter().filter(|dialect| dialect.name != "functionary_v32") {
+        for token in crate::dialect::END_TOKENS {
+            let text = format!("So.{token}");
+            let outcome = run(&[&text], Reading::of(dialect, tools()), End::Normal);
+            assert_eq!(outcome.content(), "So.", "{dialect:?}: {text}");
+        }
+    }
+}

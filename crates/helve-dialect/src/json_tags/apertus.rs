@@ -30,10 +30,29 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                r#"<|inner_prefix|>a<|inner_suffix|>b<|tools_prefix|>[{"search": {"query": "x"}}, {"time": {}}]<|tools_suffix|>"#,
-                r#"think a | say b | call search {"query": "x"} | call time {}"#,
-            )],
+            &[
+                (
+                    r#"<|inner_prefix|>a<|inner_suffix|>b<|tools_prefix|>[{"search": {"query": "x"}}, {"time": {}}]<|tools_suffix|>"#,
+                    r#"think a | say b | call search {"query": "x"} | call time {}"#,
+                ),
+                (
+                    r#"<|tools_prefix|>[{"name": "search", "arguments": {"query": "x"}}, {"arguments": {}, "name": "time"}]<|tools_suffix|>"#,
+                    r#"call search {"query": "x"} | call time {}"#,
+                ),
+                (
+                    r#"<|tools_prefix|>[{"search": {"query": "x"} , "time": {}, "f": {"a": {"b": 1}}}]<|tools_suffix|> So."#,
+                    r#"call search {"query": "x"} | call time {} | call f {"a": {"b": 1}} | say  So."#,
+                ),
+                (
+                    "<|tools_prefix|>[{'search': {'query': 'x'}, 'time': {}}]<|tools_suffix|>",
+                    r#"call search {"query": "x"} (Quotes) | call time {} (Quotes)"#,
+                ),
+                (
+                    r#"<|tools_prefix|>[{"search": {"query": "x"}, "time": {"#,
+                    r#"call search {"query": "x"} | cut time"#,
+                ),
+                (r#"<|tools_prefix|>[{"time": {}"#, "cut time"),
+            ],
         );
     }
 }

@@ -16,7 +16,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]" }],
-    silent: &["<|end|>"],
     found: false,
     strays: &["</tool_calls>"],
     ..Dialect::PLAIN

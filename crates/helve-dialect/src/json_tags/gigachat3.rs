@@ -20,7 +20,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
             grammar: Grammar::Json(&ROLE),
         },
     ],
-    silent: &["</s>"],
     strays: &["<|role_sep|>"],
     ..Dialect::PLAIN
 };

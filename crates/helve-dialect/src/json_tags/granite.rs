@@ -22,7 +22,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         silent: &["<response>", "</response>"],
         ..Given::NOTHING
     },
-    silent: &["<|end_of_text|>", "<|endoftext|>"],
     strays: &["</tool_call>"],
     ..Dialect::PLAIN
 };

@@ -15,7 +15,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
-    silent: &["<|endoftext|>"],
     strays: &["</function_call>"],
     ..Dialect::PLAIN
 };

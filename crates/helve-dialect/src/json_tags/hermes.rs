@@ -9,7 +9,12 @@ use crate::Dialect;
 use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 use crate::reasoning::others;
 
-static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_call>"], ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar { close: CLOSE, ..JsonGrammar::PLAIN };
+
+/// A line break may be the two characters `\n`.
+const CLOSE: &[&str] = &["</tool_call>", "\\n</tool_call>"];
+
+static SPELT: JsonGrammar = JsonGrammar { lead: Some("\\n"), close: CLOSE, ..JsonGrammar::PLAIN };
 
 pub(super) const OPENER: Opener =
     Opener { mark: Mark::Tag("<tool_call>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) };
@@ -40,6 +45,11 @@ pub(super) const OPENERS: &[Opener] = &[
         mark: Mark::Tag("<tool_call>"),
         then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
         grammar: Grammar::Json(&DOUBLED),
+    },
+    Opener {
+        mark: Mark::Tag("<tool_call>"),
+        then: Then::Words(&["\\n{", "\\n[{"]),
+        grammar: Grammar::Json(&SPELT),
     },
 ];
 
@@ -128,6 +138,26 @@ mod tests {
                     r#"<tool_call>{"name": "f", "arguments": {"a": 1}}}</tool_call>."#,
                     r#"call f {"a": 1} | say ."#,
                 ),
+                (
+                    "<tool_call>\n{{\"name\": \"search\", \"arguments\": {\"query\": \"x\"}}}\n</tool_call>",
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
+                    "<tool_call>{ {'name': 'time'}}\n{{\"name\": \"time\"}}</tool_call>\n<tool_call>{\"name\": \"time\"}</tool_call>",
+                    "call time {} (Quotes, Closers) | call time {} (Closers) | call time {}",
+                ),
+                ("<tool_call>{{name}}</tool_call>", "say <tool_call>{{name}}</tool_call>"),
+                (r#"<tool_call>{"name": "time"} {{so}}"#, "call time {} | say {{so}}"),
+                (
+                    r#"<tool_call>{{{"name": "time"}}}</tool_call>"#,
+                    r#"say <tool_call>{{{"name": "time"}}}</tool_call>"#,
+                ),
+                (
+                    r#"So.<tool_call>\n{"name": "time", "arguments": {}}\n</tool_call>\n<tool_call>{"name": "time"}\n</tool_call>"#,
+                    r"say So. | call time {} | say \n | call time {}",
+                ),
+                (r#"<tool_call>{"name": "time"}\nx"#, r"call time {} | say \nx"),
+                (r"<tool_call>\n</tool_call>", r"say <tool_call>\n</tool_call>"),
                 ("<tool_call>{name: \"f\", args: {}}</tool_call>", "call f {} (Quotes)"),
                 (r#"<tool_call>{"name": "f", "arguments": {"a": "half"#, "cut f"),
                 (r#"<tool_call>{"foo": 1}</tool_call>"#, "broken"),

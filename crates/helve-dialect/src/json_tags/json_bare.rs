@@ -3,17 +3,21 @@
 //! Odd here: nothing but its place and its name tells it from an answer in JSON. So it must name a declared tool and
 //! be the whole message or its end. Models told not to fence it fence it all the same; Llama puts a tag before it.
 
-use super::{JsonGrammar, json_fenced};
+use super::{JsonGrammar, json_fenced, sarashina};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 
 pub(super) const OPENER: Opener =
     Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
 
+/// A list in Python's quotes is found as Sarashina's.
+pub(super) const GIVEN: Given = Given { openers: &[sarashina::ALONE], ..Given::NOTHING };
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
     openers: &[OPENER, json_fenced::OPENER],
-    silent: &["<|python_tag|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>"],
+    given: GIVEN,
+    silent: &["<|python_tag|>"],
     ..Dialect::PLAIN
 };
 
@@ -59,6 +63,19 @@ mod tests {
                     r#"{"name": "search", "arguments": {'query': 'x'}}"#,
                     r#"call search {"query": "x"} (Quotes)"#,
                 ),
+                (
+                    "{'name': 'search', 'arguments': {'query': \"it's\", 'limit': None}}",
+                    r#"call search {"query": "it's", "limit": null} (Quotes, Words)"#,
+                ),
+                (
+                    "So. {'type': 'function', 'function': {'name': 'time'}}",
+                    "say So.  | call time {} (Quotes)",
+                ),
+                ("[{'name': 'time', 'arguments': {}}]", "call time {} (Quotes)"),
+                ("{'name': 'Bingo', 'arguments': {}}", "say {'name': 'Bingo', 'arguments': {}}"),
+                ("{'name': 'time', 'arguments': {}} is so.", "say {'name': 'time', 'arguments': {}} is so."),
+                ("`{'name': 'time'}` {'names': 1} {'nam", "say `{'name': 'time'}` {'names': 1} {'nam"),
+                ("{'name': 'time', 'arguments': {'a", "say {'name': 'time', 'arguments': {'a"),
                 (
                     r#"{"name": "search", "arguments": {}} is how."#,
                     r#"say {"name": "search", "arguments": {}} is how."#,

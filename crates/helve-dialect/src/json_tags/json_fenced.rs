@@ -38,6 +38,12 @@ mod tests {
                     "```json\n{\"name\": \"time\", \"arguments\": {}}\n```\nThat is the form.",
                     "say ```json\n{\"name\": \"time\", \"arguments\": {}}\n```\nThat is the form.",
                 ),
+                (
+                    "```json\n{'name': 'time', 'arguments': {}}\n```\n```\n[{'name': 'search', 'arguments': {}}]\n```",
+                    "call time {} (Quotes) | call search {} (Quotes)",
+                ),
+                ("```\n{'name': 'Bingo'}\n```", "say ```\n{'name': 'Bingo'}\n```"),
+                ("```json\n{'a': 1}\n```", "say ```json\n{'a': 1}\n```"),
                 ("```json\n{\"a\": 1}\n```", "say ```json\n{\"a\": 1}\n```"),
                 ("```rust\nfn main() {}\n```", "say ```rust\nfn main() {}\n```"),
                 ("```\n```", "say ```\n```"),

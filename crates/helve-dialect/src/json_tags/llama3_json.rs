@@ -38,6 +38,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         CODE_OPENER,
         json_bare::OPENER,
     ],
+    given: json_bare::GIVEN,
     ..Dialect::PLAIN
 };
 
@@ -57,6 +58,7 @@ mod tests {
                     r#"call search {"query": "a; b"} | call time {}"#,
                 ),
                 (r#"{"name": "time", "parameters": {}}<|eot_id|>"#, "call time {}"),
+                ("{'name': 'time', 'parameters': {}}<|eot_id|>", "call time {} (Quotes)"),
                 (
                     r#"<|python_tag|>brave_search.call(query="x")<|eom_id|>"#,
                     r#"call brave_search {"query": "x"}"#,

@@ -4,37 +4,60 @@ use super::{JsonBody, State};
 use crate::Dropped;
 use crate::body::{Chunk, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::dialect::is_blank;
-use crate::envelope::{Envelope, Flow};
+use crate::dialect::{Fit, is_blank};
+use crate::envelope::{Envelope, Flow, may_begin_with};
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::Closing;
 
 impl JsonBody {
-    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
+    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
-            Standing::Alone if self.grammar.python && next == '\'' => true,
             // What nothing marks as a call is read loosely only once it has named a declared tool.
             Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
             Standing::Marked if self.envelope.is_recognised() => true,
             Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
         };
-        if readable {
+        let expected = self.grammar.python || !report.tools.is_unknown();
+        let may_be_python = expected && !self.envelope.is_recognised();
+        if self.standing == Standing::Marked && next == '{' && self.is_doubled(chunk, report) {
+            // Templates in which braces are written twice teach models to write them so.
+            self.doubt(self.object_at);
+            self.begin(chunk.held_at(report));
+            self.doubled = true;
+        } else if readable {
             self.read_loosely(State::Loose);
+        } else if self.standing == Standing::Alone && next == '\'' && may_be_python {
+            chunk.pos += 1;
+            self.state = State::PythonKey { from: chunk.held_at(report) };
         } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
             self.state = State::BareKey { ended: false };
         } else {
-            return Some(Step::NotACall(Rest::at(chunk.pos)));
+            return Some(self.no_object(chunk, report));
         }
         None
+    }
+
+    /// Whether nothing stands between the brace of the object and another.
+    fn is_doubled(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> bool {
+        let to = chunk.held_at(report);
+        !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
+    }
+
+    /// What seemed to be an object is text. Behind a call with markup, that ends the section.
+    fn no_object(&self, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Step {
+        match self.standing {
+            Standing::Marked if self.calls > 0 => Step::Done(self.rest_from(self.object_at, chunk, report)),
+            _ => Step::NotACall(Rest::at(chunk.pos)),
+        }
     }
 
     pub(super) fn bare_key(
         &mut self,
         ended: bool,
         chunk: &mut Chunk<'_>,
-        _: &mut Report<'_, '_>,
+        report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let Some(c) = chunk.text[chunk.pos..].chars().next() else {
             return Some(Step::More);
@@ -46,9 +69,29 @@ impl JsonBody {
             }
             c if is_blank(c) => self.state = State::BareKey { ended: true },
             c if !ended && (c.is_alphanumeric() || c == '_') => {}
-            _ => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            _ => return Some(self.no_object(chunk, report)),
         }
         chunk.pos += c.len_utf8();
+        None
+    }
+
+    /// An object that is none of ours need not be read to its end.
+    pub(super) fn python_key(
+        &mut self,
+        from: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let Some(c) = chunk.char() else {
+            return Some(Step::More);
+        };
+        chunk.pos += c.len_utf8();
+        let to = chunk.held_at(report);
+        match may_begin_with(chunk.between(from, to, report.held), '\'') {
+            Fit::Yes => self.read_loosely(State::Loose),
+            Fit::No => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            Fit::Unsure => {}
+        }
         None
     }
 
@@ -111,7 +154,7 @@ impl JsonBody {
                         }
                     }
                     Flow::Done(_) => {
-                        self.state = if passed > 0 {
+                        self.state = if passed > 0 && !self.grammar.keyed {
                             State::Between
                         } else {
                             report.repaired(repaired.changes.clone());
@@ -134,6 +177,7 @@ impl JsonBody {
 
     pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
+        self.doubt = None;
         self.state = State::Between;
         report.give_up(Dropped::Broken);
     }

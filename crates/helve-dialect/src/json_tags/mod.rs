@@ -27,7 +27,6 @@ pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
-use crate::End;
 use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
 use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
@@ -39,6 +38,7 @@ use crate::json::whole::skip_blanks;
 use crate::repair::Closing;
 use crate::scan::begins;
 use crate::signpost::{Found, Signpost};
+use crate::{End, Repair};
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
@@ -46,7 +46,7 @@ pub(crate) struct JsonGrammar {
     pub(crate) close: &'static [&'static str],
     /// The second mark before the JSON; what stands between the two means nothing.
     pub(crate) lead: Option<&'static str>,
-    /// The only member of an object is named after the tool, and its value is the arguments.
+    /// The members of an object, mostly one, are named after tools, and their values are the arguments.
     pub(crate) keyed: bool,
     /// Arguments must be there, and be an object.
     pub(crate) strict: bool,
@@ -54,7 +54,7 @@ pub(crate) struct JsonGrammar {
     pub(crate) nobody: &'static [&'static str],
     /// Tools that are none: what calls them is the answer, and stays text as it is written.
     pub(crate) answers: &'static [&'static str],
-    /// Objects are written as Python's, whether anything marks them or not.
+    /// Objects are written as Python's. Elsewhere, without a mark, they are calls only if the tools are known.
     pub(crate) python: bool,
 }
 
@@ -117,8 +117,20 @@ pub(crate) struct JsonBody {
     calls: usize,
     /// A list without calls was closed.
     empty: bool,
+    /// What stands behind the last call, a separator or another list, is the section's only if a call or the closing tag
+    /// follows it.
+    doubt: Option<Doubt>,
+    /// The present object stands in braces of its own that mean nothing.
+    doubled: bool,
     /// Calls reported out of the present object, which may be a wrapper.
     of_object: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// Where it begins in the held text, and how many lists were open there.
+    at: usize,
+    lists: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -134,6 +146,10 @@ enum State {
     /// A member's name without quotes: a call only if a colon follows.
     BareKey {
         ended: bool,
+    },
+    /// The first member's name in Python's quotes, in an object that nothing marks: so much of the held text.
+    PythonKey {
+        from: usize,
     },
     Loose,
     /// What is read is no call, whatever it is.
@@ -155,6 +171,8 @@ impl JsonBody {
             lists: 0,
             calls: 0,
             empty: false,
+            doubt: None,
+            doubled: false,
             of_object: 0,
         }
     }
@@ -172,6 +190,7 @@ impl JsonBody {
         self.lists = 0;
         self.calls = 0;
         self.empty = false;
+        self.doubt = None;
     }
 
     #[inline(never)]
@@ -183,6 +202,7 @@ impl JsonBody {
                 State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
                 State::Object => self.object(&mut chunk, report),
                 State::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
+                State::PythonKey { from } => self.python_key(from, &mut chunk, report),
                 State::Loose | State::Refused => self.loose(&mut chunk, report),
             };
             if let Some(step) = step {
@@ -238,20 +258,36 @@ impl JsonBody {
                     self.begin(chunk.held_at(report));
                     return None;
                 }
-                b'[' if self.lists == 0 && !self.may_close_with(byte) => self.lists += 1,
+                b'[' if self.lists == 0 && !self.may_close_with(byte) => {
+                    self.doubt(chunk.held_at(report));
+                    self.lists += 1;
+                }
                 b']' if self.lists > 0 => {
                     self.lists -= 1;
                     self.empty = self.calls == 0;
+                    self.doubt = self.doubt.filter(|doubt| doubt.lists <= self.lists);
                 }
-                b',' | b';' if self.calls > 0 => {}
+                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_at(report)),
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
-                _ => return self.close(chunk),
+                _ => return self.close(chunk, report),
             }
             chunk.pos += 1;
             return None;
         }
-        self.close(chunk)
+        self.close(chunk, report)
+    }
+
+    fn doubt(&mut self, at: usize) {
+        if self.calls > 0 {
+            self.doubt.get_or_insert(Doubt { at, lists: self.lists });
+        }
+    }
+
+    /// What is not the section's, if what stands at this place of the held text is not.
+    fn rest_from(&self, at: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Rest {
+        let from = self.doubt.map_or(at, |doubt| doubt.at);
+        Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
     }
 
     /// Whether a closing tag begins like this, after a call.
@@ -260,7 +296,7 @@ impl JsonBody {
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
+    fn close(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
         if carried == 0 {
@@ -270,7 +306,8 @@ impl JsonBody {
                 return Some(self.over(Rest::at(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
-                return Some(self.over(Rest::at(begin), false));
+                let at = chunk.held_at(report);
+                return Some(self.over(self.rest_from(at, chunk, report), false));
             }
         }
         while let Some(byte) = chunk.byte() {
@@ -283,7 +320,8 @@ impl JsonBody {
             if self.closer.seen() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
-                return Some(self.over(Rest { back, pos: chunk.pos }, false));
+                let at = chunk.held_at(report) - back;
+                return Some(self.over(self.rest_from(at, chunk, report), false));
             }
             chunk.pos += 1;
         }
@@ -291,9 +329,9 @@ impl JsonBody {
         Some(Step::More)
     }
 
-    /// A section without a call is none, unless it is an empty list in tags; an unmarked list must be whole.
+    /// A section without a call is none, unless nothing or an empty list stands in tags; an unmarked list must be whole.
     fn over(&self, rest: Rest, closed: bool) -> Step {
-        if self.standing == Standing::Marked && self.empty && closed {
+        if self.standing == Standing::Marked && closed && (self.empty || self.lists == 0) {
             return Step::Done(rest);
         }
         if self.calls == 0 || self.standing == Standing::Alone && self.lists > 0 {
@@ -305,13 +343,18 @@ impl JsonBody {
     fn begin(&mut self, at: usize) {
         self.object_at = at;
         self.of_object = 0;
+        self.doubled = false;
         self.envelope.restart();
         self.state = State::Object;
     }
 
     fn count(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
+        self.doubt = None;
         self.of_object += 1;
+        if self.doubled {
+            report.repaired(vec![Repair::Closers]);
+        }
         match report.named().is_some_and(|name| self.grammar.nobody.contains(&name)) {
             true => report.forget(),
             false => report.finish(),
@@ -343,8 +386,11 @@ impl JsonBody {
                     chunk.keep(report);
                     return self.mend(Closing::AsWritten, 0, pos, report);
                 }
-                self.state =
-                    if self.of_object > 0 { State::Between } else { State::Ready { in_wrapper: false } };
+                // The calls of a wrapper have been reported.
+                self.state = match report.calls.has_started() {
+                    true => State::Ready { in_wrapper: false },
+                    false => State::Between,
+                };
             }
             Flow::Refused(pos) => {
                 chunk.pos = pos;

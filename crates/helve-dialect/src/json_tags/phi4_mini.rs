@@ -28,6 +28,23 @@ mod tests {
                     r#"hello functools[{"name": "search", "arguments": {"query": "]", "limit": 1}}]"#,
                     r#"say hello  | call search {"query": "]", "limit": 1}"#,
                 ),
+                (
+                    r#"functools[{"name": "time", "arguments": {}}] [1] is a ref."#,
+                    "call time {} | say [1] is a ref.",
+                ),
+                (
+                    r#"functools[{"name": "time", "arguments": {}},], and {so} on"#,
+                    "call time {} | say , and {so} on",
+                ),
+                (
+                    r#"functools[{"name": "time", "arguments": {}}] {so} it is"#,
+                    "call time {} | say {so} it is",
+                ),
+                (r#"functools[{"name": "time", "arguments": {}}], [] ok"#, "call time {} | say , [] ok"),
+                (
+                    r#"functools[{"name": "time", "arguments": {}}]; [{"name": "time", "arguments": {}}]"#,
+                    "call time {} | call time {}",
+                ),
                 ("import functools and functional things", "say import functools and functional things"),
             ],
         );

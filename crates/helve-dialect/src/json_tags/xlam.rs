@@ -16,6 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         json_bare::OPENER,
         json_fenced::OPENER,
     ],
+    given: json_bare::GIVEN,
     strays: &["</tool_call>", "[/TOOL_CALLS]"],
     ..Dialect::PLAIN
 };

@@ -13,15 +13,17 @@ pub(super) struct Speech {
     gap: Gap,
     /// Blanks that may be framing.
     blanks: String,
+    /// Reasoning was opened and closed.
+    reasoned: bool,
     /// Nothing needs care: text goes straight out, line breaks in reasoning aside.
     plain: bool,
 }
 
 enum Channel {
     Answer,
-    /// Up to this mark; where the prompt opened it, up to any.
+    /// Up to one of these marks; where the prompt opened it, up to any.
     Reasoning {
-        close: Option<&'static str>,
+        close: Option<&'static [&'static str]>,
     },
 }
 
@@ -44,6 +46,7 @@ impl Speech {
             },
             gap: if reasoning_open { Gap::Reasoning } else { Gap::Start },
             blanks: String::new(),
+            reasoned: false,
             plain: false,
         }
     }
@@ -54,10 +57,10 @@ impl Speech {
 
     /// Whether this mark ends the reasoning that is open.
     pub(super) fn ends_with(&self, mark: &str) -> bool {
-        matches!(self.channel, Channel::Reasoning { close } if close.is_none_or(|close| close == mark))
+        matches!(self.channel, Channel::Reasoning { close } if close.is_none_or(|close| close.contains(&mark)))
     }
 
-    pub(super) fn open_reasoning(&mut self, close: &'static str, out: &mut Out<'_>) {
+    pub(super) fn open_reasoning(&mut self, close: &'static [&'static str], out: &mut Out<'_>) {
         if self.gap == Gap::Call {
             self.blanks.clear();
         }
@@ -78,8 +81,14 @@ impl Speech {
         self.gap == Gap::Start
     }
 
+    /// Whether reasoning was opened and closed.
+    pub(super) fn has_reasoned(&self) -> bool {
+        self.reasoned
+    }
+
     pub(super) fn close_reasoning(&mut self) {
         self.channel = Channel::Answer;
+        self.reasoned = true;
         self.framed();
     }
 

@@ -19,8 +19,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: &[
         Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Then::Function, grammar: Grammar::Python(&PYTHON) },
+        // Nothing at all.
+        Opener { mark: MARK, then: Then::Words(&["<|tool_call_end|>"]), grammar: Grammar::Json(&JSON) },
     ],
-    silent: &["<|tool_call_end|>", "<|im_end|>"],
+    silent: &["<|tool_call_end|>"],
     strays: &["<|tool_call_end|>"],
     ..Dialect::PLAIN
 };
@@ -43,6 +45,9 @@ mod tests {
                     r#"<|tool_call_start|>[{"name": "time", "arguments": {}}]<|tool_call_end|>"#,
                     "call time {}",
                 ),
+                ("So. <|tool_call_start|>\n<|tool_call_end|> Ok.", "say So.  Ok."),
+                ("Now:<|tool_call_start|>", "say Now: | cut"),
+                ("A <|tool_call_start|> and <|tool_call_end|>.", "say A <|tool_call_start|> and ."),
             ],
         );
     }

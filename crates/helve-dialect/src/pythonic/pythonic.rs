@@ -24,8 +24,7 @@ pub(super) const OPENERS: &[Opener] = &[
     },
 ];
 
-pub(super) const SILENT: &[&str] =
-    &["<|python_end|>", "<|python_tag|>", "<|eot|>", "<|eom|>", "<|eot_id|>", "<end_code>"];
+pub(super) const SILENT: &[&str] = &["<|python_end|>", "<|python_tag|>", "<|eot|>", "<|eom|>", "<end_code>"];
 
 pub(crate) static DIALECT: Dialect =
     Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };

@@ -18,7 +18,7 @@ macro_rules! marked {
 }
 
 marked!(MM, "think_mm", [("<mm:think>", "</mm:think>")], []);
-marked!(MISTRAL, "think_mistral", [("[THINK]", "[/THINK]")], ["</s>"]);
+marked!(MISTRAL, "think_mistral", [("[THINK]", "[/THINK]")], []);
 marked!(KIMI, "think_kimi", [("◁think▷", "◁/think▷")], []);
 marked!(APERTUS, "think_apertus", [("<|inner_prefix|>", "<|inner_suffix|>")], []);
 marked!(
