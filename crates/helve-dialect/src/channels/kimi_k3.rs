@@ -46,7 +46,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<|close|>"), then: Then::Anything, grammar: Grammar::Channel(&CLOSE) },
     ],
     reasoning: &[],
-    silent: &["<|end_of_msg|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"],
+    silent: &["<|end_of_msg|>"],
     strays: &["<|sep|>"],
     ..Dialect::PLAIN
 };

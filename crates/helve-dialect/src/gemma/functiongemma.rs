@@ -20,7 +20,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Words(&["call:"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
-    silent: &["<end_of_turn>", "<start_function_response>"],
+    silent: &["<start_function_response>"],
     strays: &["<escape>", "<end_function_call>"],
     ..Dialect::PLAIN
 };
