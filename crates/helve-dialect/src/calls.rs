@@ -18,6 +18,8 @@ pub(crate) struct Calls {
     count: u32,
     draft: Draft,
     waiting: Option<Vec<Waiting>>,
+    /// How many of what waits are calls.
+    calls_waiting: usize,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
     /// The dialects of calls that were meant, well or badly written: nearly always one.
@@ -118,8 +120,7 @@ impl Calls {
 
     /// Whether a whole call waits.
     pub(crate) fn any_waits(&self) -> bool {
-        let mut waiting = self.waiting.iter().flatten();
-        waiting.any(|waiting| matches!(waiting, Waiting::Call(..)))
+        self.calls_waiting > 0
     }
 
     pub(crate) fn text_waits(&mut self, range: Range<usize>) {
@@ -131,6 +132,7 @@ impl Calls {
 
     /// The doubt is settled; whoever settled it says what becomes of what waited.
     pub(crate) fn settled(&mut self) -> Vec<Waiting> {
+        self.calls_waiting = 0;
         self.waiting.take().unwrap_or_default()
     }
 
@@ -341,7 +343,10 @@ impl Report<'_, '_> {
             repairs: mem::take(&mut draft.repairs),
         };
         match &mut self.calls.waiting {
-            Some(waiting) => waiting.push(Waiting::Call(index, call)),
+            Some(waiting) => {
+                self.calls.calls_waiting += 1;
+                waiting.push(Waiting::Call(index, call));
+            }
             None => self.calls.finished(index, call, self.out),
         }
     }

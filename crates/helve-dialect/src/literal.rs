@@ -197,9 +197,7 @@ impl Literal {
             State::Word => self.word(c, out),
             State::Number => match c {
                 '0'..='9' | 'a'..='z' | 'A'..='Z' | '_' | '.' => self.collect(c),
-                '+' | '-' if self.token.ends_with(['e', 'E']) && !self.token.contains(['x', 'X']) => {
-                    self.collect(c)
-                }
+                '+' | '-' if self.token.ends_with(['e', 'E']) && !is_hex(&self.token) => self.collect(c),
                 _ => self.ended(What::Token),
             },
             State::Ended(what) => self.follow(c, what, out),
@@ -380,6 +378,11 @@ impl Literal {
             self.changes.push(change);
         }
     }
+}
+
+/// Whether the digits of a number are hexadecimal. What says so stands at its beginning, behind a sign.
+fn is_hex(token: &str) -> bool {
+    token.bytes().take(3).any(|byte| matches!(byte, b'x' | b'X'))
 }
 
 enum Step {

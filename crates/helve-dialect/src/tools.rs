@@ -28,6 +28,10 @@ impl Declared {
     }
 
     fn nearest(&self, name: &str) -> Option<&(String, Value)> {
+        // Asked for every value of a call; what is longer is nobody's name, and not worth folding again and again.
+        if name.len() > NAME_LONGEST {
+            return None;
+        }
         let nearest = self.folded.get_or_init(|| {
             let mut nearest = HashMap::new();
             for (at, name) in self.names.iter().enumerate() {
@@ -44,6 +48,8 @@ impl Declared {
         }
     }
 }
+
+const NAME_LONGEST: usize = 512;
 
 #[derive(Debug)]
 enum Nearest {

@@ -98,6 +98,8 @@ pub(crate) struct FramedBody {
     arguments: Arguments,
     /// Arguments that are text, as far as they were read.
     text: String,
+    /// Something else than blanks is among it.
+    inked: bool,
     unnamed: bool,
     /// Calls reported, well or badly.
     calls: usize,
@@ -132,6 +134,7 @@ impl FramedBody {
             id: String::new(),
             arguments: Arguments::new(0),
             text: String::new(),
+            inked: false,
             unnamed: false,
             calls: 0,
             over_at: 0,
@@ -171,6 +174,7 @@ impl FramedBody {
                 },
                 State::BeforeArguments if !self.grammar.text.is_empty() => {
                     self.text.clear();
+                    self.inked = false;
                     self.state = State::Text;
                     None
                 }
@@ -377,7 +381,7 @@ impl FramedBody {
     /// Takes one character of arguments that are text. An object is what it looks like.
     fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let Some(c) = chunk.char() else { return Some(Step::More) };
-        if c == '{' && !self.signpost.in_sign() && self.text.trim().is_empty() {
+        if c == '{' && !self.signpost.in_sign() && !self.inked {
             self.begin_arguments(chunk, report);
             return None;
         }
@@ -386,8 +390,8 @@ impl FramedBody {
         chunk.pos += taken;
         match found {
             Found::Nothing => {}
-            Found::Char => self.text.push_str(&rest[..taken]),
-            Found::Beginning(text) => self.text.push_str(text),
+            Found::Char => self.push_text(&rest[..taken]),
+            Found::Beginning(text) => self.push_text(text),
             Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
                 self.head.clear();
                 self.state = State::Beyond(back);
@@ -395,6 +399,11 @@ impl FramedBody {
             Found::Sign(back) => return self.end_text(back, chunk, report),
         }
         None
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.inked |= !text.trim().is_empty();
+        self.text.push_str(text);
     }
 
     /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
@@ -420,8 +429,11 @@ impl FramedBody {
     /// What stands behind the sign is no head, so both are text.
     fn no_head(&mut self, sign: usize) {
         let signs = self.grammar.text.iter();
-        self.text.extend(signs.map(|(text, _)| *text).find(|text| text.len() == sign));
-        self.text.push_str(&self.head);
+        let sign = signs.map(|(text, _)| *text).find(|text| text.len() == sign);
+        self.push_text(sign.unwrap_or(""));
+        let head = std::mem::take(&mut self.head);
+        self.push_text(&head);
+        self.head = head;
         self.state = State::Text;
     }
 

@@ -281,12 +281,13 @@ impl GemmaBody {
                 return Some(Over::NotACall);
             }
             (State::Key, b':') => self.key_read(at, chunk, report),
-            (State::Key, b'}' | b')') if key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
-                self.close(byte, report);
-            }
-            // The comma before it was no end of a value, and nobody knows where the value ended.
-            (State::Key, b',') if !key_of(chunk.between(self.word_at, at, report.held)).is_empty() => {
-                self.state = State::Broken;
+            (State::Key, b'}' | b')' | b',') => {
+                match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
+                    true if byte == b',' => {}
+                    true => self.close(byte, report),
+                    // No key holds a bracket; and a comma before it ended no value, so nobody knows where that ended.
+                    false => self.state = State::Broken,
+                }
             }
             (State::Colon, b':') => self.state = State::Value,
             (State::Colon, _) => self.state = State::Broken,

@@ -13,6 +13,8 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<Object> = Vec::new();
     let mut any = false;
+    // So much is left where the last look for a value ended in vain; before that place there is none.
+    let mut barren = usize::MAX;
     let mut rest = text;
     // The last string or word: a member's name, if a colon follows.
     let mut name = "";
@@ -34,7 +36,11 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
                 let wanted = objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
                 let blanks = rest.len() - 1 - rest[1..].trim_start_matches(' ').len();
                 let (before, behind) = rest.split_at(1 + blanks);
-                if let Some(value) = wanted.then(|| bare(behind)).flatten() {
+                let found = (wanted && behind.len() <= barren).then(|| bare(behind));
+                if let Some(Err(at)) = found {
+                    barren = behind.len() - at;
+                }
+                if let Some(Ok(value)) = found {
                     any = true;
                     out.push_str(before);
                     out.push('"');
@@ -69,18 +75,19 @@ struct Object<'t> {
     of_arguments: bool,
 }
 
-/// A value without quotes, if it can be nothing else.
-fn bare(text: &str) -> Option<&str> {
+/// A value without quotes, if it can be nothing else; or else how far there is none.
+fn bare(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
-        let at = end + text[end..].find(|c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c))?;
+        let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);
+        let at = end + text[end..].find(stops).ok_or(text.len())?;
         let member = &text[at..];
         if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
             let value = text[..at].trim_end();
-            return (!value.is_empty() && !is_literal(value)).then_some(value);
+            return (!value.is_empty() && !is_literal(value)).then_some(value).ok_or(0);
         }
         if !member.starts_with(',') {
-            return None;
+            return Err(at);
         }
         end = at + 1;
     }

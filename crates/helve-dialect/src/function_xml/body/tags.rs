@@ -120,9 +120,11 @@ impl TagBody {
                 self.state = State::Key;
             }
             (Some(Element::Value), false) => {
-                let key = std::mem::take(&mut self.word);
+                let mut key = std::mem::take(&mut self.word);
                 self.bad |= !self.has_key;
                 self.begin_value(key.trim(), tag, report);
+                // A second value has no key of its own, and must not look at a long one again.
+                key.clear();
                 self.word = key;
             }
             (Some(Element::Group), closes) => self.in_group = !closes,
