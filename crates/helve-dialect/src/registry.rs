@@ -335,6 +335,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_word_behind_a_mark_begins_another() {
+        for opener in dialects().iter().flat_map(|dialect| dialect.openers) {
+            let Then::Words(words) = opener.then else { continue };
+            for word in words {
+                let begun = words.iter().filter(|other| other.starts_with(word)).count();
+                assert_eq!(begun, 1, "{word}");
+            }
+        }
+    }
+
+    #[test]
     fn no_marker_stands_in_another() {
         let given = dialects().iter().map(|dialect| Live::of(Some(dialect)));
         for live in given.chain([Live::of(None)]) {

@@ -81,7 +81,10 @@ impl Parser {
 
     pub(super) fn look_ahead(&mut self, opening: Opening) {
         self.ink.clear();
-        self.passing = Passing::Nothing;
+        self.passing = match self.live.choices(opening.mark) {
+            [Choice { then: Then::Words([word, ..]), .. }] => Passing::Mark(word),
+            _ => Passing::Nothing,
+        };
         self.place = Place::Opening(opening);
     }
 
@@ -96,6 +99,12 @@ impl Parser {
             at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
             self.held.push_str(&text[pos..at]);
             opening.ahead_at += at - pos;
+            if let Some(word) = self.begun_word(opening, &text[at..]) {
+                self.deferred.push_str(&text[at..]);
+                self.passing = Passing::Mark(word);
+                self.place = Place::Opening(opening);
+                return text.len();
+            }
             match self.fit_at_once(opening, &text[at..]) {
                 Ok(choice) => {
                     self.enter(opening, choice);
@@ -108,17 +117,11 @@ impl Parser {
                 }
                 Err(_) => {}
             }
-            if let Some(word) = self.begun_word(opening, &text[at..]) {
-                self.deferred.push_str(&text[at..]);
-                self.passing = Passing::Mark(word);
-                self.place = Place::Opening(opening);
-                return text.len();
-            }
         }
         self.look_closely(opening, text, at, out)
     }
 
-    /// The only word that may follow the mark, if the text is the beginning of it.
+    /// The word that must follow the mark, if the text is the beginning of it. None is the beginning of another.
     fn begun_word(&self, opening: Opening, text: &str) -> Option<Awaited> {
         let [Choice { then: Then::Words(words), .. }] = self.live.choices(opening.mark) else { return None };
         let begun =
@@ -165,6 +168,7 @@ impl Parser {
         pos: usize,
         out: &mut Out<'_>,
     ) -> usize {
+        self.passing = Passing::Nothing;
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             let (run, fit) = self.goes_on(opening, &text[at..]);
@@ -297,6 +301,7 @@ impl Parser {
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
     fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
         self.place = Place::Prose;
+        self.passing = Passing::Nothing;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back.
             Mark::Fence(_) => return,

@@ -54,7 +54,12 @@ pub(crate) struct PythonBody {
     calls: usize,
     /// Where the text after the last call begins in the held text.
     over_at: usize,
+    /// How much comment stands behind the last call.
+    commented: usize,
 }
+
+/// A comment behind a call that is longer is text: it would be read again if what follows it is no call.
+const COMMENT_MAX: usize = 256;
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
@@ -91,6 +96,7 @@ impl PythonBody {
             listed: false,
             calls: 0,
             over_at: 0,
+            commented: 0,
         }
     }
 
@@ -111,6 +117,7 @@ impl PythonBody {
                 Next::Finish => {
                     chunk.let_go(report);
                     self.over_at = chunk.held_at(report);
+                    self.commented = 0;
                 }
                 Next::Close => break self.close(&mut chunk, report),
                 Next::Over => {
@@ -233,6 +240,10 @@ impl PythonBody {
 
     /// Nothing ends a comment but its line and the closing tag.
     fn comment(&mut self, c: char) -> Next {
+        self.commented += c.len_utf8();
+        if self.calls > 0 && self.around == 0 && self.commented > COMMENT_MAX {
+            return Next::Refuse;
+        }
         let mut bytes = [0; 4];
         for byte in c.encode_utf8(&mut bytes).bytes() {
             if self.closer.step(self.grammar.close, byte).is_some() {
