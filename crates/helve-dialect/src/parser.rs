@@ -106,11 +106,13 @@ impl Parser {
         }
     }
 
-    /// Reads a message of which all is there.
-    pub(crate) fn read(mut self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        self.ending = Some(end);
-        self.advance(text, out);
-        self.finish(end, out)
+    /// Reads a message of which all is there. Kept out of its callers, of whose code it would be most.
+    #[inline(never)]
+    pub(crate) fn read(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
+        let mut parser = Self::new(reading.clone());
+        parser.ending = Some(end);
+        parser.advance(text, out);
+        parser.wind_up_all(end, out)
     }
 
     /// Takes the next piece of text.
@@ -129,7 +131,7 @@ impl Parser {
             Place::Section if !text.is_empty() => self.section(text, 0, out),
             _ => 0,
         };
-        self.calls.steps += taken as u64;
+        self.calls.looked_at(taken);
         if taken < text.len() {
             self.advance(&text[taken..], out);
         }
@@ -144,7 +146,7 @@ impl Parser {
                 "only the inside of a call is passed by"
             );
             let flows = self.section_flows(text, out);
-            self.calls.steps += if flows { text.len() as u64 } else { 0 };
+            self.calls.looked_at(if flows { text.len() } else { 0 });
             return flows;
         }
         let bytes = text.as_bytes();
@@ -168,13 +170,18 @@ impl Parser {
             _ => false,
         };
         if flows {
-            self.calls.steps += text.len() as u64;
+            self.calls.looked_at(text.len());
         }
         flows
     }
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
     pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
+        self.wind_up_all(end, out)
+    }
+
+    #[inline(never)]
+    fn wind_up_all(&mut self, end: End, out: &mut Out<'_>) -> Finding {
         self.wind_up(end, out);
         self.speech.end(self.calls.found.is_some(), out);
         Finding { dialect: self.given.or(self.calls.found), complete: end == End::Normal && !self.calls.lost }
@@ -192,7 +199,7 @@ impl Parser {
                 Place::Section => self.section(text, pos, out),
                 Place::Hushed => text.len(),
             };
-            self.calls.steps += (pos - from) as u64;
+            self.calls.looked_at(pos - from);
         }
     }
 

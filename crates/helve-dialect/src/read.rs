@@ -68,7 +68,7 @@ impl Reading {
     /// look for the few bytes that all markup has shows at once.
     pub fn read(&self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
         if self.reasoning_open || !self.live.is_text(text) {
-            return Parser::new(self.clone()).read(text, end, out);
+            return Parser::read(self, text, end, out);
         }
         if !text.is_empty() {
             out(Piece::Text(text));

@@ -53,7 +53,8 @@ fn least(bytes: &[u8]) -> u8 {
     for block in blocks {
         lanes.iter_mut().zip(block).for_each(|(lane, byte)| *lane = (*lane).min(*byte));
     }
-    lanes.iter().chain(rest).fold(u8::MAX, |least, byte| least.min(*byte))
+    let least = |bytes: &[u8]| bytes.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+    least(&lanes).min(least(rest))
 }
 
 /// The highest bit of each byte that is special; exact up to the first such byte.

@@ -132,7 +132,7 @@ impl JsonBody {
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let raw = &report.held[self.object_at..report.held.len() - tag];
-        report.calls.steps += raw.len() as u64;
+        report.calls.looked_at(raw.len());
         let repaired = match self.state {
             State::Refused => None,
             _ => report.repair(raw, closing),

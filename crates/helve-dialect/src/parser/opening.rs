@@ -227,7 +227,7 @@ impl Parser {
             return self.enter_deferred(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
-        self.calls.steps += ahead as u64;
+        self.calls.looked_at(ahead);
         at - ahead
     }
 
