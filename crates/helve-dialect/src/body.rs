@@ -113,6 +113,7 @@ impl Grammar {
     ) -> Option<WholeCall<'t>> {
         match self {
             Self::Json(grammar) => grammar.whole(text, from, |name| standing.admits(name, tools)),
+            Self::Framed(grammar) => grammar.whole(text, from, tools),
             Self::Gemma(grammar) => grammar.whole(text, from, tools),
             _ => None,
         }

@@ -80,7 +80,8 @@ pub(crate) const ARGUMENTS: usize = 96;
 
 /// A call that lies whole in the text at hand.
 pub(crate) struct WholeCall<'t> {
-    pub(crate) name: &'t str,
+    pub(crate) id: Option<String>,
+    pub(crate) name: Cow<'t, str>,
     /// As JSON.
     pub(crate) arguments: Cow<'t, str>,
     pub(crate) ends: Ends,
@@ -98,8 +99,8 @@ pub(crate) enum Ends {
 impl WholeCall<'_> {
     #[inline]
     pub(crate) fn parsed(self) -> ParsedCall {
-        let (name, arguments) = (self.name.to_owned(), self.arguments.into_owned());
-        ParsedCall { id: None, name, arguments, repairs: Vec::new() }
+        let (name, arguments) = (self.name.into_owned(), self.arguments.into_owned());
+        ParsedCall { id: self.id, name, arguments, repairs: Vec::new() }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::{Dialect, Tools};
 
-static GRAMMAR: FramedGrammar = FramedGrammar {
+pub(super) static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[
         ("<|tool_call_begin|>", Sign::Call),
         ("<|tool_call_argument_begin|>", Sign::Arguments),

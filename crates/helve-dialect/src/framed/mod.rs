@@ -10,12 +10,13 @@ pub(crate) mod llama31_function_tag;
 pub(crate) mod mistral;
 pub(crate) mod react;
 mod text;
+mod whole;
 
 pub(crate) use text::interpreter;
 
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Passing, Rest, Step};
-use crate::calls::Report;
+use crate::calls::{Report, WholeCall};
 use crate::dialect::{is_blank, is_name};
 use crate::json::PLAIN;
 use crate::signpost::{Found, Signpost};
@@ -54,6 +55,16 @@ impl FramedGrammar {
         heads: None,
         name: |_, _| Called::Nobody,
     };
+
+    /// Reads a section at the position, if it lies there whole and in perfect order, with one call in it.
+    pub(crate) fn whole<'t>(
+        &'static self,
+        text: &'t str,
+        from: usize,
+        tools: &Tools,
+    ) -> Option<WholeCall<'t>> {
+        whole::read(text, from, self, tools)
+    }
 }
 
 /// What a sign says.

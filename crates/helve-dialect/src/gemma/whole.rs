@@ -28,7 +28,7 @@ pub(super) fn read<'t>(
     call.members(0)?;
     call.skip_blanks();
     call.take_mark(grammar.close)?;
-    Some(WholeCall { name, arguments: call.json.into(), ends: Ends::Closed(call.at) })
+    Some(WholeCall { id: None, name: name.into(), arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
 
 /// Arguments inside arguments are seldom deeper.

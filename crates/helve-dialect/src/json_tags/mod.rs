@@ -89,7 +89,7 @@ impl JsonGrammar {
             Some(tag) => Ends::Closed(close + tag.len()),
             None => Ends::Open(end),
         };
-        Some(WholeCall { name, arguments: text[arguments].into(), ends })
+        Some(WholeCall { id: None, name: name.into(), arguments: text[arguments].into(), ends })
     }
 
     fn begin(&self) -> State {
