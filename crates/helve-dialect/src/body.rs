@@ -45,8 +45,8 @@ impl Rest {
 /// What a message turns to. Inside its channel only the marks of its scope mean anything.
 #[derive(Clone, Copy)]
 pub(crate) enum Turn {
-    Reasoning(Scope),
-    Answer(Scope),
+    Reasoning(&'static Scope),
+    Answer(&'static Scope),
     /// A call, written so.
     Call(Grammar),
     /// Nothing in particular: whatever was open is over.
@@ -55,8 +55,14 @@ pub(crate) enum Turn {
     On,
 }
 
-/// The marks that mean something inside a channel; none for no channel at all.
-pub(crate) type Scope = &'static [&'static str];
+/// The marks that mean something inside a channel.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// They open something else, but not in code, where they are quoted.
+    pub(crate) opens: &'static [&'static str],
+    /// They close it, wherever they stand: code is often left open.
+    pub(crate) closes: &'static [&'static str],
+}
 
 /// What a body was when the stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -77,6 +77,17 @@ pub(crate) const END_TOKENS: &[&str] = &[
     "<｜end▁of▁sentence｜>",
 ];
 
+/// The one of them that is a tag of HTML too: left out only where no text follows it.
+pub(crate) const HTML_END_TOKEN: &str = "</s>";
+
+/// The tags around a tool's result, as the prompts of many models have them. A model that writes them makes a result up, or
+/// repeats one, and a call inside is not its own.
+pub(crate) const RESULTS: &[(&str, &str)] = &[
+    ("<tool_response>", "</tool_response>"),
+    ("<tool_result>", "</tool_result>"),
+    ("<function_results>", "</function_results>"),
+];
+
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Dialect").field(&self.name).finish()

@@ -1,6 +1,7 @@
 //! What the parser promises, each promise a property over generated text.
 
 mod forms;
+mod quotations;
 mod soup;
 mod story;
 mod strays;

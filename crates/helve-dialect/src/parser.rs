@@ -11,6 +11,7 @@
 mod code;
 pub(crate) mod opening;
 mod prose;
+mod result;
 mod section;
 mod speech;
 mod strays;
@@ -19,6 +20,7 @@ mod whole;
 
 use crate::body::{Body, Passing, Scope, Standing};
 use crate::calls::{Calls, Out};
+use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
 use crate::{End, Finding, Piece, Reading, Tools};
@@ -59,7 +61,9 @@ pub struct Parser {
     /// A quotation swallowed the end of the reasoning once: from then on no call ends reasoning.
     trusting: bool,
     /// The marks that mean something in the channel that is open; all of them where none is.
-    scope: Scope,
+    scope: Option<&'static Scope>,
+    /// Inside a tool's result, which the model made up or repeats.
+    in_result: bool,
     /// How the message ends, where the text at hand is all of it.
     ending: Option<End>,
 }
@@ -101,7 +105,8 @@ impl Parser {
             trial: None,
             calls: Calls::default(),
             trusting: true,
-            scope: &[],
+            scope: None,
+            in_result: false,
             ending: None,
         }
     }
@@ -227,7 +232,7 @@ impl Parser {
                 self.fresh_start();
             }
             Role::Unthink => self.speech.stray_close(),
-            Role::Over if !self.scope.is_empty() || self.speech.in_reasoning() => {
+            Role::Over if self.scope.is_some() || self.speech.in_reasoning() => {
                 self.reject(out);
                 self.leave_channel();
             }
@@ -235,14 +240,16 @@ impl Parser {
                 self.settle(End::Normal, out);
                 self.place = Place::Hushed;
             }
+            Role::Result(begins) => self.result(*begins, text, out),
             Role::Stray | Role::Silent if self.is_stray(marker) => self.stray(text, out),
+            Role::Silent if text == HTML_END_TOKEN && self.trial.is_none() => self.speech.end_token(text),
             Role::Think(_) | Role::Silent | Role::Stray | Role::Over => {}
         }
     }
 
     /// Whatever channel was open is over, and its reasoning with it.
     fn leave_channel(&mut self) {
-        self.scope = &[];
+        self.scope = None;
         if self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
@@ -254,22 +261,29 @@ impl Parser {
     fn hears(&self, marker: usize) -> bool {
         let reasoning = self.speech.in_reasoning();
         let role = &self.live.roles[marker];
-        if !self.scope.is_empty() {
-            let is_call = matches!(role, Role::Call(_)) && !self.live.is_head(marker);
-            let believed = self.trusting || !reasoning || !is_call;
-            return believed && self.scope.contains(&self.live.markers.text(marker));
+        let plain = self.code == Code::None && !self.line.is_quoted();
+        if let Some(scope) = self.scope {
+            let text = self.live.markers.text(marker);
+            return match role {
+                _ if scope.closes.contains(&text) => true,
+                _ if END_TOKENS.contains(&text) => self.code == Code::None,
+                _ if !scope.opens.contains(&text) => false,
+                _ if !reasoning => plain,
+                _ => self.live.is_head(marker) || self.code == Code::None && self.trusting,
+            };
         }
         match role {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
-            // Words that have closed what they close are what the model says.
-            Role::Unthink if self.live.is_words(marker) && self.speech.has_reasoned() => false,
+            // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
+            Role::Unthink if self.live.is_words(marker) => self.speech.at_start(),
+            Role::Result(begins) => !reasoning && self.in_result != *begins && (!begins || plain),
             Role::Over if reasoning => true,
-            Role::Call(_) if self.live.is_head(marker) => {
-                reasoning || self.code == Code::None && !self.line.is_quoted()
-            }
+            Role::Call(_) if self.live.is_head(marker) => reasoning || plain,
             Role::Call(_) if reasoning => self.code == Code::None && self.trusting,
+            Role::Call(_) if self.in_result => plain && self.trusting,
             Role::Call(_) => match self.code {
-                Code::None => !self.line.is_quoted(),
+                Code::None => plain,
+                Code::Tildes(_) => false,
                 Code::Inline(_) => matches!(self.trial, None | Some(Trial::Inline(_))),
                 Code::Fence { headed, .. } => headed || matches!(self.trial, Some(Trial::Fence { .. })),
             },
@@ -279,6 +293,11 @@ impl Parser {
             }
             _ => self.code == Code::None,
         }
+    }
+
+    /// In reasoning, in another channel, or in a result: a call is a quotation if that ends.
+    fn in_channel(&self) -> bool {
+        self.speech.in_reasoning() || self.scope.is_some() || self.in_result
     }
 
     fn is_headed(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use crate::Dialect;
-use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, Then, is_blank};
+use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Then, is_blank};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -130,6 +130,8 @@ pub(crate) enum Role {
     Over,
     /// The end of all that counts.
     Hush,
+    /// The beginning of a tool's result, or its end.
+    Result(bool),
 }
 
 /// One way to read what follows a mark.
@@ -187,14 +189,14 @@ impl Live {
         matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
     }
 
-    /// Whether the marker means nothing behind a call of one of these dialects.
+    /// Whether the marker means nothing behind a call of one of these dialects. Ordinary text always does.
     pub(crate) fn is_stray(&self, marker: usize, spoken: impl Fn(&'static str) -> bool) -> bool {
-        self.strays[marker].iter().any(|dialect| spoken(dialect))
+        !self.is_words(marker) && self.strays[marker].iter().any(|dialect| spoken(dialect))
     }
 
-    /// Whether the marker is made of ordinary words.
+    /// Whether the marker is ordinary text.
     pub(crate) fn is_words(&self, marker: usize) -> bool {
-        self.markers.text(marker).bytes().all(|byte| byte.is_ascii() && !SIGNS.contains(&byte))
+        is_words(self.markers.text(marker))
     }
 
     /// Whether a message is certain to be nothing but text.
@@ -292,6 +294,10 @@ impl Live {
                 roles.push(Role::Silent);
             }
         }
+        for (open, close) in RESULTS {
+            texts.extend([open, close]);
+            roles.extend([Role::Result(true), Role::Result(false)]);
+        }
         let strays = texts.iter().map(|text| {
             let has = |dialect: &&&Dialect| {
                 let opens = |opener: &Opener| matches!(opener.mark, Mark::Tag(mark) if mark == *text);
@@ -302,7 +308,7 @@ impl Live {
         let strays = strays.collect();
         let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
         let firsts = texts.iter().map(|text| text.as_bytes()[0]);
-        let stops: Vec<u8> = firsts.chain(*b"`").chain(unmarked.iter().copied()).collect();
+        let stops: Vec<u8> = firsts.chain(*b"`~").chain(unmarked.iter().copied()).collect();
         let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
         let stops = Stops::new(stops);
         let fence = (!fences.is_empty()).then_some(b'`');
@@ -311,6 +317,11 @@ impl Live {
         let markers = Markers::new(texts);
         Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words }
     }
+}
+
+/// Whether a mark is ordinary text, which people write too.
+pub(crate) fn is_words(mark: &str) -> bool {
+    mark.bytes().all(|byte| byte.is_ascii() && !b"<[]{}|`".contains(&byte))
 }
 
 /// Bytes that are rare in prose.

@@ -146,19 +146,24 @@ impl Stops {
             [a] => memchr(a, bytes),
             [a, b] => memchr2(a, b, bytes),
             [a, b, c] => memchr3(a, b, c, bytes),
-            [a, b, c, d] => find_four(bytes, (a, b), (c, d)),
+            [a, b, c, d] => find_either(bytes, |some| memchr2(a, b, some), |some| memchr2(c, d, some)),
+            [a, b, c, d, e] => find_either(bytes, |some| memchr2(a, b, some), |some| memchr3(c, d, e, some)),
             // So many stops that the runs between them are short.
             _ => bytes.iter().position(|byte| self.has(*byte)),
         }
     }
 }
 
-/// Two searches of two bytes are quicker than one of four: they have the widest vectors there are.
-fn find_four(bytes: &[u8], some: (u8, u8), others: (u8, u8)) -> Option<usize> {
+/// Two searches of a few bytes each are quicker than one of all of them: they have the widest vectors there are.
+fn find_either(
+    bytes: &[u8],
+    some: impl Fn(&[u8]) -> Option<usize>,
+    others: impl Fn(&[u8]) -> Option<usize>,
+) -> Option<usize> {
     for (at, window) in windows(bytes) {
-        let first = memchr2(some.0, some.1, window);
+        let first = some(window);
         let before = &window[..first.unwrap_or(window.len())];
-        if let Some(found) = memchr2(others.0, others.1, before).or(first) {
+        if let Some(found) = others(before).or(first) {
             return Some(at + found);
         }
     }

@@ -36,7 +36,7 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const SCOPE: Scope = &[">>>", "<|eot_id|>", "<|eom_id|>"];
+const SCOPE: &Scope = &Scope { opens: &[">>>"], closes: &["<|eot_id|>", "<|eom_id|>"] };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functionary_v32",

@@ -49,7 +49,8 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const SCOPE: Scope = &["<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"];
+const SCOPE: &Scope =
+    &Scope { opens: &["<|start|>", "<|channel|>"], closes: &["<|end|>", "<|call|>", "<|return|>"] };
 
 const fn opener(mark: Mark, then: Then) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(&HEAD) }
@@ -76,8 +77,10 @@ static BARE: ChannelGrammar = ChannelGrammar {
 static BARE_ARGUMENTS: FramedGrammar =
     FramedGrammar { signs: &[], closers: &[], bracket_ends_head: true, noisy: false, ..FramedGrammar::PLAIN };
 
-const BARE_SCOPE: Scope =
-    &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."];
+const BARE_SCOPE: &Scope = &Scope {
+    opens: &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."],
+    closes: &[],
+};
 
 const fn bare(mark: Mark, then: Then, grammar: &'static ChannelGrammar) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(grammar) }

@@ -40,16 +40,17 @@ const MESSAGE: &str = "<|message_model|>";
 /// A name that stands before a call. Before anything else it is text.
 const NAMED: Then = Then::Name(&["<|content_invoke_tool_json|>", "<|content_invoke_tool_text|>"]);
 
-const SCOPE: Scope = &[
-    "<|end_message|>",
-    "<|content_model_end_sampling|>",
-    MESSAGE,
-    "<|content_thinking|>",
-    "<|content_text|>",
-    "<|content_invoke_tool_json|>",
-    "<|content_invoke_tool_text|>",
-    "<|content_tool_error|>",
-];
+const SCOPE: &Scope = &Scope {
+    opens: &[
+        MESSAGE,
+        "<|content_thinking|>",
+        "<|content_text|>",
+        "<|content_invoke_tool_json|>",
+        "<|content_invoke_tool_text|>",
+        "<|content_tool_error|>",
+    ],
+    closes: &["<|end_message|>", "<|content_model_end_sampling|>"],
+};
 
 const fn opener(mark: &'static str) -> Opener {
     Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Channel(&HEAD) }

@@ -32,7 +32,7 @@ static CLOSE: ChannelGrammar = ChannelGrammar {
     },
 };
 
-const SCOPE: Scope = &["<|open|>", "<|close|>", "<|end_of_msg|>"];
+const SCOPE: &Scope = &Scope { opens: &["<|open|>"], closes: &["<|close|>", "<|end_of_msg|>"] };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "kimi_k3",

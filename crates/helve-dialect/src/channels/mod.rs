@@ -97,6 +97,12 @@ impl ChannelBody {
                 Found::Char => self.head.push_str(&rest[..taken]),
                 Found::Beginning(text) => self.head.push_str(text),
                 Found::Sign(Part::Again) => self.head.clear(),
+                Found::Sign(Part::Over) if is_prose(&self.head) => {
+                    chunk.keep(report);
+                    let ends = |(sign, _): &&(&str, Part)| report.held.ends_with(sign);
+                    let back = self.grammar.signs.iter().find(ends).map_or(0, |(sign, _)| sign.len());
+                    return Step::NotACall(Rest { back, pos: chunk.pos });
+                }
                 Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
                 Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
                 Found::Sign(Part::Body(kind)) => {
@@ -104,7 +110,8 @@ impl ChannelBody {
                     break self.message(kind, &chunk, report);
                 }
             }
-            if self.head.len() > HEAD_MAX {
+            let line_over = self.head.ends_with('\n') && is_prose(&self.head);
+            if line_over || self.head.len() > HEAD_MAX {
                 break Step::NotACall(Rest::at(chunk.pos));
             }
         };
@@ -128,7 +135,7 @@ impl ChannelBody {
         let is_head = || (self.grammar.route)(&self.head, "", report.tools).is_some();
         match recipient(&self.head) {
             Some(_) => Ending::Cut,
-            None if self.unmarked || !is_head() => Ending::NotACall,
+            None if self.unmarked || is_prose(&self.head) || !is_head() => Ending::NotACall,
             None => Ending::Done,
         }
     }
@@ -140,4 +147,28 @@ fn recipient(head: &str) -> Option<&str> {
     let end = name.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(name.len());
     let name = name[..end].trim_matches(['"', '\'', '?', ',', ';']);
     (!matches!(name, "" | "assistant" | "user" | "all" | "self" | "commentary" | "final")).then_some(name)
+}
+
+/// What heads say that are addressed to nobody.
+const WORDS: &[&str] = &[
+    "assistant",
+    "analysis",
+    "commentary",
+    "final",
+    "json",
+    "code",
+    "think",
+    "response",
+    "tools",
+    "call",
+    "message",
+    "to=",
+];
+
+/// Whether what stands behind a mark, and no message, is rather what somebody says about the mark: other words, or one that
+/// stands apart from it.
+fn is_prose(head: &str) -> bool {
+    let known = |word: &str| word.starts_with("to=") || WORDS.iter().any(|known| known.starts_with(word));
+    let apart = head.starts_with(is_blank) || head.trim().contains(is_blank);
+    apart && !head.split_whitespace().all(known)
 }

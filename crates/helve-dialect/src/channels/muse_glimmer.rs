@@ -14,7 +14,7 @@ static HEAD: ChannelGrammar = ChannelGrammar {
     route,
 };
 
-const SCOPE: Scope = &["<|eom|>", "<|eot|>"];
+const SCOPE: &Scope = &Scope { opens: &[], closes: &["<|eom|>", "<|eot|>"] };
 
 const HEADED: Then = Then::Recipient(&["<|message|>"]);
 

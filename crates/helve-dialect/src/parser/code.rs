@@ -11,6 +11,8 @@ use crate::parser::trial::Trial;
 pub(super) struct Line {
     first: Option<u8>,
     last: u8,
+    /// How many tildes it began with, as long as nothing else has come.
+    tildes: usize,
 }
 
 impl Line {
@@ -34,6 +36,9 @@ impl Line {
     pub(super) fn see(&mut self, bytes: &[u8]) {
         if let Some(last) = bytes.iter().rev().copied().find(|b| !is_blank(*b as char)) {
             self.last = last;
+        }
+        if !bytes.is_empty() {
+            self.tildes = 0;
         }
         if self.first.is_none() {
             self.first = bytes.iter().copied().find(|b| !is_blank(*b as char));
@@ -61,6 +66,8 @@ pub(super) enum Code {
     None,
     /// Between runs of so many backticks on one line.
     Inline(usize),
+    /// Between lines of so many tildes, where no call is ever meant.
+    Tildes(usize),
     Fence {
         ticks: usize,
         /// Its first line is held back, because a call may be all it holds.
@@ -91,6 +98,9 @@ enum Part {
 
 /// No word that names a notation is longer.
 const WORD_MAX: usize = 24;
+
+/// So many backticks or tildes at the beginning of a line make a fence.
+const FENCE: usize = 3;
 
 const TICKS: &str = "````````````````";
 
@@ -147,7 +157,7 @@ impl Parser {
             self.reject(out);
         }
         self.code = match self.code {
-            Code::None if fresh && count >= 3 => Code::Fence { ticks: count, headed: false },
+            Code::None if fresh && count >= FENCE => Code::Fence { ticks: count, headed: false },
             Code::None => Code::Inline(count),
             Code::Inline(open) if open == count => Code::None,
             Code::Fence { ticks, .. } if fresh && count >= ticks => Code::None,
@@ -161,6 +171,21 @@ impl Parser {
         }
     }
 
+    /// A tilde, which is text itself; `line` is up to date. So many of them at the beginning of a line open or close code.
+    pub(super) fn tilde(&mut self) {
+        let leads = self.line.is_fresh() || self.line.tildes > 0;
+        let tildes = if leads { self.line.tildes + 1 } else { 0 };
+        self.line.see(b"~");
+        self.line.tildes = tildes;
+        self.code = match self.code {
+            Code::None if tildes == FENCE => Code::Tildes(tildes),
+            // The line that opens it goes on; one that closes it is over before it could.
+            Code::Tildes(open) if tildes == open + 1 => Code::Tildes(tildes),
+            Code::Tildes(open) if tildes == open => Code::None,
+            code => code,
+        };
+    }
+
     fn hold_ticks(&mut self, count: usize) {
         self.held.extend(std::iter::repeat_n('`', count));
     }
@@ -171,7 +196,7 @@ impl Parser {
         while let Some(c) = text[at..].chars().next() {
             match head.part {
                 Part::Ticks if c == '`' => head.ticks += 1,
-                Part::Ticks if head.ticks < 3 => {
+                Part::Ticks if head.ticks < FENCE => {
                     self.no_fence(head, out);
                     return at;
                 }
@@ -212,7 +237,7 @@ impl Parser {
         self.place = Place::Prose;
         self.line.see(b"`");
         self.code = match head.ticks {
-            0..3 => Code::Inline(head.ticks),
+            0..FENCE => Code::Inline(head.ticks),
             ticks => Code::Fence { ticks, headed: false },
         };
         let text = self.held.split_off(head.at);

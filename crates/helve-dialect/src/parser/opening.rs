@@ -265,9 +265,9 @@ impl Parser {
             self.trial = match (opening.mark, self.code) {
                 (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
-                _ if self.speech.in_reasoning() || !self.scope.is_empty() => Some(Trial::Channel),
+                _ if self.in_channel() => Some(Trial::Channel),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
-                (_, Code::None) => None,
+                (_, Code::None | Code::Tildes(_)) => None,
             };
         }
         if let Code::Fence { ticks, .. } = self.code {

@@ -154,6 +154,11 @@ impl Parser {
                 self.begin_ticks();
                 return Some(at - 1);
             }
+            b'~' => {
+                self.line.see_lines(&text[pending.line_from..at - 1]);
+                pending.line_from = at;
+                self.tilde();
+            }
             b'{' | b'[' => {
                 self.line.see_lines(&text[pending.line_from..at - 1]);
                 pending.line_from = at - 1;
@@ -174,9 +179,9 @@ impl Parser {
         None
     }
 
-    /// Text before a mark may settle a trial, and with it what the mark means; so it goes first.
+    /// Text before a mark may settle a trial, or be the first there is, and with it what the mark means; so it goes first.
     fn say_before_judging(&mut self, pending: &mut Pending<'_>, to: usize, out: &mut Out<'_>) {
-        if self.trial.is_some() || self.is_headed() {
+        if self.trial.is_some() || self.is_headed() || self.speech.at_start() {
             self.say(&pending.text[pending.from..to], out);
             pending.from = to;
         }
@@ -185,7 +190,8 @@ impl Parser {
     /// Whether an unmarked call may begin here, with these bytes.
     fn may_stand_alone(&self, bytes: &[u8]) -> bool {
         self.code == Code::None
-            && self.scope.is_empty()
+            && self.scope.is_none()
+            && !self.in_result
             && !self.line.is_quoted()
             && !self.line.is_enclosed()
             && matches!(self.trial, None | Some(Trial::Alone { .. }))

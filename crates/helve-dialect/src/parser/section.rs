@@ -163,9 +163,9 @@ impl Parser {
             }
             Turn::Reasoning(scope) => {
                 self.speech.open_channel(out);
-                self.scope = scope;
+                self.scope = Some(scope);
             }
-            Turn::Answer(scope) => self.scope = scope,
+            Turn::Answer(scope) => self.scope = Some(scope),
             Turn::Over | Turn::On => {}
         }
         if self.trial.is_none() {
@@ -199,7 +199,7 @@ impl Parser {
             self.drop_mark();
         }
         match self.trial {
-            Some(Trial::Channel) if self.reasoning_ends_in_section() => self.read_again(out),
+            Some(Trial::Channel) if self.channel_ends_in_section() => self.read_again(out),
             Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
                 let text = self.held.split_off(self.section_at);
                 self.line.see_lines(&text);
@@ -217,7 +217,7 @@ impl Parser {
 
     pub(super) fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
         let Some(mut body) = self.body.take() else { return };
-        if self.trial == Some(Trial::Channel) && self.reasoning_ends_in_section() {
+        if self.trial == Some(Trial::Channel) && self.channel_ends_in_section() {
             self.read_again(out);
             self.wind_up(end, out);
             return;
@@ -241,17 +241,20 @@ impl Parser {
         }
     }
 
-    /// Whether what was taken for the inside of a call holds the end of the reasoning around it.
-    fn reasoning_ends_in_section(&self) -> bool {
+    /// Whether what was taken for the inside of a call holds the end of the reasoning or of the result around it.
+    fn channel_ends_in_section(&self) -> bool {
         let section = &self.held[self.section_at..];
+        if self.result_ends_in(section) {
+            return true;
+        }
         self.live.roles.iter().enumerate().any(|(marker, role)| {
             let text = self.live.markers.text(marker);
             matches!(role, Role::Unthink) && self.speech.ends_with(text) && section.contains(text)
         })
     }
 
-    /// The call was a quotation that swallowed the end of the reasoning: reads the held text once more, this time
-    /// believing no call inside reasoning. Happens at most once, so the whole stays linear.
+    /// The call was a quotation that swallowed the end of the reasoning or of a result: reads the held text once more, this
+    /// time believing no call inside either. Happens at most once, so the whole stays linear.
     fn read_again(&mut self, out: &mut Out<'_>) {
         self.trusting = false;
         self.trial = None;

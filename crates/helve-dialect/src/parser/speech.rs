@@ -13,8 +13,6 @@ pub(super) struct Speech {
     gap: Gap,
     /// Blanks that may be framing.
     blanks: String,
-    /// Reasoning was opened and closed.
-    reasoned: bool,
     /// Nothing needs care: text goes straight out, line breaks in reasoning aside.
     plain: bool,
 }
@@ -35,6 +33,8 @@ enum Gap {
     Call,
     /// The end of reasoning, or its beginning: blanks here are framing.
     Reasoning,
+    /// A token that may end the turn.
+    End,
 }
 
 impl Speech {
@@ -46,7 +46,6 @@ impl Speech {
             },
             gap: if reasoning_open { Gap::Reasoning } else { Gap::Start },
             blanks: String::new(),
-            reasoned: false,
             plain: false,
         }
     }
@@ -81,20 +80,24 @@ impl Speech {
         self.gap == Gap::Start
     }
 
-    /// Whether reasoning was opened and closed.
-    pub(super) fn has_reasoned(&self) -> bool {
-        self.reasoned
-    }
-
     pub(super) fn close_reasoning(&mut self) {
         self.channel = Channel::Answer;
-        self.reasoned = true;
         self.framed();
     }
 
     /// A closing mark where nothing is open.
     pub(super) fn stray_close(&mut self) {
         self.framed();
+    }
+
+    /// A token that may end the turn. Where text follows it, it is text itself.
+    pub(super) fn end_token(&mut self, token: &str) {
+        if matches!(self.gap, Gap::Call | Gap::Reasoning) {
+            return;
+        }
+        self.blanks.push_str(token);
+        self.gap = Gap::End;
+        self.plain = false;
     }
 
     fn framed(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::{Parser, Trial};
 use crate::calls::Out;
+use crate::registry::is_words;
 
 impl Parser {
     /// Whether a call has been read, or is on trial, to which the marker could belong.
@@ -23,6 +24,9 @@ impl Parser {
 
     /// The mark of the present section opened nothing: behind a call of its own dialect it is a stray.
     pub(super) fn drop_mark(&mut self) {
+        if is_words(self.mark) {
+            return;
+        }
         if self.held.get(self.section_at..).is_some_and(|text| text.starts_with(self.mark)) {
             self.held.drain(self.section_at..self.section_at + self.mark.len());
         }

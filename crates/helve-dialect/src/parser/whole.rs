@@ -39,7 +39,7 @@ impl Parser {
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
-        let doubtful = self.trial.is_some() || self.code != Code::None || self.speech.in_reasoning();
+        let doubtful = self.trial.is_some() || self.code != Code::None || self.in_channel();
         if doubtful {
             return None;
         }

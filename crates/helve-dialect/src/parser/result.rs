@@ -1,0 +1,22 @@
+//! Results that the model writes itself: calls inside are quotations, if the result ends.
+
+use super::{Parser, Trial};
+use crate::calls::Out;
+use crate::dialect::RESULTS;
+
+impl Parser {
+    /// A tool's result begins or ends. Its tags are text, as is what stands between them.
+    pub(super) fn result(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
+        if !begins && self.trial == Some(Trial::Channel) {
+            self.reject(out);
+        }
+        self.in_result = begins;
+        self.say(tag, out);
+        self.line.see(tag.as_bytes());
+    }
+
+    /// Whether the text holds the end of the result around it.
+    pub(super) fn result_ends_in(&self, text: &str) -> bool {
+        self.in_result && RESULTS.iter().any(|(_, close)| text.contains(close))
+    }
+}
