@@ -147,6 +147,8 @@ pub(crate) enum Then {
     Sources,
     /// Whatever it is.
     Anything,
+    /// Whatever it is, behind a mark at the beginning of a line.
+    Line,
 }
 
 /// Whether the text after a mark fits.
@@ -169,7 +171,7 @@ impl Then {
             return Fit::Unsure;
         };
         match self {
-            Self::Anything => Fit::Yes,
+            Self::Anything | Self::Line => Fit::Yes,
             Self::Sources => match text.chars().next_back() {
                 Some('>') if text.contains(|c: char| c.is_ascii_digit()) => Fit::Yes,
                 Some('0'..='9' | ',' | ':' | '[' | ']') if text.len() < NAME_MAX => Fit::Unsure,
@@ -320,7 +322,8 @@ const NO_NAME: [char; 6] = ['<', '>', '(', '[', '\\', '{'];
 /// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
 fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
     if let Some(at) = text.find(NO_NAME) {
-        return if at == 0 { Fit::No } else { any_of(&text[at..], ends) };
+        let named = text[..at].contains(char::is_alphanumeric);
+        return if named { any_of(&text[at..], ends) } else { Fit::No };
     }
     match text.chars().next_back() {
         Some(last)

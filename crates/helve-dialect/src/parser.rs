@@ -276,6 +276,7 @@ impl Parser {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
             Role::Unthink if self.live.is_words(marker) => self.speech.at_start(),
+            Role::Silent if self.live.is_words(marker) => self.code == Code::None && self.speech.at_start(),
             Role::Result(begins) => !reasoning && self.in_result != *begins && (!begins || plain),
             Role::Over if reasoning => true,
             Role::Call(_) if self.live.is_head(marker) => reasoning || plain,

@@ -321,7 +321,7 @@ impl Live {
 
 /// Whether a mark is ordinary text, which people write too.
 pub(crate) fn is_words(mark: &str) -> bool {
-    mark.bytes().all(|byte| byte.is_ascii() && !b"<[]{}|`".contains(&byte))
+    mark.chars().all(|c| c.is_alphanumeric() || " _.:：'=>".contains(c))
 }
 
 /// Bytes that are rare in prose.

@@ -25,7 +25,6 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     signs: &[(">>>", Sign::Beyond(">>>".len())), ("<|eot_id|>", Sign::Close)],
     closers: &["<|eot_id|>"],
     bracket_ends_head: true,
-    noisy: true,
     ..FramedGrammar::PLAIN
 };
 

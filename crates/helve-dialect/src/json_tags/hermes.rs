@@ -51,13 +51,19 @@ pub(super) const OPENERS: &[Opener] = &[
         then: Then::Words(&["\\n{", "\\n[{"]),
         grammar: Grammar::Json(&SPELT),
     },
+    // A tag around all calls, as other models have it.
+    Opener {
+        mark: Mark::Tag("<tool_calls>"),
+        then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
+        grammar: Grammar::Json(&DOUBLED),
+    },
 ];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
     openers: OPENERS,
     given: Given { reasoning: others::SCRATCH_MARKS, ..Given::NOTHING },
-    strays: &["</tool_call>"],
+    strays: &["</tool_call>", "</tool_calls>"],
     ..Dialect::PLAIN
 };
 

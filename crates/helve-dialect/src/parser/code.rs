@@ -78,6 +78,8 @@ pub(super) enum Code {
 /// The beginning of a fence: backticks, a word, a line break, blanks.
 #[derive(Default, Clone, Copy)]
 pub(super) struct FenceHead {
+    /// It begins its line. Elsewhere only a word and a line break behind it make it one.
+    fresh: bool,
     ticks: usize,
     /// Which of the fences in the registry it is, once the line is over.
     fence: Option<usize>,
@@ -114,8 +116,7 @@ impl Parser {
             Some(Trial::Fence { closed, .. }) => closed,
             Some(_) => false,
         };
-        let may_be_fence =
-            self.line.is_fresh() && self.code == Code::None && elsewhere && !self.speech.in_reasoning();
+        let may_be_fence = self.code == Code::None && elsewhere && !self.speech.in_reasoning();
         if !may_be_fence {
             self.place = Place::Ticks(0);
             return;
@@ -124,7 +125,8 @@ impl Parser {
             self.held.clear();
             self.calls.told = 0;
         }
-        self.place = Place::Fence(FenceHead { at: self.held.len(), ..FenceHead::default() });
+        let fresh = self.line.is_fresh();
+        self.place = Place::Fence(FenceHead { fresh, at: self.held.len(), ..FenceHead::default() });
     }
 
     pub(super) fn ticks(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
@@ -237,7 +239,7 @@ impl Parser {
         self.place = Place::Prose;
         self.line.see(b"`");
         self.code = match head.ticks {
-            0..FENCE => Code::Inline(head.ticks),
+            ticks if ticks < FENCE || !head.fresh => Code::Inline(ticks),
             ticks => Code::Fence { ticks, headed: false },
         };
         let text = self.held.split_off(head.at);

@@ -250,6 +250,9 @@ impl Parser {
 
     fn first_choice(&self, opening: Opening, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
+            if choice.then == Then::Line && !self.line.is_fresh() {
+                continue;
+            }
             match fits(choice.then) {
                 Fit::Yes => return Ok(*choice),
                 Fit::Unsure => return Err(Fit::Unsure),
