@@ -220,6 +220,11 @@ impl Live {
         self.fences.iter().position(|(known, _)| *known == word)
     }
 
+    /// Whether the word behind the fence says that calls are inside.
+    pub(crate) fn is_for_calls(&self, fence: usize) -> bool {
+        self.fences[fence].0 == pythonic::tool_code::WORD
+    }
+
     fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {
         let mut texts: Vec<&'static str> = Vec::new();
         let mut roles: Vec<Role> = Vec::new();

@@ -81,6 +81,10 @@ mod tests {
                 ),
                 (">>>search\n{\"query\": \"x\"}>>>all\nSo.", "call search {\"query\": \"x\"} | say So."),
                 (">>>all\nSo >>>", "say So >>>"),
+                (
+                    "search\n{\"query\": \"x\"}\nThat is all.",
+                    "call search {\"query\": \"x\"} | say That is all.",
+                ),
                 ("all\nshift a >>> b here", "say shift a >>> b here"),
                 ("all\nx = a>>>b\ny >>> time\n>>>c", "say x = a>>>b\ny >>> time\n>>>c"),
                 ("Yes\nNo", "say Yes\nNo"),

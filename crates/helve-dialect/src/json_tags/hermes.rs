@@ -177,6 +177,10 @@ mod tests {
                 ("<think>hm</think><tool_call>{\"name\":\"f\"}</tool_call>", "think hm | call f {}"),
                 ("<think>hm\n<tool_call>{\"name\":\"f\"}</tool_call>", "think hm | call f {}"),
                 ("Now:<tool_call>", "say Now: | cut"),
+                (
+                    "<tool_calls>\n<tool_call>\n{\"name\": \"f\"}\n</tool_call>\n<tool_call>\n{\"name\": \"g\"}\n</tool_call>\n</tool_calls>",
+                    "call f {} | call g {}",
+                ),
             ],
         );
     }

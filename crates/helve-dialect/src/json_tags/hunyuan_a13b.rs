@@ -30,10 +30,14 @@ mod tests {
     fn cases() {
         check_given(
             &DIALECT,
-            &[(
-                r#"<think>a</think><answer><tool_calls>[{"name": "time", "arguments": {}}]</tool_calls></answer>"#,
-                "think a | call time {}",
-            )],
+            &[
+                (
+                    r#"<think>a</think><answer><tool_calls>[{"name": "time", "arguments": {}}]</tool_calls></answer>"#,
+                    "think a | call time {}",
+                ),
+                ("助手：你好。", "say 你好。"),
+                ("我的助手：小明会来。", "say 我的助手：小明会来。"),
+            ],
         );
     }
 }

@@ -30,6 +30,8 @@ mod tests {
                     "say Sure:\n\n | call search {\"query\": \"x\"}",
                 ),
                 ("```json\n{\"name\": \"time\", \"arguments\": {}}", "call time {}"),
+                ("Sure. ```json\n{\"name\": \"time\", \"arguments\": {}}\n```", "say Sure.  | call time {}"),
+                ("Use ```time``` or ```x\ny.", "say Use ```time``` or ```x\ny."),
                 (
                     "```json\n{\"name\": \"time\"}\n```\n```json\n{\"name\": \"search\"}\n```",
                     "call time {} | call search {}",

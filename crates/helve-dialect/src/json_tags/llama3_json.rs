@@ -27,7 +27,8 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-pub(crate) const CODE_OPENER: Opener = Opener { mark: TAG, then: Then::Line, grammar: Grammar::Framed(&CODE) };
+pub(crate) const CODE_OPENER: Opener =
+    Opener { mark: TAG, then: Then::Line, grammar: Grammar::Framed(&CODE) };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",
@@ -57,6 +58,7 @@ mod tests {
                     r#"call search {"query": "a; b"} | call time {}"#,
                 ),
                 (r#"{"name": "time", "parameters": {}}<|eot_id|>"#, "call time {}"),
+                ("The tag <|python_tag|> is special.", "say The tag <|python_tag|> is special."),
                 ("{'name': 'time', 'parameters': {}}<|eot_id|>", "call time {} (Quotes)"),
                 (
                     r#"<|python_tag|>brave_search.call(query="x")<|eom_id|>"#,

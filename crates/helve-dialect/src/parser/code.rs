@@ -146,13 +146,17 @@ impl Parser {
         let fresh = self.line.is_fresh();
         self.let_head_go(out);
         self.line.see(b"`");
-        if let Some(Trial::Fence { ticks, closed }) = &mut self.trial
+        if let Some(Trial::Fence { ticks, closed, firm }) = &mut self.trial
             && !*closed
             && count >= *ticks
         {
             *closed = true;
+            let firm = *firm;
             self.code = Code::None;
             self.hold_ticks(count);
+            if firm {
+                self.accept(out);
+            }
             return;
         }
         if self.trial == Some(Trial::Inline(count)) {

@@ -267,7 +267,10 @@ impl Parser {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
                 (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
-                (_, Code::Fence { ticks, .. }) => Some(Trial::Fence { ticks, closed: false }),
+                (mark, Code::Fence { ticks, .. }) => {
+                    let firm = matches!(mark, Mark::Fence(fence) if self.live.is_for_calls(fence));
+                    Some(Trial::Fence { ticks, closed: false, firm })
+                }
                 _ if self.in_channel() => Some(Trial::Channel),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
                 (_, Code::None | Code::Tildes(_)) => None,

@@ -11,8 +11,8 @@ use crate::{Dropped, End};
 pub(super) enum Trial {
     /// Unmarked: rejected by any text after it, unless it stands firm.
     Alone { firm: bool },
-    /// In a fence: rejected by any text after it, inside the fence or behind.
-    Fence { ticks: usize, closed: bool },
+    /// In a fence: rejected by any text after it, inside the fence or behind, unless the fence is a mark of calls.
+    Fence { ticks: usize, closed: bool, firm: bool },
     /// Behind an odd run of backticks: rejected by another on the same line.
     Inline(usize),
     /// In open reasoning, or in another channel that is open: rejected by its end.
@@ -27,7 +27,7 @@ impl Parser {
             return;
         };
         self.drop_waiting(out);
-        if let Trial::Fence { ticks, closed: false } = trial {
+        if let Trial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
         self.release_held(out);

@@ -8,7 +8,9 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::json_tags::JsonGrammar;
 
 const TAG: Mark = Mark::Tag("<tool_code>");
-const FENCE: Mark = Mark::Fence(&["tool_code"]);
+/// What stands behind a fence of calls; nobody writes examples of code so.
+pub(crate) const WORD: &str = "tool_code";
+const FENCE: Mark = Mark::Fence(&[WORD]);
 
 static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"], ..JsonGrammar::PLAIN };
 static PYTHON: PythonGrammar =
@@ -54,6 +56,10 @@ mod tests {
                     "call time {} | call time {} | say  ok",
                 ),
                 ("```tool_code\nprint(search(query=\"x\"))\n```", r#"call search {"query": "x"}"#),
+                (
+                    "So. ```tool_code\nsearch(query=\"x\")\n```\nI will wait.\n```tool_code\ntime()\n```",
+                    "say So.  | call search {\"query\": \"x\"} | say \nI will wait.\n | call time {}",
+                ),
                 ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
                 (
                     "<tool_code>f(a={'k': (1, True)}, b=None)</tool_code>",
