@@ -1,9 +1,9 @@
 //! The push automaton: a model's message in, in pieces of any size; text, reasoning and calls out.
 //!
-//! Bytes pass through one of five places: prose, a run of backticks, the head of a fence, the look-ahead behind a
-//! mark, the inside of a call. Every byte is looked at once; nothing depends on how the text was cut. Prose goes out
-//! as spans of what came in, and only what may still turn out to be markup is held back. A call that lies whole in the
-//! text at hand passes by the last two.
+//! Bytes pass through one of six places: prose, a run of backticks, the head of a fence, the look-ahead behind a
+//! mark, the inside of a call, and what nobody hears. Most bytes are looked at once, and none more often than a few times;
+//! nothing depends on how the text was cut. Prose goes out as spans of what came in, and only what may still turn out to be
+//! markup is held back. A call that lies whole in the text at hand passes by the look-ahead and the inside.
 //!
 //! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
 //! settled. Knows no dialect; what to look for and how to read it comes from the registry.
@@ -50,9 +50,9 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// What need not pass the body.
+    /// What need not pass the body, or the look-ahead.
     passing: Passing,
-    /// What the body will read together with what follows.
+    /// What either will read together with what follows.
     deferred: String,
     /// The body has left the end of what it was given, until more of it has come.
     unread: bool,

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use crate::Dialect;
-use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Then, is_blank};
+use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then, is_blank};
 use crate::marker::Markers;
 use crate::parser::opening;
 use crate::scan::Stops;
@@ -226,91 +226,37 @@ impl Live {
     }
 
     fn new(dialects: &[&'static Dialect], given: &'static Given) -> Self {
-        let mut texts: Vec<&'static str> = Vec::new();
-        let mut roles: Vec<Role> = Vec::new();
+        let mut marks = Marks::default();
         let mut alone = Vec::new();
         let mut start = Vec::new();
-        let mut fences: Vec<(&'static str, Vec<Choice>)> = Vec::new();
+        let mut fences = Vec::new();
         for &dialect in dialects {
             for opener in dialect.openers.iter().chain(given.openers) {
                 let choice = Choice { dialect, then: opener.then, grammar: opener.grammar };
                 match opener.mark {
                     Mark::Alone => alone.push(choice),
                     Mark::Start => start.push(choice),
-                    Mark::Fence(words) => {
-                        for word in words {
-                            match fences.iter_mut().find(|(known, _)| known == word) {
-                                Some((_, choices)) => choices.push(choice),
-                                None => fences.push((word, vec![choice])),
-                            }
-                        }
-                    }
-                    Mark::Tag(text) => match texts.iter().position(|t| *t == text) {
-                        Some(known) => {
-                            if let Role::Call(choices) = &mut roles[known] {
-                                choices.push(choice);
-                            }
-                        }
-                        None => {
-                            texts.push(text);
-                            roles.push(Role::Call(vec![choice]));
-                        }
-                    },
+                    Mark::Fence(words) => words.iter().for_each(|word| add_fence(&mut fences, word, choice)),
+                    Mark::Tag(text) => marks.opens(text, choice),
                 }
             }
         }
+        // A mark has one role, the first of these that it is given.
         for &dialect in dialects {
-            for marks in dialect.reasoning.iter().chain(given.reasoning) {
-                match texts.iter().position(|text| *text == marks.open).map(|known| &mut roles[known]) {
-                    Some(Role::Think(closers)) if !closers.contains(&marks.close) => {
-                        closers.push(marks.close)
-                    }
-                    Some(_) => {}
-                    None => {
-                        texts.push(marks.open);
-                        roles.push(Role::Think(vec![marks.close]));
-                    }
-                }
-                if !texts.contains(&marks.close) {
-                    texts.push(marks.close);
-                    roles.push(Role::Unthink);
-                }
-            }
-            let over = dialect.over.iter().map(|text| (*text, Role::Over));
-            let hush = dialect.hush.iter().map(|text| (*text, Role::Hush));
-            let silent = dialect.silent.iter().chain(given.silent).map(|text| (*text, Role::Silent));
-            for (text, role) in over.chain(hush).chain(silent) {
-                if !texts.contains(&text) {
-                    texts.push(text);
-                    roles.push(role);
-                }
-            }
+            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.thinks(one));
+            dialect.over.iter().for_each(|text| marks.add(text, Role::Over));
+            dialect.hush.iter().for_each(|text| marks.add(text, Role::Hush));
+            dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, Role::Silent));
         }
-        for text in dialects.iter().flat_map(|dialect| dialect.strays) {
-            if !texts.contains(text) {
-                texts.push(text);
-                roles.push(Role::Stray);
-            }
-        }
-        // Last, since some dialects make more of one.
-        for text in END_TOKENS {
-            if !texts.contains(text) {
-                texts.push(text);
-                roles.push(Role::Silent);
-            }
-        }
+        dialects.iter().flat_map(|dialect| dialect.strays).for_each(|text| marks.add(text, Role::Stray));
+        // Of these, some dialects make more.
+        END_TOKENS.iter().for_each(|text| marks.add(text, Role::Silent));
         for (open, close) in RESULTS {
-            texts.extend([open, close]);
-            roles.extend([Role::Result(true), Role::Result(false)]);
+            marks.add(open, Role::Result(true));
+            marks.add(close, Role::Result(false));
         }
-        let strays = texts.iter().map(|text| {
-            let has = |dialect: &&&Dialect| {
-                let opens = |opener: &Opener| matches!(opener.mark, Mark::Tag(mark) if mark == *text);
-                dialect.strays.contains(text) || dialect.openers.iter().any(opens)
-            };
-            dialects.iter().filter(has).map(|dialect| dialect.name).collect()
-        });
-        let strays = strays.collect();
+        let Marks { texts, roles } = marks;
+        let strays = texts.iter().map(|text| dialects_of(text, dialects)).collect();
         let unmarked: &[u8] = if alone.is_empty() { b"" } else { b"{[" };
         let firsts = texts.iter().map(|text| text.as_bytes()[0]);
         let stops: Vec<u8> = firsts.chain(*b"`~").chain(unmarked.iter().copied()).collect();
@@ -322,6 +268,60 @@ impl Live {
         let markers = Markers::new(texts);
         Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words }
     }
+}
+
+/// Marks, each with what it means.
+#[derive(Default)]
+struct Marks {
+    texts: Vec<&'static str>,
+    roles: Vec<Role>,
+}
+
+impl Marks {
+    /// A mark that means this, unless it means something else already.
+    fn add(&mut self, text: &'static str, role: Role) {
+        if !self.texts.contains(&text) {
+            self.texts.push(text);
+            self.roles.push(role);
+        }
+    }
+
+    fn role(&mut self, text: &str) -> Option<&mut Role> {
+        let known = self.texts.iter().position(|known| *known == text)?;
+        self.roles.get_mut(known)
+    }
+
+    /// One more way to read what follows the mark.
+    fn opens(&mut self, text: &'static str, choice: Choice) {
+        self.add(text, Role::Call(Vec::new()));
+        if let Some(Role::Call(choices)) = self.role(text) {
+            choices.push(choice);
+        }
+    }
+
+    fn thinks(&mut self, marks: &'static Reasoning) {
+        self.add(marks.open, Role::Think(Vec::new()));
+        if let Some(Role::Think(closers)) = self.role(marks.open)
+            && !closers.contains(&marks.close)
+        {
+            closers.push(marks.close);
+        }
+        self.add(marks.close, Role::Unthink);
+    }
+}
+
+fn add_fence(fences: &mut Vec<(&'static str, Vec<Choice>)>, word: &'static str, choice: Choice) {
+    match fences.iter_mut().find(|(known, _)| *known == word) {
+        Some((_, choices)) => choices.push(choice),
+        None => fences.push((word, vec![choice])),
+    }
+}
+
+/// The dialects behind whose calls the mark is a stray.
+fn dialects_of(text: &str, dialects: &[&'static Dialect]) -> Vec<&'static str> {
+    let opens = |opener: &Opener| matches!(opener.mark, Mark::Tag(mark) if mark == text);
+    let has = |dialect: &&&Dialect| dialect.strays.contains(&text) || dialect.openers.iter().any(opens);
+    dialects.iter().filter(has).map(|dialect| dialect.name).collect()
 }
 
 /// Whether a mark is ordinary text, which people write too.
@@ -352,7 +352,8 @@ mod tests {
 
     #[test]
     fn no_word_behind_a_mark_begins_another() {
-        for opener in dialects().iter().flat_map(|dialect| dialect.openers) {
+        let openers = |dialect: &&'static Dialect| dialect.openers.iter().chain(dialect.given.openers);
+        for opener in dialects().iter().flat_map(openers) {
             let Then::Words(words) = opener.then else { continue };
             for word in words {
                 let begun = words.iter().filter(|other| other.starts_with(word)).count();
