@@ -17,6 +17,10 @@ impl TagBody {
         let grammar = self.grammar;
         let tag = tag::parse(grammar, raw);
         match self.state {
+            // The value of a quotation is left open as easily as the call.
+            State::Value if tag.kind == Some(Element::Channel) && report.calls.waits() => {
+                Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }))
+            }
             State::Value => {
                 if !self.ends_value(raw, &tag, report) {
                     return None;
