@@ -59,9 +59,13 @@ pub(super) struct Value {
     tail: String,
     /// What closes it if something structural follows.
     pub(super) closing: Option<Element>,
+    /// That has not the suffix of the tag that opened the value.
+    pub(super) loosely: bool,
     gap: Gap,
     /// Elements opened inside it.
     quoted: Quoted,
+    /// Among them are such without the suffix, so that closing tags without it are theirs.
+    quotes_others: bool,
     pub(super) in_cdata: bool,
 }
 
@@ -77,6 +81,8 @@ impl Value {
         self.quoted.clear();
         self.begun = false;
         self.closing = None;
+        self.loosely = false;
+        self.quotes_others = false;
         self.in_cdata = false;
         let namespace = tag.namespace;
         self.one_line =
@@ -153,12 +159,30 @@ impl Value {
     /// A closing tag that counts if something structural follows. One that waited before it was data.
     pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut Report<'_, '_>) {
         self.closer_is_data(report);
+        self.closes_more(raw, element);
+    }
+
+    /// A closing tag that counts together with the one that waits.
+    pub(super) fn closes_more(&mut self, raw: &str, element: Element) {
         self.gap = Gap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
     }
 
+    /// A tag that has not the suffix which all tags here have. Mostly it is data, but models forget the suffix too.
+    pub(super) fn foreign(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+        let bare = tag.suffix.is_empty();
+        self.quotes_others |= bare && tag.kind.is_some() && !tag.closes;
+        if bare && tag.closes && tag.kind == Some(Element::Value) && !self.quotes_others {
+            self.may_close(raw, Element::Parameter, report);
+            self.loosely = true;
+        } else {
+            self.data(raw, report);
+        }
+    }
+
     fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+        self.loosely = false;
         if self.closing.take().is_some() {
             let framed = self.one_line && self.tail.ends_with('\n');
             self.tail.truncate(self.tail.len() - framed as usize);
@@ -167,9 +191,9 @@ impl Value {
         }
     }
 
-    /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
+    /// Whether the tag has not the suffix that all tags here have.
     pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
-        self.closing.is_none() && self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
+        self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
     }
 
     pub(super) fn quote(&mut self, element: Element) {

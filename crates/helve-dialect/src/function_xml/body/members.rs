@@ -10,18 +10,22 @@ use crate::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
-        if self.value.is_foreign(tag) {
-            self.value.data(raw, report);
-            return false;
-        }
+        let foreign = self.value.is_foreign(tag);
         let structural = match (self.value.closing, tag.kind, tag.closes) {
             (None, ..) => false,
+            // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
+            (Some(Element::Parameter), Some(Element::NamedByText), true) if foreign && self.value.loosely => {
+                self.value.closes_more(raw, Element::NamedByText);
+                return false;
+            }
+            (Some(_), Some(Element::Wrapper), false) if self.value.loosely => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
             (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
-            (Some(_), Some(Element::Key | Element::Value | Element::Skip), _) => !tag.closes,
+            (Some(_), Some(Element::Key | Element::Value), _) => !tag.closes,
+            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
             (Some(_), None, false) => !self.value.element.is_empty(),
             _ => false,
@@ -29,6 +33,10 @@ impl TagBody {
         if structural {
             self.end_value(report);
             return true;
+        }
+        if foreign {
+            self.value.foreign(raw, tag, report);
+            return false;
         }
         match (tag.kind, tag.closes) {
             (Some(Element::Parameter), false) if tag.label.is_some() => {
