@@ -78,6 +78,10 @@ enum Members {
     Items,
     /// A brace with nothing yet to say whether it is a set.
     Unknown,
+    /// A parenthesis with no comma yet to say that it is a tuple.
+    Group,
+    /// A brace around the braces of an object. It is not written.
+    Doubled,
     Key,
     Value,
 }
@@ -116,9 +120,16 @@ impl Literal {
         matches!(&self.state, State::Text(text) if text.flows())
     }
 
-    /// How much of what was written so far is certain: a brace may still turn out to be a set's.
+    /// Whether braces around the braces of an object were left out.
+    pub(crate) fn is_undoubled(&self) -> bool {
+        self.changes.contains(&Repair::Closers)
+    }
+
+    /// How much of what was written so far is certain: a brace may still turn out to be a set's, and a parenthesis to be
+    /// no tuple's.
     pub(crate) fn certain(&self, written: usize) -> usize {
-        let open = self.frames.iter().find(|frame| frame.members == Members::Unknown);
+        let open =
+            self.frames.iter().find(|frame| matches!(frame.members, Members::Unknown | Members::Group));
         open.map_or(written, |frame| frame.at)
     }
 
@@ -171,10 +182,12 @@ impl Literal {
             State::Ended(_) | State::After if self.frames.is_empty() => true,
             State::Ended(_) | State::After if closers => {
                 while let Some(frame) = self.frames.pop() {
-                    if matches!(frame.members, Members::Key | Members::Unknown) {
-                        return false;
+                    match frame.members {
+                        Members::Key | Members::Unknown | Members::Group => return false,
+                        Members::Items => out.push(']'),
+                        Members::Value => out.push('}'),
+                        Members::Doubled => {}
                     }
-                    out.push(if frame.members == Members::Items { ']' } else { '}' });
                 }
                 self.note(Repair::Closers);
                 true
@@ -251,14 +264,17 @@ impl Literal {
         if self.frames.len() == DEPTH_MAX || self.frames.last().is_some_and(|f| f.members == Members::Key) {
             return Step::Bad;
         }
-        self.settle_set(out);
+        if c == '{' {
+            if !self.settle_object(out) {
+                return Step::Bad;
+            }
+        } else if !self.settle_set(out) {
+            return Step::Bad;
+        }
         let (close, members) = match c {
             '{' => ('}', Members::Unknown),
             '[' => (']', Members::Items),
-            _ => {
-                self.note(Repair::Sequences);
-                (')', Members::Items)
-            }
+            _ => (')', Members::Group),
         };
         self.frames.push(Frame { close, at: out.len(), members });
         out.push(if c == '{' { '{' } else { '[' });
@@ -286,14 +302,42 @@ impl Literal {
     }
 
     /// The first item of a brace has no name: it is a set, which JSON writes as an array.
-    fn settle_set(&mut self, out: &mut String) {
+    fn settle_set(&mut self, out: &mut String) -> bool {
+        let in_doubled = self.in_doubled();
         if let Some(frame) = self.frames.last_mut()
             && frame.members == Members::Unknown
         {
+            if in_doubled {
+                return false;
+            }
             out.replace_range(frame.at..frame.at + 1, "[");
             frame.members = Members::Items;
             self.note(Repair::Sequences);
         }
+        true
+    }
+
+    /// The first item of a brace is a brace: written twice, as in the templates that models were taught with. No set has
+    /// objects in it.
+    fn settle_object(&mut self, out: &mut String) -> bool {
+        let in_doubled = self.in_doubled();
+        let Some(frame) = self.frames.last_mut() else { return true };
+        match frame.members {
+            Members::Unknown if !in_doubled => {
+                out.truncate(frame.at);
+                frame.members = Members::Doubled;
+                self.note(Repair::Closers);
+                true
+            }
+            Members::Unknown => false,
+            Members::Items => frame.close != '}',
+            _ => true,
+        }
+    }
+
+    /// Whether the innermost bracket is the second of two braces.
+    fn in_doubled(&self) -> bool {
+        matches!(self.frames.as_slice(), [.., outer, _] if outer.members == Members::Doubled)
     }
 
     fn after(&mut self, c: char, out: &mut String) -> Step {
@@ -309,8 +353,14 @@ impl Literal {
         }
         match c {
             ',' => {
-                if frame.members == Members::Value {
-                    frame.members = Members::Key;
+                match frame.members {
+                    Members::Value => frame.members = Members::Key,
+                    Members::Group => {
+                        frame.members = Members::Items;
+                        self.note(Repair::Sequences);
+                    }
+                    Members::Doubled => return Step::Bad,
+                    _ => {}
                 }
                 self.comma = true;
                 self.state = State::Value;
@@ -342,7 +392,20 @@ impl Literal {
         let Some(frame) = self.frames.pop() else {
             return Step::Bad;
         };
-        out.push(if frame.members == Members::Items { ']' } else { '}' });
+        match frame.members {
+            Members::Items => out.push(']'),
+            Members::Doubled => {}
+            Members::Group if out.len() == frame.at + 1 => {
+                self.note(Repair::Sequences);
+                out.push(']');
+            }
+            // Around a single value they mean nothing.
+            Members::Group => {
+                self.note(Repair::Sequences);
+                out.remove(frame.at);
+            }
+            _ => out.push('}'),
+        }
         self.after_text = false;
         self.state = if self.frames.is_empty() { State::Over } else { State::After };
         Step::Next

@@ -146,6 +146,19 @@ mod tests {
                     "<tool_call>{ {'name': 'time'}}\n{{\"name\": \"time\"}}</tool_call>\n<tool_call>{\"name\": \"time\"}</tool_call>",
                     "call time {} (Quotes, Closers) | call time {} (Closers) | call time {}",
                 ),
+                (
+                    r#"<tool_call>{{"name": "search", "arguments": {{"query": "x"}}}}</tool_call>"#,
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {{"query": "x"}}}</tool_call>"#,
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": {{"b": 1}}, "c": {{}}}}</tool_call>"#,
+                    r#"call f {"a": {"b": 1}, "c": {}} (Closers)"#,
+                ),
+                (r#"<tool_call>{"name": "f", "arguments": {{"a": 1}, {"b": 2}}}</tool_call>"#, "broken f"),
                 ("<tool_call>{{name}}</tool_call>", "say <tool_call>{{name}}</tool_call>"),
                 (r#"<tool_call>{"name": "time"} {{so}}"#, "call time {} | say {{so}}"),
                 (

@@ -64,6 +64,10 @@ mod tests {
                     r#"call search {"query": "x"} (Quotes)"#,
                 ),
                 (
+                    r#"{"name": "search", "arguments": {{"query": "x"}}}"#,
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
                     "{'name': 'search', 'arguments': {'query': \"it's\", 'limit': None}}",
                     r#"call search {"query": "it's", "limit": null} (Quotes, Words)"#,
                 ),
