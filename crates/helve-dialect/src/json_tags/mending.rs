@@ -154,7 +154,7 @@ impl JsonBody {
                         }
                     }
                     Flow::Done(_) => {
-                        self.state = if passed > 0 && !self.grammar.keyed {
+                        self.state = if passed > 0 {
                             State::Between
                         } else {
                             report.repaired(repaired.changes.clone());

@@ -416,6 +416,8 @@ impl JsonBody {
         // An unmarked beginning is known for a call by nothing but a declared name.
         let started = report.calls.has_started() && !report.tools.is_unknown();
         match self.state {
+            // A member that is a call counts with its object.
+            State::Ready { in_wrapper: true } if self.grammar.keyed => Ending::Cut,
             State::Ready { .. } if end == End::Normal => {
                 self.count(report);
                 Ending::Done
