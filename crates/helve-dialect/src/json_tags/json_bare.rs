@@ -49,6 +49,11 @@ mod tests {
                     "call search {} | call time {}",
                 ),
                 (r#"{"name": "search"}; {"name": "time"}"#, "call search {} | call time {}"),
+                (
+                    r#"{"name": "time", "arguments": {}}; {"name": "time", "arguments": {}};"#,
+                    "call time {} | call time {} | say ;",
+                ),
+                (r#"[{"name": "time", "arguments": {}}], ["#, "call time {} | say , ["),
                 (r#"<|python_tag|>{"name": "search", "parameters": {}}<|eom_id|>"#, "call search {}"),
                 (
                     r#"<|python_tag|>{"name": "search", "parameters": {}}<|python_tag|>{"tool": "time"}"#,

@@ -2,7 +2,7 @@
 
 use super::{JsonBody, State};
 use crate::Dropped;
-use crate::body::{Chunk, Rest, Standing, Step};
+use crate::body::{Behind, Chunk, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::{Fit, is_blank};
 use crate::envelope::{Envelope, Flow, may_begin_with};
@@ -48,7 +48,9 @@ impl JsonBody {
     /// What seemed to be an object is text. Behind a call with markup, that ends the section.
     fn no_object(&self, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Step {
         match self.standing {
-            Standing::Marked if self.calls > 0 => Step::Done(self.rest_from(self.object_at, chunk, report)),
+            Standing::Marked if self.calls > 0 => {
+                Step::Done(self.behind.rest_from(self.object_at, chunk, report))
+            }
             _ => Step::NotACall(Rest::at(chunk.pos)),
         }
     }
@@ -177,7 +179,7 @@ impl JsonBody {
 
     pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
-        self.doubt = None;
+        self.behind = Behind::default();
         self.state = State::Between;
         report.give_up(Dropped::Broken);
     }

@@ -13,6 +13,12 @@ const FENCE: Mark = Mark::Fence(&["tool_code"]);
 static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"], ..JsonGrammar::PLAIN };
 static PYTHON: PythonGrammar =
     PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."], ..PythonGrammar::PLAIN };
+static FENCED: PythonGrammar = PythonGrammar {
+    close: &["</tool_code>"],
+    prefixes: &["default_api."],
+    fenced: true,
+    ..PythonGrammar::PLAIN
+};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",
@@ -20,7 +26,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: TAG, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
         Opener { mark: FENCE, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
+        Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&FENCED) },
     ],
     strays: &["</tool_code>"],
     ..Dialect::PLAIN
@@ -54,6 +60,11 @@ mod tests {
                     "call time {} | call time {} | say  ok",
                 ),
                 ("```tool_code\nprint(search(query=\"x\"))\n```", r#"call search {"query": "x"}"#),
+                ("<tool_code>print(time())\nprint(so)</tool_code>", "call time {} | say print(so)"),
+                ("<tool_code>time()\nx = 5 apples", "call time {} | say x = 5 apples"),
+                ("<tool_code>time()\n# Result\nIt is so.", "call time {} | say # Result\nIt is so."),
+                ("<tool_code>time()  # now", "call time {}"),
+                ("```tool_code\ntime()  # now\n```", "call time {}"),
                 ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
                 (
                     "<tool_code>f(a={'k': (1, True)}, b=None)</tool_code>",
@@ -71,5 +82,19 @@ mod tests {
                 ("The <tool_code> tag.", "say The <tool_code> tag."),
             ],
         );
+    }
+    #[test]
+    fn a_comment_of_any_length_may_stand_between_calls() {
+        let (long, lines) = (format!("#{}\n", "x".repeat(256)), format!("# {}\n", "x".repeat(50)).repeat(6));
+        for comment in [long, lines] {
+            for text in [
+                format!("<tool_code>time()\n{comment}search(query=\"x\")</tool_code>"),
+                format!("<tool_code>print(time())\n{comment}search(query=\"x\")"),
+                format!("<tool_code>[time(), {comment}search(query=\"x\")]</tool_code>"),
+                format!("```tool_code\ntime()\n{comment}search(query=\"x\")\n```"),
+            ] {
+                check(&DIALECT, &[(&text, r#"call time {} | call search {"query": "x"}"#)]);
+            }
+        }
     }
 }
