@@ -228,9 +228,7 @@ impl PythonBody {
             }
             _ if after_list => Next::Close,
             '#' => {
-                if !self.grammar.fenced {
-                    self.doubt(at);
-                }
+                self.doubt(at);
                 self.go_taking(State::Comment)
             }
             ']' | ')' if self.around > 0 => {
@@ -247,9 +245,10 @@ impl PythonBody {
         }
     }
 
-    /// What stands at this place of the held text may not be the section's.
+    /// What stands at this place of the held text may not be the section's. In a fence it is: the fence ends it, or else
+    /// no call in it counts.
     fn doubt(&mut self, at: usize) {
-        if self.calls > 0 {
+        if self.calls > 0 && !self.grammar.fenced {
             self.behind.stands(at, self.around);
         }
     }
@@ -355,7 +354,7 @@ impl PythonBody {
     /// comment is code where markup says so.
     fn over_at_end(&mut self, end: End, report: &mut Report<'_, '_>) {
         match self.state {
-            State::Comment if self.standing == Standing::Marked || self.grammar.fenced => return,
+            _ if self.commented > 0 && self.standing == Standing::Marked => return,
             State::Closing if end == End::Cut || self.closer.seen() > 1 => return,
             State::Closing => self.doubt(report.held.len() - 1),
             _ => {}

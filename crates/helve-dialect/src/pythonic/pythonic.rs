@@ -58,6 +58,9 @@ mod tests {
                 (r#"time()"#, "call time {}"),
                 ("```python\n[time()]\n```", "call time {}"),
                 ("```py\ntime()\n```<end_code>", "call time {}"),
+                ("```python\ntime(); # now\ntime();\n```", "call time {} | call time {}"),
+                ("```python\n[time()],\n```", "call time {}"),
+                ("```python\n[time()], so\n```", "say ```python\n[time()], so\n```"),
                 (
                     r#"Use [link text](url) and [Wikipedia](https://x.org)."#,
                     "say Use [link text](url) and [Wikipedia](https://x.org).",

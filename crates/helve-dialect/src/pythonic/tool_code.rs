@@ -64,6 +64,7 @@ mod tests {
                 ("<tool_code>time()\nx = 5 apples", "call time {} | say x = 5 apples"),
                 ("<tool_code>time()\n# Result\nIt is so.", "call time {} | say # Result\nIt is so."),
                 ("<tool_code>time()  # now", "call time {}"),
+                ("<tool_code>time();\n# now\n", "call time {}"),
                 ("```tool_code\ntime()  # now\n```", "call time {}"),
                 ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
                 (
