@@ -105,6 +105,8 @@ pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool)
     literal(text, closing)
         .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
         .or_else(|| rewritten(bare::quote(text, is_text), Repair::Quotes))
+        // In place of an object, a set is an object gone wrong, whose names or values are missing.
+        .filter(|repaired| !(text.starts_with('{') && repaired.text.starts_with('[')))
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
@@ -193,6 +195,7 @@ mod tests {
         check("{\"a\": 1 /* one }", None);
         check(r#"{"a": b}"#, None);
         check(r#"{"a": {1, {"c": 1}}}"#, None);
+        check(r#"{"a", "b"}"#, None);
         check("", None);
         check("plain words", None);
     }

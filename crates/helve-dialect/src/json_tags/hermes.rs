@@ -159,6 +159,12 @@ mod tests {
                     r#"call f {"a": {"b": 1}, "c": {}} (Closers)"#,
                 ),
                 (r#"<tool_call>{"name": "f", "arguments": {{"a": 1}, {"b": 2}}}</tool_call>"#, "broken f"),
+                (r#"<tool_call>{"name": "search", "arguments": {"query"}}</tool_call>"#, "broken search"),
+                (r#"<tool_call>{"name": "search", "arguments": ("x", 1)}</tool_call>"#, "broken search"),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": (1, 2)}}</tool_call>"#,
+                    r#"call f {"a": [1, 2]} (Sequences)"#,
+                ),
                 ("<tool_call>{{name}}</tool_call>", "say <tool_call>{{name}}</tool_call>"),
                 (r#"<tool_call>{"name": "time"} {{so}}"#, "call time {} | say {{so}}"),
                 (

@@ -1,7 +1,6 @@
 //! Objects that are not quite JSON: read loosely to their end, then repaired as a whole.
 
 use super::{JsonBody, State};
-use crate::Dropped;
 use crate::body::{Behind, Chunk, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::{Fit, is_blank};
@@ -9,6 +8,7 @@ use crate::envelope::{Envelope, Flow, may_begin_with};
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::Closing;
+use crate::{Dropped, Repair};
 
 impl JsonBody {
     pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -144,7 +144,13 @@ impl JsonBody {
             let (mut from, mut passed) = (0, 0);
             report.restart();
             loop {
-                match envelope.feed(&repaired.text, from, report) {
+                let flow = envelope.feed(&repaired.text, from, report);
+                // What was no list must not become a list of arguments.
+                if repaired.changes.contains(&Repair::Sequences) && report.arguments_so_far().starts_with('[')
+                {
+                    return false;
+                }
+                match flow {
                     Flow::Call(next) => {
                         from = next;
                         passed += 1;
