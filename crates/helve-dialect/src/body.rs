@@ -1,5 +1,9 @@
 //! The inside of a call: one automaton per family behind one face.
 
+mod behind;
+
+pub(crate) use behind::Behind;
+
 use crate::calls::{Report, WholeCall};
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;

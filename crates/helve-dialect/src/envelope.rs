@@ -36,7 +36,7 @@ pub(crate) enum Flow {
 pub(crate) struct Rules {
     /// Without markup around it, only a call of a declared tool passes.
     pub(crate) gated: bool,
-    /// Its only member is named after the tool.
+    /// Its members, mostly one, are named after tools.
     pub(crate) keyed: bool,
     /// Its arguments must be there, and be an object.
     pub(crate) strict: bool,
@@ -49,6 +49,7 @@ pub(crate) struct Envelope {
     base: usize,
     /// Inside its `function` object.
     inner: bool,
+    /// Calls stand inside it.
     wrapper: bool,
     /// It is written as calls usually are, where another way is expected.
     usual: bool,
@@ -184,15 +185,6 @@ impl Envelope {
                     return Flow::More;
                 }
                 Event::Bad => return Flow::Bad(pos),
-                Event::Start(Kind::Key) if self.is_next_call() => {
-                    if !self.whole(report) {
-                        return Flow::Refused(pos);
-                    }
-                    self.capture.clear();
-                    self.capture.push('"');
-                    self.into = Into::Key;
-                    return Flow::Call(pos);
-                }
                 Event::Start(kind) => {
                     if !self.start(kind, report) {
                         return Flow::Refused(pos);
@@ -231,12 +223,6 @@ impl Envelope {
         Some(usual.end)
     }
 
-    /// Whether another member begins behind a call that is one.
-    fn is_next_call(&self) -> bool {
-        let keyed = self.rules.keyed && !self.usual;
-        keyed && self.call.naming != Naming::None && self.scan.depth() == self.base + 1
-    }
-
     fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {
         let opened = matches!(kind, Kind::Object | Kind::Array) as usize;
         let depth = self.scan.depth() - opened;
@@ -251,6 +237,10 @@ impl Envelope {
         if kind == Kind::Key {
             self.capture.clear();
             self.into = Into::Key;
+            return true;
+        }
+        if self.is_keyed() {
+            self.into = self.keyed(kind, report);
             return true;
         }
         self.into = match self.role(report) {
@@ -271,24 +261,30 @@ impl Envelope {
                 Into::Nowhere
             }
             Field::Id if kind == Kind::String => Into::Id,
-            Field::Arguments => {
-                self.call.form = Form::Nested;
-                match kind {
-                    Kind::String => {
-                        self.encoded = Unescape::default();
-                        Into::Encoded
-                    }
-                    Kind::Scalar => Into::Scalar,
-                    _ => Into::Arguments,
-                }
-            }
+            Field::Arguments => self.arguments(kind),
             Field::Other => self.member(report),
             _ => Into::Nowhere,
         };
-        if matches!(self.into, Into::Name { .. } | Into::Id | Into::Scalar) {
+        if matches!(self.into, Into::Name { .. } | Into::Id) {
             self.capture.clear();
         }
         true
+    }
+
+    /// The arguments begin.
+    fn arguments(&mut self, kind: Kind) -> Into {
+        self.call.form = Form::Nested;
+        match kind {
+            Kind::String => {
+                self.encoded = Unescape::default();
+                Into::Encoded
+            }
+            Kind::Scalar => {
+                self.capture.clear();
+                Into::Scalar
+            }
+            _ => Into::Arguments,
+        }
     }
 
     fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
@@ -326,6 +322,11 @@ impl Envelope {
             }
             Into::Arguments | Into::Member => true,
         };
+        if passed && self.is_keyed() && self.call.form == Form::Nested {
+            // The member is a call, and whole.
+            self.wrapper = true;
+            return if self.whole(report) { Stop::Call } else { Stop::Refused };
+        }
         if passed { Stop::On } else { Stop::Refused }
     }
 

@@ -1,5 +1,6 @@
 //! What the parser promises, each promise a property over generated text.
 
+mod behind;
 mod forms;
 mod quotations;
 mod soup;

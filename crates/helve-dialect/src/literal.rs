@@ -2,8 +2,9 @@
 //!
 //! A push automaton with a stack of its own: text in, JSON text out, each byte once. It reads strict JSON too, and
 //! notes every liberty it meets, so that repair can say what was changed. What has two readings is refused.
-//! `strings` knows how the inside of a string is written, `number` how numbers are.
+//! `brackets` knows what the containers are, `strings` how the inside of a string is written, `number` how numbers are.
 
+mod brackets;
 mod comments;
 mod number;
 pub(crate) mod strings;
@@ -78,6 +79,10 @@ enum Members {
     Items,
     /// A brace with nothing yet to say whether it is a set.
     Unknown,
+    /// A parenthesis with no comma yet to say that it is a tuple.
+    Group,
+    /// A brace around the braces of an object. It is not written.
+    Doubled,
     Key,
     Value,
 }
@@ -116,9 +121,16 @@ impl Literal {
         matches!(&self.state, State::Text(text) if text.flows())
     }
 
-    /// How much of what was written so far is certain: a brace may still turn out to be a set's.
+    /// Whether braces around the braces of an object were left out.
+    pub(crate) fn is_undoubled(&self) -> bool {
+        self.changes.contains(&Repair::Closers)
+    }
+
+    /// How much of what was written so far is certain: a brace may still turn out to be a set's, and a parenthesis to be
+    /// no tuple's.
     pub(crate) fn certain(&self, written: usize) -> usize {
-        let open = self.frames.iter().find(|frame| frame.members == Members::Unknown);
+        let open =
+            self.frames.iter().find(|frame| matches!(frame.members, Members::Unknown | Members::Group));
         open.map_or(written, |frame| frame.at)
     }
 
@@ -171,10 +183,12 @@ impl Literal {
             State::Ended(_) | State::After if self.frames.is_empty() => true,
             State::Ended(_) | State::After if closers => {
                 while let Some(frame) = self.frames.pop() {
-                    if matches!(frame.members, Members::Key | Members::Unknown) {
-                        return false;
+                    match frame.members {
+                        Members::Key | Members::Unknown | Members::Group => return false,
+                        Members::Items => out.push(']'),
+                        Members::Value => out.push('}'),
+                        Members::Doubled => {}
                     }
-                    out.push(if frame.members == Members::Items { ']' } else { '}' });
                 }
                 self.note(Repair::Closers);
                 true
@@ -246,26 +260,6 @@ impl Literal {
         }
     }
 
-    fn open(&mut self, c: char, out: &mut String) -> Step {
-        // A container cannot be a member's name.
-        if self.frames.len() == DEPTH_MAX || self.frames.last().is_some_and(|f| f.members == Members::Key) {
-            return Step::Bad;
-        }
-        self.settle_set(out);
-        let (close, members) = match c {
-            '{' => ('}', Members::Unknown),
-            '[' => (']', Members::Items),
-            _ => {
-                self.note(Repair::Sequences);
-                (')', Members::Items)
-            }
-        };
-        self.frames.push(Frame { close, at: out.len(), members });
-        out.push(if c == '{' { '{' } else { '[' });
-        self.state = State::Value;
-        Step::Next
-    }
-
     fn text(&mut self, quote: Quote, prefix: &str, out: &mut String) -> Step {
         if quote != Quote::Double || !prefix.is_empty() {
             self.note(Repair::Quotes);
@@ -285,17 +279,6 @@ impl Literal {
         Step::Again
     }
 
-    /// The first item of a brace has no name: it is a set, which JSON writes as an array.
-    fn settle_set(&mut self, out: &mut String) {
-        if let Some(frame) = self.frames.last_mut()
-            && frame.members == Members::Unknown
-        {
-            out.replace_range(frame.at..frame.at + 1, "[");
-            frame.members = Members::Items;
-            self.note(Repair::Sequences);
-        }
-    }
-
     fn after(&mut self, c: char, out: &mut String) -> Step {
         let c = self.narrow(c);
         if !self.frames.is_empty() && self.is_blank(c) {
@@ -309,8 +292,14 @@ impl Literal {
         }
         match c {
             ',' => {
-                if frame.members == Members::Value {
-                    frame.members = Members::Key;
+                match frame.members {
+                    Members::Value => frame.members = Members::Key,
+                    Members::Group => {
+                        frame.members = Members::Items;
+                        self.note(Repair::Sequences);
+                    }
+                    Members::Doubled => return Step::Bad,
+                    _ => {}
                 }
                 self.comma = true;
                 self.state = State::Value;
@@ -332,20 +321,6 @@ impl Literal {
             }
             _ => Step::Bad,
         }
-    }
-
-    fn close(&mut self, out: &mut String) -> Step {
-        if self.comma {
-            self.comma = false;
-            self.note(Repair::Commas);
-        }
-        let Some(frame) = self.frames.pop() else {
-            return Step::Bad;
-        };
-        out.push(if frame.members == Members::Items { ']' } else { '}' });
-        self.after_text = false;
-        self.state = if self.frames.is_empty() { State::Over } else { State::After };
-        Step::Next
     }
 
     /// Full-width punctuation, read as what it stands for.

@@ -33,7 +33,7 @@ pub enum Repair {
     Escapes,
     /// Quotes inside a string were escaped.
     InnerQuotes,
-    /// Brackets missing before the closing tag were added, or surplus ones left out.
+    /// Brackets missing before the closing tag were added, or surplus ones left out, such as braces written twice.
     Closers,
     /// `007`, `.5`, `1_000`.
     Numbers,
@@ -41,7 +41,7 @@ pub enum Repair {
     FullWidth,
     /// Blanks that JSON does not have were left out.
     Blanks,
-    /// Tuples and sets became arrays.
+    /// Tuples and sets became arrays, or parentheses were left out.
     Sequences,
 }
 
@@ -105,6 +105,8 @@ pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool)
     literal(text, closing)
         .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
         .or_else(|| rewritten(bare::quote(text, is_text), Repair::Quotes))
+        // In place of an object, a set is an object gone wrong, whose names or values are missing.
+        .filter(|repaired| !(text.starts_with('{') && repaired.text.starts_with('[')))
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
@@ -156,6 +158,8 @@ mod tests {
         );
         check("{“city”：“Rome”，“n”：1}", Some((r#"{"city": "Rome", "n": 1}"#, &[Quotes, FullWidth])));
         check(r#"{"a": 1}}"#, Some((r#"{"a": 1}"#, &[Closers])));
+        check(r#"{"a": {{"b": 1}}}"#, Some((r#"{"a": {"b": 1}}"#, &[Closers])));
+        check(r#"({"a": 1})"#, Some((r#"{"a": 1}"#, &[Sequences])));
         check("{\u{a0}\"a\":\u{3000}1}", Some((r#"{"a": 1}"#, &[Blanks])));
         check(r#"{"q" = "x", n = 3}"#, Some((r#"{"q": "x", "n": 3}"#, &[Colons, Quotes])));
         check(
@@ -190,6 +194,8 @@ mod tests {
         check("{\"a\": 1 // one }", None);
         check("{\"a\": 1 /* one }", None);
         check(r#"{"a": b}"#, None);
+        check(r#"{"a": {1, {"c": 1}}}"#, None);
+        check(r#"{"a", "b"}"#, None);
         check("", None);
         check("plain words", None);
     }

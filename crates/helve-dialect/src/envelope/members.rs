@@ -3,7 +3,7 @@
 use super::fields::Field;
 use super::{Envelope, Form, Into, Naming};
 use crate::calls::Report;
-use crate::json;
+use crate::json::{self, Kind};
 
 impl Envelope {
     /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
@@ -29,6 +29,32 @@ impl Envelope {
             Field::Arguments if self.call.form != Form::Open => Field::Known,
             field => field,
         }
+    }
+
+    /// Whether the members are named after tools.
+    pub(super) fn is_keyed(&self) -> bool {
+        self.rules.keyed && !self.usual
+    }
+
+    /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
+    /// without an object, and nothing but one, where they are known, behind another call.
+    pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Into {
+        let key = json::unquoted(&self.key).unwrap_or_default();
+        let name = key.trim();
+        let declared = report.tools.resolve(name).is_some();
+        let may_be_another = !self.wrapper || report.tools.is_unknown();
+        let calls = kind == Kind::Object && self.field == Field::Other && may_be_another;
+        if declared || calls && !name.is_empty() {
+            self.recognised = true;
+            self.call.naming = Naming::Strong;
+            report.name(name);
+            return self.arguments(kind);
+        }
+        if self.field == Field::Id && kind == Kind::String && !self.wrapper {
+            self.capture.clear();
+            return Into::Id;
+        }
+        Into::Nowhere
     }
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
@@ -69,17 +95,17 @@ impl Envelope {
         let Some(key) = json::unquoted(&self.key) else {
             return false;
         };
-        if self.rules.keyed && self.call.naming == Naming::None {
+        if self.is_keyed() {
             // A model may write the usual envelope all the same.
-            let usual =
-                matches!(Field::of(&key), Field::Name | Field::Tool | Field::Arguments | Field::Calls);
-            self.usual |= usual && report.tools.resolve(&key).is_none();
+            let field = Field::of(&key);
+            let usual = matches!(
+                field,
+                Field::Name | Field::Tool | Field::Function | Field::Arguments | Field::Calls
+            );
+            self.usual = usual && !self.wrapper && report.tools.resolve(&key).is_none();
             if !self.usual {
-                self.call.naming = Naming::Strong;
-                self.field = Field::Arguments;
-                self.recognised = true;
-                report.name(key.trim());
-                return !key.trim().is_empty();
+                self.field = field;
+                return true;
             }
         }
         self.field = Field::of(&key);

@@ -346,6 +346,9 @@ fn hostile_text_costs_no_more_than_harmless_text() {
         "functools[",
         "[f(",
         "[search(query='x'), ",
+        "<tool_code>time()\n#",
+        "<tool_code>[time() # <tool_code>[time()\n# and so it goes on for a while\n# x y z",
+        "<tool_code>time(); ",
     ];
     for pattern in patterns {
         let text = pattern.repeat(65_536 / pattern.len());

@@ -1,6 +1,6 @@
 //! `<|tools_prefix|>[{"f": {…}}, {"g": {…}}]<|tools_suffix|>`: Apertus.
 //!
-//! Odd here: the name of the only member is the name of the tool.
+//! Odd here: the name of a member, mostly the only one, is the name of the tool.
 
 use super::JsonGrammar;
 use crate::Dialect;
@@ -40,9 +40,35 @@ mod tests {
                     r#"call search {"query": "x"} | call time {}"#,
                 ),
                 (
-                    r#"<|tools_prefix|>[{"search": {"query": "x"} , "time": {}, "f": {"a": {"b": 1}}}]<|tools_suffix|> So."#,
-                    r#"call search {"query": "x"} | call time {} | call f {"a": {"b": 1}} | say  So."#,
+                    r#"<|tools_prefix|>[{"search": {"query": "x"} , "time": {}, "f": {"a": 1}}]<|tools_suffix|> So."#,
+                    r#"call search {"query": "x"} | call time {} | say  So."#,
                 ),
+                (r#"<|tools_prefix|>[{"f": {"a": {"b": 1}}}]<|tools_suffix|>"#, r#"call f {"a": {"b": 1}}"#),
+                (
+                    r#"<|tools_prefix|>[{"search": {"query": "x"}, "id": "1"}, {"id": "2", "time": {}}]<|tools_suffix|>"#,
+                    r#"call search {"query": "x"} | call time#2 {}"#,
+                ),
+                (
+                    r#"<|tools_prefix|>[{"why": ["because"], "search": {"query": "x"}, "note": "so", "name": "y"}]<|tools_suffix|>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
+                    "<|tools_prefix|>[{'note': 'so', 'search': {'query': 'x'}, 'id': '1'}]<|tools_suffix|>",
+                    r#"call search {"query": "x"} (Quotes)"#,
+                ),
+                (
+                    r#"<|tools_prefix|>[{"id": "1", "name": "time", "arguments": {}}]<|tools_suffix|>"#,
+                    "call time#1 {}",
+                ),
+                (
+                    r#"<|tools_prefix|>[{"type": "function", "function": {"name": "time", "arguments": {}}}]<|tools_suffix|>"#,
+                    "call time {}",
+                ),
+                (
+                    r#"<|tools_prefix|>[{"time": null}, {"search": "{\"query\": \"x\"}"}]<|tools_suffix|>"#,
+                    r#"call time {} | call search {"query": "x"}"#,
+                ),
+                (r#"<|tools_prefix|>[{"id": "1", "note": "so"}]<|tools_suffix|>"#, "broken"),
                 (
                     "<|tools_prefix|>[{'search': {'query': 'x'}, 'time': {}}]<|tools_suffix|>",
                     r#"call search {"query": "x"} (Quotes) | call time {} (Quotes)"#,

@@ -152,6 +152,25 @@ mod tests {
                     "<tool_call>{ {'name': 'time'}}\n{{\"name\": \"time\"}}</tool_call>\n<tool_call>{\"name\": \"time\"}</tool_call>",
                     "call time {} (Quotes, Closers) | call time {} (Closers) | call time {}",
                 ),
+                (
+                    r#"<tool_call>{{"name": "search", "arguments": {{"query": "x"}}}}</tool_call>"#,
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {{"query": "x"}}}</tool_call>"#,
+                    r#"call search {"query": "x"} (Closers)"#,
+                ),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": {{"b": 1}}, "c": {{}}}}</tool_call>"#,
+                    r#"call f {"a": {"b": 1}, "c": {}} (Closers)"#,
+                ),
+                (r#"<tool_call>{"name": "f", "arguments": {{"a": 1}, {"b": 2}}}</tool_call>"#, "broken f"),
+                (r#"<tool_call>{"name": "search", "arguments": {"query"}}</tool_call>"#, "broken search"),
+                (r#"<tool_call>{"name": "search", "arguments": ("x", 1)}</tool_call>"#, "broken search"),
+                (
+                    r#"<tool_call>{"name": "f", "arguments": {"a": (1, 2)}}</tool_call>"#,
+                    r#"call f {"a": [1, 2]} (Sequences)"#,
+                ),
                 ("<tool_call>{{name}}</tool_call>", "say <tool_call>{{name}}</tool_call>"),
                 (r#"<tool_call>{"name": "time"} {{so}}"#, "call time {} | say {{so}}"),
                 (
@@ -162,6 +181,12 @@ mod tests {
                     r#"So.<tool_call>\n{"name": "time", "arguments": {}}\n</tool_call>\n<tool_call>{"name": "time"}\n</tool_call>"#,
                     r"say So. | call time {} | say \n | call time {}",
                 ),
+                (r#"<tool_call>{"name": "time", "arguments": {}}; ["#, "call time {} | say ; ["),
+                (r#"<tool_call>{"name": "time", "arguments": {}}, \"#, r"call time {} | say , \"),
+                (r#"<tool_call>{"name": "time", "arguments": {}}\"#, r"call time {} | say \"),
+                (r#"<tool_call>{"name": "time", "arguments": {}}, </tool"#, "call time {}"),
+                ("`<tool_call>{\"name\": \"time\"}; [", "say ` | call time {} | say ; ["),
+                ("<think>hm\n<tool_call>{\"name\": \"time\"}; [", "think hm | call time {} | say ; ["),
                 (r#"<tool_call>{"name": "time"}\nx"#, r"call time {} | say \nx"),
                 (r"<tool_call>\n</tool_call>", r"say <tool_call>\n</tool_call>"),
                 ("<tool_call>{name: \"f\", args: {}}</tool_call>", "call f {} (Quotes)"),

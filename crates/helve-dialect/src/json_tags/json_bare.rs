@@ -49,6 +49,11 @@ mod tests {
                     "call search {} | call time {}",
                 ),
                 (r#"{"name": "search"}; {"name": "time"}"#, "call search {} | call time {}"),
+                (
+                    r#"{"name": "time", "arguments": {}}; {"name": "time", "arguments": {}};"#,
+                    "call time {} | call time {} | say ;",
+                ),
+                (r#"[{"name": "time", "arguments": {}}], ["#, "call time {} | say , ["),
                 (r#"<|python_tag|>{"name": "search", "parameters": {}}<|eom_id|>"#, "call search {}"),
                 (
                     r#"<|python_tag|>{"name": "search", "parameters": {}}<|python_tag|>{"tool": "time"}"#,
@@ -62,6 +67,10 @@ mod tests {
                 (
                     r#"{"name": "search", "arguments": {'query': 'x'}}"#,
                     r#"call search {"query": "x"} (Quotes)"#,
+                ),
+                (
+                    r#"{"name": "search", "arguments": {{"query": "x"}}}"#,
+                    r#"call search {"query": "x"} (Closers)"#,
                 ),
                 (
                     "{'name': 'search', 'arguments': {'query': \"it's\", 'limit': None}}",

@@ -1,14 +1,14 @@
 //! Objects that are not quite JSON: read loosely to their end, then repaired as a whole.
 
 use super::{JsonBody, State};
-use crate::Dropped;
-use crate::body::{Chunk, Rest, Standing, Step};
+use crate::body::{Behind, Chunk, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::{Fit, is_blank};
 use crate::envelope::{Envelope, Flow, may_begin_with};
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::Closing;
+use crate::{Dropped, Repair};
 
 impl JsonBody {
     pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -48,7 +48,9 @@ impl JsonBody {
     /// What seemed to be an object is text. Behind a call with markup, that ends the section.
     fn no_object(&self, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Step {
         match self.standing {
-            Standing::Marked if self.calls > 0 => Step::Done(self.rest_from(self.object_at, chunk, report)),
+            Standing::Marked if self.calls > 0 => {
+                Step::Done(self.behind.rest_from(self.object_at, chunk, report))
+            }
             _ => Step::NotACall(Rest::at(chunk.pos)),
         }
     }
@@ -142,7 +144,13 @@ impl JsonBody {
             let (mut from, mut passed) = (0, 0);
             report.restart();
             loop {
-                match envelope.feed(&repaired.text, from, report) {
+                let flow = envelope.feed(&repaired.text, from, report);
+                // What was no list must not become a list of arguments.
+                if repaired.changes.contains(&Repair::Sequences) && report.arguments_so_far().starts_with('[')
+                {
+                    return false;
+                }
+                match flow {
                     Flow::Call(next) => {
                         from = next;
                         passed += 1;
@@ -154,7 +162,7 @@ impl JsonBody {
                         }
                     }
                     Flow::Done(_) => {
-                        self.state = if passed > 0 && !self.grammar.keyed {
+                        self.state = if passed > 0 {
                             State::Between
                         } else {
                             report.repaired(repaired.changes.clone());
@@ -177,7 +185,7 @@ impl JsonBody {
 
     pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
-        self.doubt = None;
+        self.behind = Behind::default();
         self.state = State::Between;
         report.give_up(Dropped::Broken);
     }

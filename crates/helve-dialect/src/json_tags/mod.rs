@@ -27,7 +27,7 @@ pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
-use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::body::{Behind, Chunk, Closer, Ending, Passing, Rest, Standing, Step};
 use crate::calls::{Ends, Report, WholeCall};
 use crate::dialect::is_blank;
 use crate::envelope::usual::{self, Usual};
@@ -117,20 +117,11 @@ pub(crate) struct JsonBody {
     calls: usize,
     /// A list without calls was closed.
     empty: bool,
-    /// What stands behind the last call, a separator or another list, is the section's only if a call or the closing tag
-    /// follows it.
-    doubt: Option<Doubt>,
+    behind: Behind,
     /// The present object stands in braces of its own that mean nothing.
     doubled: bool,
     /// Calls reported out of the present object, which may be a wrapper.
     of_object: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Doubt {
-    /// Where it begins in the held text, and how many lists were open there.
-    at: usize,
-    lists: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -171,7 +162,7 @@ impl JsonBody {
             lists: 0,
             calls: 0,
             empty: false,
-            doubt: None,
+            behind: Behind::default(),
             doubled: false,
             of_object: 0,
         }
@@ -190,7 +181,7 @@ impl JsonBody {
         self.lists = 0;
         self.calls = 0;
         self.empty = false;
-        self.doubt = None;
+        self.behind = Behind::default();
     }
 
     #[inline(never)]
@@ -265,7 +256,7 @@ impl JsonBody {
                 b']' if self.lists > 0 => {
                     self.lists -= 1;
                     self.empty = self.calls == 0;
-                    self.doubt = self.doubt.filter(|doubt| doubt.lists <= self.lists);
+                    self.behind.closed(self.lists);
                 }
                 b',' | b';' if self.calls > 0 => self.doubt(chunk.held_at(report)),
                 // Surplus brackets before the closing tag.
@@ -278,16 +269,11 @@ impl JsonBody {
         self.close(chunk, report)
     }
 
+    /// What stands at this place of the held text, a separator or another list, may not be the section's.
     fn doubt(&mut self, at: usize) {
         if self.calls > 0 {
-            self.doubt.get_or_insert(Doubt { at, lists: self.lists });
+            self.behind.stands(at, self.lists);
         }
-    }
-
-    /// What is not the section's, if what stands at this place of the held text is not.
-    fn rest_from(&self, at: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Rest {
-        let from = self.doubt.map_or(at, |doubt| doubt.at);
-        Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
     }
 
     /// Whether a closing tag begins like this, after a call.
@@ -307,7 +293,7 @@ impl JsonBody {
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
                 let at = chunk.held_at(report);
-                return Some(self.over(self.rest_from(at, chunk, report), false));
+                return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
         }
         while let Some(byte) = chunk.byte() {
@@ -321,7 +307,7 @@ impl JsonBody {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
                 let at = chunk.held_at(report) - back;
-                return Some(self.over(self.rest_from(at, chunk, report), false));
+                return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
             chunk.pos += 1;
         }
@@ -350,7 +336,7 @@ impl JsonBody {
 
     fn count(&mut self, report: &mut Report<'_, '_>) {
         self.calls += 1;
-        self.doubt = None;
+        self.behind = Behind::default();
         self.of_object += 1;
         if self.doubled {
             report.repaired(vec![Repair::Closers]);
@@ -416,13 +402,29 @@ impl JsonBody {
         // An unmarked beginning is known for a call by nothing but a declared name.
         let started = report.calls.has_started() && !report.tools.is_unknown();
         match self.state {
+            // A member that is a call counts with its object.
+            State::Ready { in_wrapper: true } if self.grammar.keyed => Ending::Cut,
             State::Ready { .. } if end == End::Normal => {
                 self.count(report);
                 Ending::Done
             }
-            State::Between | State::Closing if self.calls > 0 => Ending::Done,
+            State::Between if self.calls > 0 => {
+                self.behind.tell(self.standing, end, report);
+                Ending::Done
+            }
+            State::Closing if self.calls > 0 => {
+                self.unclosed(end, report);
+                Ending::Done
+            }
             _ if self.standing == Standing::Marked || started => Ending::Cut,
             _ => Ending::NotACall,
+        }
+    }
+    /// The message is over with the beginning of a closing tag, of which one character says nothing yet.
+    fn unclosed(&mut self, end: End, report: &mut Report<'_, '_>) {
+        if end == End::Normal && self.closer.seen() == 1 {
+            self.doubt(report.held.len() - 1);
+            self.behind.tell(self.standing, end, report);
         }
     }
 }

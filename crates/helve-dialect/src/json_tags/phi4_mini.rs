@@ -45,6 +45,9 @@ mod tests {
                     r#"functools[{"name": "time", "arguments": {}}]; [{"name": "time", "arguments": {}}]"#,
                     "call time {} | call time {}",
                 ),
+                (r#"functools[{"name": "time", "arguments": {}}], ["#, "call time {} | say , ["),
+                (r#"functools[{"name": "time", "arguments": {}}];"#, "call time {} | say ;"),
+                (r#"functools[{"name": "time", "arguments": {}},"#, "call time {}"),
                 ("import functools and functional things", "say import functools and functional things"),
             ],
         );

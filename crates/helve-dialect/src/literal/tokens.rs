@@ -51,7 +51,9 @@ impl Literal {
             if self.frames.last().is_some_and(|f| f.members == Members::Key) {
                 return Step::Bad;
             }
-            self.settle_set(out);
+            if !self.settle_set(out) {
+                return Step::Bad;
+            }
         }
         self.after_text = what == What::Text;
         self.state = State::After;

@@ -96,12 +96,14 @@ impl Parser {
             return None;
         }
         let mut more = Vec::new();
-        let mut at = skip_separators(text.as_bytes(), end);
-        while at < text.len() {
+        let mut end = end;
+        // Separators that nothing follows are text, so only blanks may be left.
+        while skip_blanks(text.as_bytes(), end) < text.len() {
+            let at = skip_separators(text.as_bytes(), end);
             let call = grammar.whole(text, at, standing, &self.tools)?;
-            let Ends::Open(end) = call.ends else { return None };
+            let Ends::Open(over) = call.ends else { return None };
             more.push(call);
-            at = skip_separators(text.as_bytes(), end);
+            end = over;
         }
         self.meant(first, out);
         more.into_iter().for_each(|call| self.meant(call, out));

@@ -1,6 +1,7 @@
 //! The arguments of a call, by name or by place.
 
 use super::{Next, PythonBody, State};
+use crate::Repair;
 use crate::body::{Chunk, Rest, Step};
 use crate::calls::Report;
 use crate::literal::{Literal, Taken, strings};
@@ -49,6 +50,9 @@ impl PythonBody {
             Taken::UpTo(at) => {
                 chunk.pos = at;
                 self.state = State::AfterValue;
+                if self.literal.is_undoubled() {
+                    report.repaired(vec![Repair::Closers]);
+                }
             }
             Taken::Bad(at) => {
                 chunk.pos = at;

@@ -12,7 +12,7 @@ pub(crate) mod pythonic;
 pub(crate) mod raven;
 pub(crate) mod tool_code;
 
-use crate::body::{Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::body::{Behind, Chunk, Closer, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::is_blank;
 use crate::json;
@@ -27,11 +27,13 @@ pub(crate) struct PythonGrammar {
     pub(crate) prefixes: &'static [&'static str],
     /// Methods that models put behind it.
     pub(crate) suffixes: &'static [&'static str],
+    /// The calls stand in a fence, which says that all of it is code.
+    pub(crate) fenced: bool,
 }
 
 impl PythonGrammar {
     /// What a grammar is unless it says otherwise.
-    pub(crate) const PLAIN: Self = Self { close: &[], prefixes: &[], suffixes: &[".call"] };
+    pub(crate) const PLAIN: Self = Self { close: &[], prefixes: &[], suffixes: &[".call"], fenced: false };
 }
 
 pub(crate) struct PythonBody {
@@ -52,13 +54,13 @@ pub(crate) struct PythonBody {
     /// The calls stand in a list.
     listed: bool,
     calls: usize,
-    /// Where the text after the last call begins in the held text.
-    over_at: usize,
+    behind: Behind,
     /// How much comment stands behind the last call.
     commented: usize,
 }
 
-/// A comment behind a call that is longer is text: it would be read again if what follows it is no call.
+/// So much comment behind the last call may be read again, as text, if no call follows it. With more, a call that stands
+/// alone would be held back for long; a section with markup makes it its own.
 const COMMENT_MAX: usize = 256;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -95,7 +97,7 @@ impl PythonBody {
             around: 0,
             listed: false,
             calls: 0,
-            over_at: 0,
+            behind: Behind::default(),
             commented: 0,
         }
     }
@@ -111,12 +113,12 @@ impl PythonBody {
                     None => continue,
                 }
             }
-            match self.step(c, report) {
+            match self.step(c, chunk.held_at(report), report) {
                 Next::Take => chunk.pos += c.len_utf8(),
                 Next::Again => {}
                 Next::Finish => {
                     chunk.let_go(report);
-                    self.over_at = chunk.held_at(report);
+                    self.behind = Behind::default();
                     self.commented = 0;
                 }
                 Next::Close => break self.close(&mut chunk, report),
@@ -141,18 +143,19 @@ impl PythonBody {
         }
     }
 
-    /// What follows is no call. After calls that stand alone it is the text behind them.
+    /// What follows is no call. After calls it is the text behind them; an unmarked list of calls must be whole.
     fn refuse(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
-        chunk.keep(report);
-        if self.calls == 0 || self.around > 0 || report.calls.has_started() {
+        let torn = self.standing == Standing::Alone && self.behind.open_around_calls(self.around) > 0;
+        if self.calls == 0 || torn || report.calls.has_started() {
             return Step::NotACall(Rest::at(chunk.pos));
         }
-        Step::Done(Rest { back: report.held.len() - self.over_at, pos: chunk.pos })
+        Step::Done(self.behind.rest_from(chunk.held_at(report), chunk, report))
     }
 
-    fn step(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
+    /// Judges a character, which stands at this place of the held text.
+    fn step(&mut self, c: char, at: usize, report: &mut Report<'_, '_>) -> Next {
         match self.state {
-            State::Between => self.between(c),
+            State::Between => self.between(c, at),
             State::Comment => self.comment(c),
             State::Name => match c {
                 _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
@@ -208,29 +211,33 @@ impl PythonBody {
         }
     }
 
-    fn between(&mut self, c: char) -> Next {
+    fn between(&mut self, c: char, at: usize) -> Next {
+        // Behind a list stands nothing but another one.
+        let after_list = self.listed && self.around == 0 && self.calls > 0;
         match c {
-            // Behind a list stands nothing but another one.
-            _ if self.listed && self.around == 0 && self.calls > 0 && !matches!(c, '[' | ',' | ';') => {
-                if is_blank(c) {
-                    Next::Take
-                } else {
-                    Next::Close
-                }
-            }
-            '#' => self.go_taking(State::Comment),
+            _ if is_blank(c) => Next::Take,
             '[' => {
+                self.doubt(at);
                 self.around += 1;
                 self.listed = true;
                 Next::Take
             }
-            ']' | ')' if self.around > 0 => {
-                self.around -= 1;
+            ',' | ';' if self.calls > 0 => {
+                self.doubt(at);
                 Next::Take
             }
-            ',' | ';' if self.calls > 0 => Next::Take,
-            _ if is_blank(c) => Next::Take,
+            _ if after_list => Next::Close,
+            '#' => {
+                self.doubt(at);
+                self.go_taking(State::Comment)
+            }
+            ']' | ')' if self.around > 0 => {
+                self.around -= 1;
+                self.behind.closed(self.around);
+                Next::Take
+            }
             _ if c.is_alphabetic() || c == '_' => {
+                self.doubt(at);
                 self.token.clear();
                 self.go(State::Name)
             }
@@ -238,10 +245,19 @@ impl PythonBody {
         }
     }
 
+    /// What stands at this place of the held text may not be the section's. In a fence it is: the fence ends it, or else
+    /// no call in it counts.
+    fn doubt(&mut self, at: usize) {
+        if self.calls > 0 && !self.grammar.fenced {
+            self.behind.stands(at, self.around);
+        }
+    }
+
     /// Nothing ends a comment but its line and the closing tag.
     fn comment(&mut self, c: char) -> Next {
         self.commented += c.len_utf8();
-        if self.calls > 0 && self.around == 0 && self.commented > COMMENT_MAX {
+        let long = self.commented > COMMENT_MAX && !self.grammar.fenced;
+        if long && self.standing == Standing::Alone && self.calls > 0 && self.around == 0 {
             return Next::Refuse;
         }
         let mut bytes = [0; 4];
@@ -253,6 +269,10 @@ impl PythonBody {
         if c == '\n' {
             self.closer = Closer::default();
             self.state = State::Between;
+            if long {
+                self.behind = Behind::default();
+                self.commented = 0;
+            }
         }
         Next::Take
     }
@@ -290,7 +310,8 @@ impl PythonBody {
                 if carried == 0 {
                     chunk.pos = from;
                 }
-                let rest = Rest { back: if carried > 0 { seen } else { 0 }, pos: chunk.pos };
+                let back = if carried > 0 { seen } else { 0 };
+                let rest = self.behind.rest_from(chunk.held_at(report) - back, chunk, report);
                 return if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) };
             }
             chunk.pos += 1;
@@ -317,13 +338,28 @@ impl PythonBody {
                 report.finish();
                 Ending::Done
             }
-            State::Between | State::Comment | State::Closing if self.calls > 0 => Ending::Done,
+            State::Between | State::Comment | State::Closing if self.calls > 0 => {
+                self.over_at_end(end, report);
+                Ending::Done
+            }
             // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
             _ if self.standing == Standing::Marked && (started || end == End::Cut) => Ending::Cut,
             State::Name if self.standing == Standing::Marked && !self.is_apart(report) => Ending::Cut,
             _ if started && !report.tools.is_unknown() => Ending::Cut,
             _ => Ending::NotACall,
         }
+    }
+
+    /// The message is over behind the calls. Of the beginning of a closing tag one character says nothing yet, and a
+    /// comment is code where markup says so.
+    fn over_at_end(&mut self, end: End, report: &mut Report<'_, '_>) {
+        match self.state {
+            _ if self.commented > 0 && self.standing == Standing::Marked => return,
+            State::Closing if end == End::Cut || self.closer.seen() > 1 => return,
+            State::Closing => self.doubt(report.held.len() - 1),
+            _ => {}
+        }
+        self.behind.tell(self.standing, end, report);
     }
 
     /// Whether a blank stands before the name that is being read.

@@ -13,6 +13,8 @@ static TAGGED: PythonGrammar = PythonGrammar { close: &["<|python_end|>"], ..Pyt
 
 static ALONE: PythonGrammar = PythonGrammar::PLAIN;
 
+static FENCED: PythonGrammar = PythonGrammar { fenced: true, ..PythonGrammar::PLAIN };
+
 pub(super) const OPENERS: &[Opener] = &[
     Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&TAGGED) },
     Opener { mark: Mark::Alone, then: Then::Function, grammar: Grammar::Python(&ALONE) },
@@ -20,7 +22,7 @@ pub(super) const OPENERS: &[Opener] = &[
     Opener {
         mark: Mark::Fence(&["python", "py", ""]),
         then: Then::Function,
-        grammar: Grammar::Python(&ALONE),
+        grammar: Grammar::Python(&FENCED),
     },
 ];
 
@@ -46,15 +48,38 @@ mod tests {
                 (r#"Here: [search(query='x')]"#, r#"say Here:  | call search {"query": "x"}"#),
                 (r#"<|python_start|>[time()]<|python_end|> So."#, "call time {} | say  So."),
                 ("[time()]\n\nThis calls it.", "call time {} | say This calls it."),
+                ("[time()]\n\n[1] https://x", "call time {} | say [1] https://x"),
+                ("[time()], and more", "call time {} | say , and more"),
+                ("[time()]; [time()], [1]", "call time {} | call time {} | say , [1]"),
+                ("[time()] [x] so", "call time {} | say [x] so"),
+                ("[time()], [", "call time {} | say , ["),
+                ("time()\nprint(so)", "call time {} | say print(so)"),
+                ("time();", "call time {} | say ;"),
                 (r#"time()"#, "call time {}"),
                 ("```python\n[time()]\n```", "call time {}"),
                 ("```py\ntime()\n```<end_code>", "call time {}"),
+                ("```python\ntime(); # now\ntime();\n```", "call time {} | call time {}"),
+                ("```python\n[time()],\n```", "call time {}"),
+                ("```python\n[time()], so\n```", "say ```python\n[time()], so\n```"),
                 (
                     r#"Use [link text](url) and [Wikipedia](https://x.org)."#,
                     "say Use [link text](url) and [Wikipedia](https://x.org).",
                 ),
                 (r#"[other(a=1)]"#, "say [other(a=1)]"),
                 (r#"[search(query="#, "cut search"),
+            ],
+        );
+    }
+    #[test]
+    fn a_long_comment_between_calls_is_code_in_a_fence_and_text_elsewhere() {
+        let comment = format!("#{}", "x".repeat(256));
+        let fenced = format!("```python\ntime()\n{comment}\ntime()\n```");
+        let alone = format!("time()\n{comment}\ntime()");
+        check(
+            &DIALECT,
+            &[
+                (&fenced, "call time {} | call time {}"),
+                (&alone, &format!("call time {{}} | say {comment}\ntime()")),
             ],
         );
     }

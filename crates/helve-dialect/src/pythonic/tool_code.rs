@@ -15,6 +15,12 @@ const FENCE: Mark = Mark::Fence(&[WORD]);
 static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"], ..JsonGrammar::PLAIN };
 static PYTHON: PythonGrammar =
     PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."], ..PythonGrammar::PLAIN };
+static FENCED: PythonGrammar = PythonGrammar {
+    close: &["</tool_code>"],
+    prefixes: &["default_api."],
+    fenced: true,
+    ..PythonGrammar::PLAIN
+};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",
@@ -22,7 +28,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: TAG, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
         Opener { mark: FENCE, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
+        Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&FENCED) },
     ],
     strays: &["</tool_code>"],
     ..Dialect::PLAIN
@@ -60,11 +66,20 @@ mod tests {
                     "So. ```tool_code\nsearch(query=\"x\")\n```\nI will wait.\n```tool_code\ntime()\n```",
                     "say So.  | call search {\"query\": \"x\"} | say \nI will wait.\n | call time {}",
                 ),
+                ("<tool_code>print(time())\nprint(so)</tool_code>", "call time {} | say print(so)"),
+                ("<tool_code>time()\nx = 5 apples", "call time {} | say x = 5 apples"),
+                ("<tool_code>time()\n# Result\nIt is so.", "call time {} | say # Result\nIt is so."),
+                ("<tool_code>time()  # now", "call time {}"),
+                ("<tool_code>time();\n# now\n", "call time {}"),
+                ("```tool_code\ntime()  # now\n```", "call time {}"),
                 ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
                 (
                     "<tool_code>f(a={'k': (1, True)}, b=None)</tool_code>",
                     r#"call f {"a": {"k": [1, true]}, "b": null}"#,
                 ),
+                ("<tool_code>f(a={{'k': 1}})</tool_code>", r#"call f {"a": {"k": 1}} (Closers)"#),
+                ("<tool_code>f(a={1, {'k': 1}})</tool_code>", "broken f"),
+                ("<tool_code>f(a=('x'\n'y'), b=(1,))</tool_code>", r#"call f {"a": "xy", "b": [1]}"#),
                 ("<tool_code>f(s='</tool_code>')</tool_code>", r#"call f {"s": "</tool_code>"}"#),
                 ("<tool_code>time()", "call time {}"),
                 ("<tool_code>search(query=x + 1)</tool_code> so", "broken search | say  so"),
@@ -74,5 +89,19 @@ mod tests {
                 ("The <tool_code> tag.", "say The <tool_code> tag."),
             ],
         );
+    }
+    #[test]
+    fn a_comment_of_any_length_may_stand_between_calls() {
+        let (long, lines) = (format!("#{}\n", "x".repeat(256)), format!("# {}\n", "x".repeat(50)).repeat(6));
+        for comment in [long, lines] {
+            for text in [
+                format!("<tool_code>time()\n{comment}search(query=\"x\")</tool_code>"),
+                format!("<tool_code>print(time())\n{comment}search(query=\"x\")"),
+                format!("<tool_code>[time(), {comment}search(query=\"x\")]</tool_code>"),
+                format!("```tool_code\ntime()\n{comment}search(query=\"x\")\n```"),
+            ] {
+                check(&DIALECT, &[(&text, r#"call time {} | call search {"query": "x"}"#)]);
+            }
+        }
     }
 }

@@ -1,0 +1,52 @@
+//! What stands behind the last call of a section: separators, brackets, a word.
+//!
+//! It is the section's if another call or the closing tag follows it, and text if anything else does, or nothing.
+
+use super::{Chunk, Rest, Standing};
+use crate::calls::Report;
+use crate::{End, Piece};
+
+/// None of it, or where it begins.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Behind(Option<Doubt>);
+
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// Where it begins in the held text, and how many brackets were open there.
+    at: usize,
+    open: usize,
+}
+
+impl Behind {
+    /// Something stands at this place of the held text, in so many brackets.
+    pub(crate) fn stands(&mut self, at: usize, open: usize) {
+        self.0.get_or_insert(Doubt { at, open });
+    }
+
+    /// A bracket was closed, and so many are still open: what stands inside a list is the list's.
+    pub(crate) fn closed(&mut self, open: usize) {
+        self.0 = self.0.filter(|doubt| doubt.open <= open);
+    }
+
+    /// How many brackets are open around the calls, if so many are here.
+    pub(crate) fn open_around_calls(&self, open: usize) -> usize {
+        self.0.map_or(open, |doubt| doubt.open)
+    }
+
+    /// What is not the section's, if what stands at this place of the held text is not.
+    pub(crate) fn rest_from(&self, at: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Rest {
+        let from = self.0.map_or(at, |doubt| doubt.at);
+        Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
+    }
+
+    /// The message is over, and what stands behind its last call is text. It does not belie a call that stands alone, of
+    /// which the cut would tell it too.
+    pub(crate) fn tell(&self, standing: Standing, end: End, report: &mut Report<'_, '_>) {
+        let Some(Doubt { at, open: 0 }) = self.0 else { return };
+        if !report.calls.waits() {
+            (report.out)(Piece::Text(&report.held[at..]));
+        } else if standing == Standing::Marked || end == End::Normal {
+            report.calls.text_waits(at..report.held.len());
+        }
+    }
+}
