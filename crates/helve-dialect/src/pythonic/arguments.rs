@@ -10,6 +10,10 @@ impl PythonBody {
     /// An argument without a name, or a word that began like one.
     pub(super) fn unnamed(&mut self, report: &mut Report<'_, '_>) -> Next {
         let word = std::mem::take(&mut self.token);
+        // Behind one with a name, nobody knows which is meant.
+        if self.arguments > self.unnamed {
+            return self.broken(report);
+        }
         let positions = report.named().map(|name| report.tools.positions(name));
         let Some(key) = positions.and_then(|names| names.get(self.unnamed).cloned()) else {
             return self.broken(report);
@@ -20,6 +24,14 @@ impl PythonBody {
             Taken::All => Next::Again,
             _ => self.broken(report),
         }
+    }
+
+    /// Whether the parameter was given by its place already.
+    pub(super) fn has_place(&self, key: &str, report: &Report<'_, '_>) -> bool {
+        let tool = report.named().filter(|_| self.unnamed > 0);
+        tool.is_some_and(|tool| {
+            report.tools.positions(tool).iter().take(self.unnamed).any(|name| name == key)
+        })
     }
 
     pub(super) fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {

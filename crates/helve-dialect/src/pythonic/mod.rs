@@ -184,6 +184,7 @@ impl PythonBody {
                 _ => self.go(State::AfterKey),
             },
             State::AfterKey => match c {
+                '=' if self.has_place(&self.token, report) => self.broken(report),
                 '=' => {
                     let key = std::mem::take(&mut self.token);
                     self.begin_value(&key, report);
@@ -200,6 +201,8 @@ impl PythonBody {
             },
             State::Ready => match c {
                 _ if is_blank(c) => Next::Take,
+                // An item of the list in which the call is only a part.
+                _ if self.around > 0 && ".+-*/%=&".contains(c) => self.broken(report),
                 _ => {
                     self.calls += 1;
                     report.finish();

@@ -6,6 +6,7 @@
 use super::PythonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::json_tags::JsonGrammar;
 
 const TAG: Mark = Mark::Tag("<|python_start|>");
 
@@ -15,8 +16,11 @@ static ALONE: PythonGrammar = PythonGrammar::PLAIN;
 
 static FENCED: PythonGrammar = PythonGrammar { fenced: true, ..PythonGrammar::PLAIN };
 
+static JSON: JsonGrammar = JsonGrammar { close: &["<|python_end|>"], ..JsonGrammar::PLAIN };
+
 pub(super) const OPENERS: &[Opener] = &[
     Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&TAGGED) },
+    Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&JSON) },
     Opener { mark: Mark::Alone, then: Then::Function, grammar: Grammar::Python(&ALONE) },
     Opener { mark: Mark::Start, then: Then::Function, grammar: Grammar::Python(&ALONE) },
     Opener {
@@ -47,6 +51,14 @@ mod tests {
                 ),
                 (r#"Here: [search(query='x')]"#, r#"say Here:  | call search {"query": "x"}"#),
                 (r#"<|python_start|>[time()]<|python_end|> So."#, "call time {} | say  So."),
+                (
+                    r#"<|python_start|>{"name": "time", "parameters": {}}<|python_end|> So."#,
+                    "call time {} | say  So.",
+                ),
+                ("<|python_start|>[time().x]<|python_end|>", "broken time"),
+                ("[time() + time()]", "say [time() + time()]"),
+                (r#"[search("x", query="y")]"#, r#"say [search("x", query="y")]"#),
+                (r#"[search(limit=1, "x")]"#, r#"say [search(limit=1, "x")]"#),
                 ("[time()]\n\nThis calls it.", "call time {} | say This calls it."),
                 ("[time()]\n\n[1] https://x", "call time {} | say [1] https://x"),
                 ("[time()], and more", "call time {} | say , and more"),
