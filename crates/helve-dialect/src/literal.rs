@@ -284,6 +284,7 @@ impl Literal {
         if !self.frames.is_empty() && self.is_blank(c) {
             return Step::Next;
         }
+        let item_open = self.is_item_open();
         let Some(frame) = self.frames.last_mut() else {
             return Step::Over;
         };
@@ -304,6 +305,11 @@ impl Literal {
                 self.comma = true;
                 self.state = State::Value;
                 Step::Next
+            }
+            ']' if item_open && !self.joins => {
+                self.note(Repair::Closers);
+                self.close(out);
+                Step::Again
             }
             '\\' => {
                 self.note(Repair::Escapes);

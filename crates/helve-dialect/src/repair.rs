@@ -102,7 +102,10 @@ pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool)
         }
         Some(repaired)
     };
+    // Where the list around an object ends, so does the object.
+    let listed = || text.strip_suffix(']').filter(|_| text.starts_with('{'));
     literal(text, closing)
+        .or_else(|| literal(listed()?, Closing::ByTag))
         .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
         .or_else(|| rewritten(bare::quote(text, is_text), Repair::Quotes))
         // In place of an object, a set is an object gone wrong, whose names or values are missing.
@@ -158,6 +161,8 @@ mod tests {
         );
         check("{“city”：“Rome”，“n”：1}", Some((r#"{"city": "Rome", "n": 1}"#, &[Quotes, FullWidth])));
         check(r#"{"a": 1}}"#, Some((r#"{"a": 1}"#, &[Closers])));
+        check(r#"[{"a": {"b": 1}, {"a": 2}]"#, None);
+        check(r#"[{"a": {"b": 1}]"#, Some((r#"[{"a": {"b": 1}}]"#, &[Closers])));
         check(r#"{"a": {{"b": 1}}}"#, Some((r#"{"a": {"b": 1}}"#, &[Closers])));
         check(r#"({"a": 1})"#, Some((r#"{"a": 1}"#, &[Sequences])));
         check("{\u{a0}\"a\":\u{3000}1}", Some((r#"{"a": 1}"#, &[Blanks])));

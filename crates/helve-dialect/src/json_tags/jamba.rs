@@ -28,10 +28,16 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                r#"So.<tool_calls>[{"name": "time", "arguments": {}}, {"name": "time", "arguments": {}}]</tool_calls>"#,
-                "say So. | call time {} | call time {}",
-            )],
+            &[
+                (
+                    r#"So.<tool_calls>[{"name": "time", "arguments": {}}, {"name": "time", "arguments": {}}]</tool_calls>"#,
+                    "say So. | call time {} | call time {}",
+                ),
+                (
+                    r#"<tool_calls>[{"name": "time", "arguments": {"a": 1}]</tool_calls>"#,
+                    r#"call time {"a": 1} (Closers)"#,
+                ),
+            ],
         );
     }
 }

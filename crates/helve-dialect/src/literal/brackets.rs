@@ -66,6 +66,12 @@ impl Literal {
         matches!(self.frames.as_slice(), [.., outer, _] if outer.members == Members::Doubled)
     }
 
+    /// Whether an object is open that is an item of a list: where the list ends, so does the object.
+    pub(super) fn is_item_open(&self) -> bool {
+        matches!(self.frames.as_slice(), [.., list, object]
+            if list.close == ']' && object.members == Members::Value)
+    }
+
     pub(super) fn close(&mut self, out: &mut String) -> Step {
         if self.comma {
             self.comma = false;
