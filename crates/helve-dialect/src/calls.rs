@@ -108,6 +108,8 @@ pub(crate) enum Waiting {
     /// A range of the held text.
     Text(Range<usize>),
     Call(u32, ParsedCall),
+    /// What a call that was written badly has said of itself, if it was one, and its text.
+    Broken(Option<u32>, Option<String>, String),
 }
 
 impl Calls {
@@ -222,14 +224,19 @@ impl Calls {
         if draft.index.is_none() && !must {
             return;
         }
-        let index = draft.index.unwrap_or_else(|| self.number());
-        let name = (!draft.name.is_empty()).then_some(draft.name.as_str());
-        self.dropped(index, name, why, text, out);
+        let name = (!draft.name.is_empty()).then_some(draft.name);
+        match &mut self.waiting {
+            Some(waiting) if why == Dropped::Broken => {
+                waiting.push(Waiting::Broken(draft.index, name, text.to_owned()));
+            }
+            _ => self.dropped(draft.index, name.as_deref(), why, text, out),
+        }
     }
 
+    /// A call is none. One that nobody has heard of gets its number now.
     pub(crate) fn dropped(
         &mut self,
-        index: u32,
+        index: Option<u32>,
         name: Option<&str>,
         why: Dropped,
         text: &str,
@@ -240,6 +247,7 @@ impl Calls {
             self.spoke();
         }
         let text = if why == Dropped::Quoted { "" } else { text };
+        let index = index.unwrap_or_else(|| self.number());
         out(Piece::CallDropped { index, name, why, text });
     }
 

@@ -19,6 +19,8 @@ fn is_text(name: &str, text: &str) {
         for size in [1, 2, text.len()] {
             let outcome = run(&cut(text, &[size]), reading.clone(), End::Normal);
             assert!(outcome.calls.is_empty(), "{name}: {text:?} {outcome:?}");
+            let complete = outcome.finding.as_ref().is_some_and(|finding| finding.complete);
+            assert!(complete, "{name}: {text:?} {outcome:?}");
             assert_eq!(outcome.content(), text, "{name}");
         }
     }

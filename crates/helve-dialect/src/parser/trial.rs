@@ -47,9 +47,12 @@ impl Parser {
 
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         for waiting in self.calls.settled() {
-            if let Waiting::Call(index, call) = waiting {
-                self.calls.dropped(index, Some(&call.name), Dropped::Quoted, "", out);
-            }
+            let (index, name) = match waiting {
+                Waiting::Text(_) | Waiting::Broken(None, ..) => continue,
+                Waiting::Call(index, call) => (Some(index), Some(call.name)),
+                Waiting::Broken(index, name, _) => (index, name),
+            };
+            self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
         self.calls.give_up(Dropped::Quoted, "", false, out);
     }
@@ -65,6 +68,10 @@ impl Parser {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     self.calls.finished(index, call, out);
+                    self.speech.after_call();
+                }
+                Waiting::Broken(index, name, text) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
                     self.speech.after_call();
                 }
             }
@@ -90,7 +97,10 @@ impl Parser {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(index, Some(&call.name), Dropped::Cut, text, out);
+                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, text, out);
+                }
+                Waiting::Broken(index, name, text) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
                 }
             }
         }
