@@ -2,13 +2,14 @@
 //!
 //! The text is read as null, integer, number, boolean, object, array and string, in this order, and the first that the
 //! schema admits wins. What fits none stays the string it is: a call is never lost over a type, and the pipeline's
-//! check tells the model. What a schema admits is in `schema`.
+//! check tells the model. So does a value that is too deep to be read again as part of the arguments. What a schema
+//! admits is in `schema`.
 
 mod schema;
 
 use serde_json::Value;
 
-use crate::json::is_object;
+use crate::json::{fits_inside, is_object};
 use crate::literal::{Literal, Taken};
 pub(crate) use schema::inside;
 use schema::{Judge, Kind, Says};
@@ -57,9 +58,9 @@ fn fitting(written: &str, says: Says, schema: &Value, root: &Value) -> Option<St
 /// JSON text for what was written, where nothing is known about its type.
 pub(crate) fn by_look(written: &str) -> String {
     // Numbers that no machine can hold are no numbers.
-    match serde_json::from_str::<Value>(written) {
-        Ok(_) => written.trim().to_owned(),
-        Err(_) => quoted(written),
+    match is_argument(written) {
+        true => written.trim().to_owned(),
+        false => quoted(written),
     }
 }
 
@@ -126,7 +127,7 @@ fn container(text: &str, open: char) -> Option<String> {
     if !text.starts_with(open) {
         return None;
     }
-    if serde_json::from_str::<Value>(text).is_ok() {
+    if is_argument(text) {
         return Some(text.to_owned());
     }
     let mut literal = Literal::python();
@@ -136,7 +137,12 @@ fn container(text: &str, open: char) -> Option<String> {
         Taken::UpTo(at) => at == text.len(),
         Taken::Bad(_) => false,
     };
-    (whole && literal.finish(false, &mut out) && serde_json::from_str::<Value>(&out).is_ok()).then_some(out)
+    (whole && literal.finish(false, &mut out) && is_argument(&out)).then_some(out)
+}
+
+/// Whether the text is JSON that may stand among arguments, which are an object themselves.
+fn is_argument(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok() && fits_inside(text, 1)
 }
 
 /// The text as a JSON string.
@@ -320,5 +326,20 @@ mod tests {
         assert_eq!(by_look("12345678901234567890123"), "12345678901234567890123");
         assert_eq!(by_look("1e999"), r#""1e999""#);
         assert_eq!(by_look("[1e999]"), r#""[1e999]""#);
+    }
+
+    /// Arguments as deep as JSON may be here are read by whoever gets them; deeper ones would be by nobody.
+    #[test]
+    fn what_is_too_deep_to_be_an_argument_stays_text() {
+        let lists = |depth: usize| format!("{}\"[\"{}", "[".repeat(depth), "]".repeat(depth));
+        let schema = json!({"type": "array"});
+        for depth in [1, 125, 126, 127, 128, 200, 100_000] {
+            let (written, python) = (lists(depth), lists(depth).replace('"', "'"));
+            let expected = if depth <= 125 { written.clone() } else { quoted(&written) };
+            assert_eq!(by_look(&written), expected, "{depth}");
+            assert_eq!(by_schema(&written, Some(&schema), &schema), expected, "{depth}");
+            let expected = if depth <= 120 { written.clone() } else { quoted(&python) };
+            assert_eq!(by_schema(&python, Some(&schema), &schema), expected, "{depth}");
+        }
     }
 }

@@ -11,7 +11,7 @@ mod text;
 pub(crate) mod whole;
 
 pub(crate) use plain::{PLAIN, UNTAGGED, special};
-pub(crate) use text::{compact, is_object, unquoted};
+pub(crate) use text::{compact, fits_inside, is_object, unquoted};
 
 use crate::dialect::is_blank;
 

@@ -28,6 +28,11 @@ impl Signpost {
         self.at > 0
     }
 
+    /// The sign that was found last, of the same signs.
+    pub(crate) fn found<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+        signs.get(self.of).map_or("", |(sign, _)| sign)
+    }
+
     /// The bytes that some sign begins with.
     pub(crate) fn first_bytes<S>(signs: &[(&'static str, S)]) -> [bool; 256] {
         let mut first = [false; 256];
@@ -56,13 +61,17 @@ impl Signpost {
             }
         } else {
             let Some(first) = bytes.first() else { return (0, Found::Nothing) };
-            let mut begun =
-                signs.iter().filter(|(sign, _)| sign.as_bytes().first() == Some(first)).peekable();
+            let mut begun = signs
+                .iter()
+                .enumerate()
+                .filter(|(_, (sign, _))| sign.as_bytes().first() == Some(first))
+                .peekable();
             if begun.peek().is_none() {
                 return (first_len(text), Found::Char);
             }
             // A sign that is all there needs no walk.
-            if let Some((sign, found)) = begun.find(|(sign, _)| begins(bytes, sign)) {
+            if let Some((of, (sign, found))) = begun.find(|(_, (sign, _))| begins(bytes, sign)) {
+                self.of = of;
                 return (sign.len(), Found::Sign(*found));
             }
         }
@@ -133,7 +142,7 @@ mod tests {
                 while !rest.is_empty() {
                     let (taken, what) = signpost.step(&signs, rest);
                     match what {
-                        Found::Sign(sign) => found.push(sign),
+                        Found::Sign(sign) => found.push((sign, signpost.found(&signs))),
                         Found::Nothing => {}
                         Found::Char => text.push_str(&rest[..taken]),
                         Found::Beginning(beginning) => text.push_str(beginning),
@@ -141,7 +150,11 @@ mod tests {
                     rest = &rest[taken..];
                 }
             }
-            assert_eq!((found, text.as_str()), (vec![1, 2, 3], "x<b｠<｜<"), "{chunk}");
+            assert_eq!(
+                (found, text.as_str()),
+                (vec![(1, "<a>"), (2, "<ab>"), (3, "｜c")], "x<b｠<｜<"),
+                "{chunk}"
+            );
             assert!(signpost.in_sign());
         }
     }

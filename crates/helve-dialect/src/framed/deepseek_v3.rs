@@ -4,7 +4,7 @@
 //! Odd here: full-width bars and a special blank in the marks, which small distills misspell; a fence around the JSON.
 
 use super::{Called, FramedGrammar, Sign};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then, is_blank};
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
@@ -30,6 +30,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     bracket_ends_head: true,
     noisy: true,
     name,
+    is_all,
     ..FramedGrammar::PLAIN
 };
 
@@ -68,11 +69,7 @@ const SEPARATORS: &[&str] =
 
 /// The name stands behind the separator, or before it where nothing but a fence does.
 fn name(head: &str, _: &Tools) -> Called {
-    let mut parted = head.match_indices('<').filter_map(|(at, _)| {
-        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
-        Some((&head[..at], behind))
-    });
-    let Some((before, behind)) = parted.next() else { return Called::Nobody };
+    let Some((before, behind)) = parted(head) else { return Called::Nobody };
     let behind = behind.split('`').next().unwrap_or("").trim();
     let name = if behind.is_empty() { before.trim() } else { behind };
     match name.is_empty() || name.contains(char::is_whitespace) {
@@ -81,10 +78,28 @@ fn name(head: &str, _: &Tools) -> Called {
     }
 }
 
+/// Whether nothing stands in the place of the arguments but an empty fence, perhaps. A type that no model writes is a
+/// word for one, as in prose about the form.
+fn is_all(head: &str) -> bool {
+    let (named, fence) = head.split_once('`').unwrap_or((head, ""));
+    let inside = fence.trim_matches(|c| c == '`' || is_blank(c));
+    let is_typed = |(before, behind): (&str, &str)| before.trim() == "function" || behind.trim().is_empty();
+    matches!(inside, "" | "json") && parted(named).is_some_and(is_typed)
+}
+
+/// What stands before the separator, and behind it.
+fn parted(head: &str) -> Option<(&str, &str)> {
+    head.match_indices('<').find_map(|(at, _)| {
+        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
+        Some((&head[..at], behind))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cases::check;
+    use crate::{Reading, read};
 
     #[test]
     fn cases() {
@@ -108,7 +123,25 @@ mod tests {
                     "call time {} | broken | broken",
                 ),
                 ("A <｜tool▁calls▁begin｜> mark.", "say A <｜tool▁calls▁begin｜> mark."),
+                (
+                    "As <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name<｜tool▁call▁end｜><｜tool▁calls▁end｜>.",
+                    "say As <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name<｜tool▁call▁end｜>.",
+                ),
             ],
         );
+    }
+
+    #[test]
+    fn where_no_tools_are_known_a_form_is_no_call() {
+        let calls = |head: &str| {
+            let section = format!(
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{head}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+            );
+            let read = read(&section, Reading::of(&DIALECT, Tools::unknown()), None);
+            read.calls.into_iter().map(|call| call.name).collect::<Vec<_>>()
+        };
+        assert!(calls("type<｜tool▁sep｜>name").is_empty());
+        assert_eq!(calls("function<｜tool▁sep｜>f"), ["f"]);
+        assert_eq!(calls("f<｜tool▁sep｜>"), ["f"]);
     }
 }

@@ -120,6 +120,15 @@ mod tests {
                     r#"call search#functions.search:0 {"query": "a"} (Quotes)"#,
                 ),
                 ("So.<|tool_calls_section_begin|> <|tool_calls_section_end|>", "say So."),
+                // Without arguments only the name vouches for the call.
+                (
+                    "As <|tool_call_begin|>name<|tool_call_argument_begin|><|tool_call_begin|>time:0<|tool_call_argument_begin|><|tool_call_end|>",
+                    "say As <|tool_call_begin|>name<|tool_call_argument_begin|> | call time#time:0 {}",
+                ),
+                (
+                    "<|tool_call_begin|>time:0<|tool_call_argument_begin|><|tool_call_end|><|tool_call_begin|>0<|tool_call_argument_begin|><|tool_call_end|>",
+                    "call time#time:0 {} | broken",
+                ),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],
         );

@@ -59,6 +59,12 @@ mod tests {
                 ),
                 (r#"<function=search>{"query": "ha"#, "cut search"),
                 ("<function=time>\n</function>", "call time {}"),
+                // Without arguments only the name vouches for the call.
+                ("Use <function=foo></function> here.", "say Use <function=foo></function> here."),
+                (
+                    "<function=time></function><function=foo></function> So.",
+                    "call time {} | broken foo | say  So.",
+                ),
                 ("Write <function=name> to call.", "say Write <function=name> to call."),
             ],
         );

@@ -41,6 +41,8 @@ pub(crate) struct FramedGrammar {
     pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
+    /// Whether the head may be all of a call, which then has no arguments.
+    pub(crate) is_all: fn(&str) -> bool,
 }
 
 impl FramedGrammar {
@@ -54,6 +56,7 @@ impl FramedGrammar {
         code: false,
         heads: None,
         name: |_, _| Called::Nobody,
+        is_all: |_| false,
     };
 
     /// Reads a section at the position, if it lies there whole and in perfect order, with one call in it.
@@ -129,8 +132,8 @@ enum State {
     Arguments,
     /// Arguments that are text, or blanks before any.
     Text,
-    /// Behind a sign of so many bytes that ends them if a head follows.
-    Beyond(usize),
+    /// Behind a sign that ends them if a head follows.
+    Beyond(&'static str),
     /// A call is whole and counts as soon as anything follows it.
     Ready,
 }
@@ -305,8 +308,18 @@ impl FramedBody {
                 self.state = State::Id;
             }
             (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
-                report.arguments("{}");
-                self.count(chunk, report);
+                // The head of a message that is all for one tool says enough.
+                let headed = self.head.is_empty();
+                if headed || report.named().is_some_and(|name| vouches(name, report.tools)) {
+                    report.arguments("{}");
+                    self.count(chunk, report);
+                } else if self.calls == 0 {
+                    let again = if sign == Sign::Call { self.signpost.found(self.grammar.signs) } else { "" };
+                    chunk.keep(report);
+                    return Some(Step::NotACall(Rest { back: again.len(), pos: chunk.pos }));
+                } else {
+                    self.give_up(chunk, report);
+                }
                 return self.sign(sign, chunk, report);
             }
             (State::Head, Sign::End) if self.is_all_head(report.tools) && self.named(report) => {
@@ -337,16 +350,10 @@ impl FramedBody {
         None
     }
 
-    /// Whether a bracket would have ended the head, and nothing stands in its place but a fence, perhaps. Without arguments
-    /// only the name vouches for the call, so it must look like one, and like a declared one where any is.
+    /// Whether the head is all of a call.
     fn is_all_head(&self, tools: &Tools) -> bool {
-        let fence = self.head.split_once('`').map_or("", |(_, fence)| fence);
-        let inside = fence.trim_matches(|c| c == '`' || is_blank(c));
-        if !self.grammar.bracket_ends_head || !matches!(inside, "" | "json") {
-            return false;
-        }
-        let Called::Tool { name, .. } = (self.grammar.name)(&self.head, tools) else { return false };
-        name.chars().all(is_name) && (tools.is_unknown() || tools.resolve(&name).is_some())
+        (self.grammar.is_all)(&self.head)
+            && matches!((self.grammar.name)(&self.head, tools), Called::Tool { name, .. } if vouches(&name, tools))
     }
 
     /// Reads the head; false where it calls nobody.
@@ -405,7 +412,7 @@ impl FramedBody {
             Found::Beginning(text) => self.push_text(text),
             Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
                 self.head.clear();
-                self.state = State::Beyond(back);
+                self.state = State::Beyond(self.signpost.found(self.grammar.text));
             }
             Found::Sign(back) => return self.end_text(back, chunk, report),
         }
@@ -420,13 +427,13 @@ impl FramedBody {
     /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
     fn read_beyond(
         &mut self,
-        sign: usize,
+        sign: &'static str,
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let Some(c) = chunk.char() else { return Some(Step::More) };
         if c == '\n' && self.grammar.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
-            return self.end_text(sign + self.head.len(), chunk, report);
+            return self.end_text(sign.len() + self.head.len(), chunk, report);
         }
         if is_name(c) && self.head.len() < HEAD_MAX {
             self.head.push(c);
@@ -438,13 +445,9 @@ impl FramedBody {
     }
 
     /// What stands behind the sign is no head, so both are text.
-    fn no_head(&mut self, sign: usize) {
-        let signs = self.grammar.text.iter();
-        let sign = signs.map(|(text, _)| *text).find(|text| text.len() == sign);
-        self.push_text(sign.unwrap_or(""));
-        let head = std::mem::take(&mut self.head);
-        self.push_text(&head);
-        self.head = head;
+    fn no_head(&mut self, sign: &str) {
+        self.push_text(sign);
+        self.text.push_str(&self.head);
         self.state = State::Text;
     }
 
@@ -554,5 +557,14 @@ impl FramedBody {
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+}
+
+/// Whether a call without arguments is one. Only its name vouches for it, so it must look like one, and be declared where
+/// tools are known.
+fn vouches(name: &str, tools: &Tools) -> bool {
+    match tools.is_unknown() {
+        true => name.chars().all(is_name),
+        false => tools.resolve(name).is_some(),
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct TagBody {
     beginning: String,
     /// It begins with the section's mark.
     in_mark: bool,
+    /// A wrapper stands around the calls.
+    enclosed: bool,
     value: Value,
     /// A name or a key, as far as it was read.
     word: String,
@@ -73,6 +75,7 @@ impl TagBody {
             state: State::Between,
             beginning: String::new(),
             in_mark: false,
+            enclosed: false,
             value: Value::default(),
             word: String::new(),
             has_key: false,
@@ -101,6 +104,7 @@ impl TagBody {
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
         self.in_mark = !whole;
+        self.enclosed = whole;
         if !whole {
             self.beginning.push_str(mark);
         } else if grammar.has(Element::NamedByText)
@@ -229,6 +233,16 @@ impl TagBody {
     /// Whether the call that is open has said anything beyond its name.
     fn has_arguments(&self) -> bool {
         self.arguments > 0 || self.wrapped.is_some() || self.state == State::AfterJson
+    }
+
+    /// Whether nothing vouches for the call that is open: no wrapper, no argument and no declared tool.
+    fn is_mere_form(&self, report: &Report<'_, '_>) -> bool {
+        let unheard_of = |name| !report.tools.is_unknown() && report.tools.resolve(name).is_none();
+        !self.enclosed
+            && !self.grammar.headed
+            && !self.has_arguments()
+            && !self.bad
+            && report.named().is_some_and(unheard_of)
     }
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {

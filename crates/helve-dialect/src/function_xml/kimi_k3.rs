@@ -15,3 +15,52 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
     ],
     ..TagGrammar::PLAIN
 };
+
+#[cfg(test)]
+mod tests {
+    use crate::cases::check;
+    use crate::channels::kimi_k3::DIALECT;
+
+    #[test]
+    fn a_call_that_is_quoted_ends_with_its_channel() {
+        let call =
+            "<|open|>call tool=\"search\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>a";
+        let closed = format!("{call}<|close|>argument<|sep|>");
+        let behind =
+            "<|open|>tools<|sep|><|open|>call tool=\"time\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|>";
+        let answer = "<|open|>response<|sep|>A<|close|>response<|sep|>";
+        for quoted in [call, &closed] {
+            for then in ["", " so.", "<|close|>call<|sep|> so."] {
+                let quoted = format!("x {quoted}{then}");
+                let thought = format!("<|open|>think<|sep|>{quoted}<|close|>think<|sep|>{answer}{behind}");
+                let said = format!("<|open|>response<|sep|>{quoted}<|close|>response<|sep|>{behind}");
+                check(
+                    &DIALECT,
+                    &[
+                        (&thought, &format!("think {quoted} | say A | call time {{}}")),
+                        (&said, &format!("say {quoted} | call time {{}}")),
+                    ],
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_channel_or_of_the_message_ends_a_call_whose_values_are_closed() {
+        let call = "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>a<|close|>argument<|sep|>";
+        for behind in
+            ["<|close|>response<|sep|>", "<|open|>response<|sep|>", "<|close|>message<|sep|><|end_of_msg|>"]
+        {
+            check(&DIALECT, &[(&format!("{call}{behind}"), "call search {\"query\": \"a\"}")]);
+        }
+    }
+
+    #[test]
+    fn a_tag_of_a_channel_inside_a_value_is_data() {
+        let value = "the <|close|>think<|sep|> tag, <|open|>response<|sep|> and <|close|>message<|sep|> too";
+        let call = format!(
+            "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|><|open|>argument key=\"query\" type=\"string\"<|sep|>{value}<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
+        );
+        check(&DIALECT, &[(&call, &format!("call search {{\"query\": \"{value}\"}}"))]);
+    }
+}

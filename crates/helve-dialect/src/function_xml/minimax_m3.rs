@@ -36,9 +36,21 @@ mod tests {
         let call = spelt(
             "<mm:think>a</mm:think>b§<tool_call>\n§<invoke name=\"search\">§<query>x < </b>§</query>§<limit>3§</limit>§<o>\n§<k>1.5§</k>\n§<l>§<item>a§</item>§<item>2§</item>§</l>§</o>§</invoke>\n§</tool_call> c",
         );
+        let lists = format!("{}{}", "[".repeat(124), "]".repeat(124));
+        let deep =
+            |value: &str| spelt(&format!("§<tool_call>§<invoke name=\"f\">{value}§</invoke>§</tool_call>"));
         check(
             &DIALECT,
             &[
+                // What is too deep to be read again stays text.
+                (
+                    &deep(&format!("§<o>§<k>{lists}§</k>§</o>")),
+                    &format!("call f {{\"o\":{{\"k\":{lists}}}}}"),
+                ),
+                (
+                    &deep(&format!("§<o>§<k>§<l>{lists}§</l>§</k>§</o>")),
+                    &format!("call f {{\"o\":{{\"k\":{{\"l\":\"{lists}\"}}}}}}"),
+                ),
                 (
                     &call,
                     "think a | say b | call search {\"query\":\"x < </b>\",\"limit\":3,\"o\":{\"k\":1.5,\"l\":[\"a\",2]}} | say  c",

@@ -11,7 +11,7 @@ use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, coerce};
+use crate::{Dropped, coerce, json};
 
 pub(crate) struct NestedGrammar {
     /// The token before every tag.
@@ -168,12 +168,12 @@ impl NestedBody {
             parent.children.push(node);
             return;
         }
-        let mut json = String::from(if self.arguments == 0 { "" } else { "," });
-        push_quoted(&node.name, &mut json);
-        json.push(':');
+        let mut member = String::from(if self.arguments == 0 { "" } else { "," });
+        push_quoted(&node.name, &mut member);
+        member.push(':');
         let root = report.named().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
-        node.write(coerce::parameter(root, &node.name), root, &mut json);
-        report.arguments(&json);
+        node.write(coerce::parameter(root, &node.name), root, 1, &mut member);
+        report.arguments(&member);
         self.arguments += 1;
     }
 
@@ -208,13 +208,18 @@ impl NestedBody {
 }
 
 impl Node {
-    fn write(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+    /// Writes it as JSON, inside so many containers.
+    fn write(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         if self.children.is_empty() {
-            out.push_str(&self.leaf(schema, root));
+            let json = self.leaf(schema, root);
+            match json::fits_inside(&json, depth) {
+                true => out.push_str(&json),
+                false => push_quoted(&self.text, out),
+            }
         } else if self.children.iter().all(|child| child.name == "item") {
-            self.write_list(schema, root, out);
+            self.write_list(schema, root, depth + 1, out);
         } else {
-            self.write_object(schema, root, out);
+            self.write_object(schema, root, depth + 1, out);
         }
     }
 
@@ -231,19 +236,19 @@ impl Node {
         typed.unwrap_or_else(|| coerce::by_look(&self.text))
     }
 
-    fn write_list(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+    fn write_list(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         let items = schema.and_then(|schema| coerce::inside(schema, root, "items"));
         out.push('[');
         for (index, child) in self.children.iter().enumerate() {
             if index > 0 {
                 out.push(',');
             }
-            child.write(items, root, out);
+            child.write(items, root, depth, out);
         }
         out.push(']');
     }
 
-    fn write_object(&self, schema: Option<&Json>, root: &Json, out: &mut String) {
+    fn write_object(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         let properties = schema.and_then(|schema| coerce::inside(schema, root, "properties"));
         out.push('{');
         for (index, child) in self.children.iter().enumerate() {
@@ -252,7 +257,7 @@ impl Node {
             }
             push_quoted(&child.name, out);
             out.push(':');
-            child.write(properties.and_then(|p| p.get(&child.name)), root, out);
+            child.write(properties.and_then(|p| p.get(&child.name)), root, depth, out);
         }
         if !self.text.trim().is_empty() {
             out.push_str(",\"$text\":");

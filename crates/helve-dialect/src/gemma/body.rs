@@ -256,13 +256,16 @@ impl GemmaBody {
     fn tell_word(
         &mut self,
         at: usize,
-        json: fn(&str, &str, Option<&str>, &Tools) -> String,
+        read: fn(&str, &str, Option<&str>, &Tools) -> String,
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) {
         let word = chunk.between(self.word_at, at, report.held);
-        let json = json(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
-        report.arguments(&json);
+        let json = read(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
+        match json::fits_inside(&json, self.objects.len() + 1) {
+            true => report.calls.arguments().push_str(&json),
+            false => report.calls.arguments().push_str(&coerce::quoted(word)),
+        }
     }
 
     /// The parameter whose value is being read; none inside a container.
@@ -283,7 +286,8 @@ impl GemmaBody {
             (State::Key, b':') => self.key_read(at, chunk, report),
             (State::Key, b'}' | b')' | b',') => {
                 match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
-                    true if byte == b',' => {}
+                    // A comma too many.
+                    true if byte == b',' => self.word_at = at + 1,
                     true => self.close(byte, report),
                     // No key holds a bracket; and a comma before it ended no value, so nobody knows where that ended.
                     false => self.state = State::Broken,

@@ -43,6 +43,31 @@ mod tests {
                     "<start_function_call>call:search{query:<escape>x <end_function_call> y<escape>}<end_function_call>",
                     "call search {\"query\": \"x <end_function_call> y\"}",
                 ),
+                // Commas too many are no part of a key.
+                (
+                    "<start_function_call>call:search{limit:2,,query:<escape>x <escape>}<end_function_call>",
+                    "call search {\"limit\": 2, \"query\": \"x \"}",
+                ),
+                (
+                    "<start_function_call>call:search{,limit:2}<end_function_call>",
+                    "call search {\"limit\": 2}",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_too_deep_to_be_read_again_stays_text() {
+        let lists = format!("{}{}", "[".repeat(124), "]".repeat(124));
+        let text = |value: &str| format!("<start_function_call>call:f{{a:{value}}}<end_function_call>");
+        check(
+            &DIALECT,
+            &[
+                (&text(&format!("[<escape>{lists}<escape>]")), &format!("call f {{\"a\": [{lists}]}}")),
+                (
+                    &text(&format!("[[<escape>{lists}<escape>]]")),
+                    &format!("call f {{\"a\": [[\"{lists}\"]]}}"),
+                ),
             ],
         );
     }

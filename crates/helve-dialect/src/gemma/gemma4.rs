@@ -64,6 +64,12 @@ mod tests {
                     "call time {} | call time {}",
                 ),
                 ("The <|tool_call> token.", "say The <|tool_call> token."),
+                // Commas too many are no part of a key.
+                (
+                    "<|tool_call>call:search{limit:2,,query:<|\"|>x <|\"|>}<tool_call|>",
+                    "call search {\"limit\": 2, \"query\": \"x \"}",
+                ),
+                ("<|tool_call>call:search{,limit:2}<tool_call|>", "call search {\"limit\": 2}"),
             ],
         );
     }

@@ -7,6 +7,7 @@
 use super::{CALL, GemmaGrammar, NAME_MAX, json_of_text, json_of_word, word};
 use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
+use crate::json::fits_inside;
 use crate::json::whole::skip_blanks;
 use crate::literal::strings;
 use crate::scan::{begins, find_byte};
@@ -85,7 +86,7 @@ impl Call<'_, '_> {
     fn value(&mut self, parameter: Option<&str>, depth: usize) -> Option<()> {
         self.skip_blanks();
         match self.byte()? {
-            b'<' => self.quoted(parameter),
+            b'<' => self.quoted(parameter, depth),
             b'{' if depth < DEPTH => self.members(depth + 1),
             b'[' if depth < DEPTH => self.items(depth + 1),
             b'{' | b'[' | b'}' | b']' | b')' | b',' | b'"' => None,
@@ -94,30 +95,30 @@ impl Call<'_, '_> {
     }
 
     /// Text between its marks, which may hold anything else.
-    fn quoted(&mut self, parameter: Option<&str>) -> Option<()> {
+    fn quoted(&mut self, parameter: Option<&str>, depth: usize) -> Option<()> {
         self.take_mark(self.grammar.quote)?;
         let begin = self.at;
         loop {
             self.at += find_byte(&self.text.as_bytes()[self.at..], b'<')?;
             let end = self.at;
             if self.take_mark(self.grammar.quote).is_some() {
-                self.push_text(&self.text[begin..end], parameter);
-                return Some(());
+                return self.push_text(&self.text[begin..end], parameter, depth);
             }
             self.at += 1;
         }
     }
 
-    fn push_text(&mut self, text: &str, parameter: Option<&str>) {
+    fn push_text(&mut self, text: &str, parameter: Option<&str>, depth: usize) -> Option<()> {
         if self.grammar.decodes {
-            self.json.push_str(&json_of_text(text, self.name, parameter, self.tools));
-            return;
+            let json = json_of_text(text, self.name, parameter, self.tools);
+            return fits_inside(&json, depth + 1).then(|| self.json.push_str(&json));
         }
         // With room for what closes it, so that a long text does not grow twice.
         self.json.reserve(text.len() + 8);
         self.json.push('"');
         strings::push_text(text, &mut self.json);
         self.json.push('"');
+        Some(())
     }
 
     /// A word without marks around it.

@@ -2,9 +2,32 @@
 
 use std::borrow::Cow;
 
+use super::DEPTH_MAX;
+
 /// Whether the text is one JSON object and nothing else.
 pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Whether JSON is no deeper than what stands inside so many containers may be, so that the whole can be read again.
+pub(crate) fn fits_inside(json: &str, outer: usize) -> bool {
+    let mut depth = outer;
+    let mut deepest = outer;
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest <= DEPTH_MAX
 }
 
 /// The text of a JSON string, without its quotes and escapes.

@@ -17,6 +17,10 @@ impl TagBody {
         let grammar = self.grammar;
         let tag = tag::parse(grammar, raw);
         match self.state {
+            // The value of a quotation is left open as easily as the call.
+            State::Value if tag.kind == Some(Element::Channel) && report.calls.waits() => {
+                Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }))
+            }
             State::Value => {
                 if !self.ends_value(raw, &tag, report) {
                     return None;
@@ -72,11 +76,14 @@ impl TagBody {
                 self.begin_call(None, report);
                 return self.in_call(raw, tag, chunk, report);
             }
-            (Some(Element::Wrapper | Element::Skip), _) => self.settled(chunk, report),
+            (Some(element @ (Element::Wrapper | Element::Skip)), _) => {
+                self.enclosed |= element == Element::Wrapper;
+                self.settled(chunk, report);
+            }
             (Some(Element::Call), false) => {
                 self.begin_call(tag.label.as_deref(), report);
                 if tag.empty {
-                    self.end_call(chunk, report);
+                    return self.close_call(0, chunk, report);
                 }
             }
             (Some(Element::NamedByText), false) => {
@@ -129,11 +136,11 @@ impl TagBody {
             }
             (Some(Element::Group), closes) => self.in_group = !closes,
             (Some(Element::Json), false) => {}
-            (Some(Element::Call | Element::NamedByText), true) => self.end_call(chunk, report),
+            (Some(Element::Call | Element::NamedByText), true) => return self.close_call(0, chunk, report),
             (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
-                self.end_call(chunk, report);
-                return self.between(raw, tag, chunk, report);
+                let step = self.close_call(raw.len(), chunk, report);
+                return step.or_else(|| self.between(raw, tag, chunk, report));
             }
             // A call in a channel that is closed before the call is a quotation.
             (Some(Element::Channel), _) if report.calls.waits() => {
@@ -149,6 +156,23 @@ impl TagBody {
             }
             _ => {}
         }
+        None
+    }
+
+    /// The call that is open is over, with a tag of which so many bytes are not its own.
+    fn close_call(
+        &mut self,
+        back: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        if self.is_mere_form(report) {
+            if self.calls == 0 {
+                return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
+            }
+            self.bad = true;
+        }
+        self.end_call(chunk, report);
         None
     }
 }
