@@ -3,6 +3,7 @@
 mod brackets;
 mod members;
 mod passing;
+mod split;
 mod tags;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use crate::calls::Report;
 use crate::dialect::is_name;
 use crate::scan::find_byte;
 use crate::{Dropped, End};
+use split::Split;
 
 pub(crate) struct TagBody {
     grammar: &'static TagGrammar,
@@ -28,6 +30,8 @@ pub(crate) struct TagBody {
     /// A wrapper stands around the calls.
     enclosed: bool,
     value: Value,
+    /// A parameter that may have begun inside the value.
+    split: Option<Box<Split>>,
     /// A name or a key, as far as it was read.
     word: String,
     has_key: bool,
@@ -39,6 +43,7 @@ pub(crate) struct TagBody {
     arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
+    /// The parameters that have begun.
     keys: BTreeSet<String>,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
@@ -77,6 +82,7 @@ impl TagBody {
             in_mark: false,
             enclosed: false,
             value: Value::default(),
+            split: None,
             word: String::new(),
             has_key: false,
             gap: Gap::default(),
@@ -100,6 +106,7 @@ impl TagBody {
         self.grammar = grammar;
         self.state = State::Between;
         self.bad = false;
+        self.split = None;
         self.calls = 0;
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
@@ -149,7 +156,7 @@ impl TagBody {
         };
         if self.state == State::Value {
             chunk.pos += text.len();
-            self.value.text(text, report);
+            self.value_text(text, report);
             return None;
         }
         if self.state == State::Between || self.state == State::Call && !self.has_key {
@@ -313,7 +320,8 @@ impl TagBody {
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
         let mut nothing = Chunk::new("", 0);
         if end == End::Normal && self.beginning.is_empty() {
-            if self.state == State::Value && self.value.closing.is_some() {
+            if self.state == State::Value && self.closing().is_some() {
+                self.split_off(report);
                 self.end_value(report);
             }
             // Every value was closed: only the outer tags are missing.

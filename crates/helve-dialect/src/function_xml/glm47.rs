@@ -46,6 +46,19 @@ mod tests {
                     "<tool_call>search<arg_key>query</arg_key><arg_value>a</tool_call>\n<tool_call>search<arg_key>query</arg_key><arg_value>b</tool_call>\n",
                     "call search {\"query\": \"a\"} | call search {\"query\": \"b\"}",
                 ),
+                // So does the key of another, where the call awaits it.
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</arg_value></tool_call>",
+                    "call search {\"query\": \"a\", \"limit\": 3}",
+                ),
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>a <arg_key>limit</arg_key> <arg_value>3</arg_value> b</arg_value></tool_call>",
+                    "call search {\"query\": \"a <arg_key>limit</arg_key> <arg_value>3</arg_value> b\"}",
+                ),
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>the <arg_key> tag, <arg_key>limit</arg_key>, and <arg_key>x</arg_key><arg_value>3</arg_value></tool_call>",
+                    "call search {\"query\": \"the <arg_key> tag, <arg_key>limit</arg_key>, and <arg_key>x</arg_key><arg_value>3\"}",
+                ),
                 ("<tool_call>search<arg_key>query</arg_key><arg_value>a</tool_call> b", "cut search"),
                 ("<tool_call>not a name</tool_call>", "say <tool_call>not a name</tool_call>"),
             ],

@@ -57,6 +57,18 @@ mod tests {
                     "call search {\"query\": \"x\"} | say Ċb",
                 ),
                 ("<function name=\"search\"><param name=\"query\">x", "cut search"),
+                (
+                    "<function name=\"search\"><param name=\"query\"><x><param name=\"limit\">2</param></x></param></function>",
+                    r#"call search {"query": "<x><param name=\"limit\">2</param></x>"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"limit\">3</param><param name=\"query\"><param name=\"limit\">2</param></param></function>",
+                    r#"call search {"limit": 3, "query": "<param name=\"limit\">2</param>"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\">x<param name=\"limit\"><![CDATA[2]]></param></function>",
+                    r#"call search {"query": "x", "limit": 2}"#,
+                ),
                 // Any blank may stand before arguments in JSON.
                 (
                     "<function name=\"search\">\u{a0}\n{\"query\": \"x\"}</function>",

@@ -59,6 +59,11 @@ mod tests {
                     "Hm.\n<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\"> x </steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>\nDone.",
                     "say Hm.\n | call search {\"query\": \"x\"} | say \nDone.",
                 ),
+                // Without their prefix, tags inside a value are data.
+                (
+                    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\"><x>\n<parameter name=\"limit\">2</parameter>\n</invoke>\n</x></steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
+                    r#"call search {"query": "<x>\n<parameter name=\"limit\">2</parameter>\n</invoke>\n</x>"}"#,
+                ),
                 (
                     "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke>",
                     "call time {}",

@@ -18,6 +18,8 @@ pub(super) struct Tag<'t> {
     /// It closes itself.
     pub(super) empty: bool,
     pub(super) label: Option<Cow<'t, str>>,
+    /// An equals sign right behind the element gives the label, and no attribute does.
+    pub(super) assigned: bool,
     pub(super) typing: Option<Typing>,
 }
 
@@ -41,7 +43,17 @@ fn plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
     let element = closing.unwrap_or(inner);
     let (_, kind) = grammar.elements.iter().find(|(name, _)| *name == element)?;
     let (kind, closes) = (Some(*kind), closing.is_some());
-    Some(Tag { kind, namespace: "", element, suffix: "", closes, empty: false, label: None, typing: None })
+    Some(Tag {
+        kind,
+        namespace: "",
+        element,
+        suffix: "",
+        closes,
+        empty: false,
+        label: None,
+        assigned: false,
+        typing: None,
+    })
 }
 
 fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
@@ -76,7 +88,8 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
         true => element.split_once(':').unwrap_or((element, "")),
         false => (element, ""),
     };
-    let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label: None, typing: None };
+    let (label, assigned, typing) = (None, false, None);
+    let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label, assigned, typing };
     if !attributes.is_empty() {
         tag.describe(attributes, grammar.spelling);
     }
@@ -106,10 +119,17 @@ fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t st
 }
 
 impl<'t> Tag<'t> {
+    /// What stands before the element's name, without its bars.
+    pub(super) fn prefix(&self) -> &'static str {
+        self.namespace.trim_matches(['｜', '|', '‖'])
+    }
+
     /// Takes what the attributes say: a name, and what the value is.
     fn describe(&mut self, attributes: &'t str, spelling: Spelling) {
         let known = Attributes::read(attributes);
-        let label = match ascii::trim_start(attributes).strip_prefix("=") {
+        let assigned = ascii::trim_start(attributes).strip_prefix("=");
+        self.assigned = assigned.is_some();
+        let label = match assigned {
             Some(value) => Some(Cow::Borrowed(unquoted(ascii::trim(value)))),
             None => known.label().map(|label| match spelling {
                 Spelling::Angles => Cow::Borrowed(label),

@@ -49,6 +49,14 @@ pub(super) struct Value {
     pub(super) element: String,
     /// The suffix of its tag, which its closing tag has too.
     suffix: Option<Box<str>>,
+    /// What stands before the name of its element, without bars, which models vary.
+    prefix: &'static str,
+    /// How its tag gave its name.
+    assigned: bool,
+    /// So many parameters were opened inside it that are data.
+    pub(super) inside: u32,
+    /// What closes it may as well close one of those.
+    pub(super) is_weak: bool,
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
@@ -72,6 +80,10 @@ impl Value {
         self.key.push_str(key);
         self.element.clear();
         self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
+        self.prefix = tag.prefix();
+        self.assigned = tag.assigned;
+        self.inside = 0;
+        self.is_weak = false;
         self.raw.clear();
         self.tail.clear();
         self.quoted.clear();
@@ -156,6 +168,14 @@ impl Value {
         self.gap = Gap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
+        self.is_weak = false;
+    }
+
+    /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
+    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+        self.may_close(raw, Element::Parameter, report);
+        self.is_weak = self.inside > 0 || self.is_prefixed_otherwise(tag);
+        self.inside = self.inside.saturating_sub(1);
     }
 
     fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
@@ -170,6 +190,17 @@ impl Value {
     /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
     pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
         self.closing.is_none() && self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
+    }
+
+    /// Whether the tag is of an element that has a prefix in this section, and it has not.
+    pub(super) fn is_prefixed_otherwise(&self, tag: &Tag<'_>) -> bool {
+        let prefixed = matches!(tag.kind, Some(Element::Parameter | Element::Call | Element::Wrapper));
+        prefixed && !self.prefix.is_empty() && self.prefix != tag.prefix()
+    }
+
+    /// Whether the tag opens a parameter in the way in which this one was opened.
+    pub(super) fn is_spelt_like(&self, tag: &Tag<'_>) -> bool {
+        self.assigned == tag.assigned && self.prefix == tag.prefix()
     }
 
     pub(super) fn quote(&mut self, element: Element) {

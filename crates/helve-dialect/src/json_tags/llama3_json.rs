@@ -27,7 +27,8 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-pub(crate) const CODE_OPENER: Opener = Opener { mark: TAG, then: Then::Line, grammar: Grammar::Framed(&CODE) };
+pub(crate) const CODE_OPENER: Opener =
+    Opener { mark: TAG, then: Then::Line, grammar: Grammar::Framed(&CODE) };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",

@@ -67,6 +67,7 @@ impl TagBody {
             return self.decided(grows, chunk, report);
         }
         if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
+            self.split_off(report);
             self.value.in_cdata = true;
             self.beginning.clear();
         }
@@ -114,7 +115,7 @@ impl TagBody {
         match self.state {
             // A line break at its end may frame the value, as in any text.
             State::Value => {
-                self.value.text(raw, report);
+                self.value_text(raw, report);
                 return None;
             }
             // No name holds a bracket.

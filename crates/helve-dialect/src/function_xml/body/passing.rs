@@ -15,6 +15,10 @@ impl TagBody {
                 true => Passing::Later(&TAG),
                 false => Passing::Nothing,
             },
+            State::Value if self.split.is_some() => match self.closing() {
+                Some(_) => Passing::Nothing,
+                None => Passing::Later(&TAGGED),
+            },
             State::Value if self.value.flows() => Passing::Arguments(&json::UNTAGGED),
             State::Value if self.value.grows() => Passing::Later(&TAGGED),
             State::Word => Passing::Later(&LINE),

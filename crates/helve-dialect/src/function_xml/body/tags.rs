@@ -137,7 +137,7 @@ impl TagBody {
             (Some(Element::Group), closes) => self.in_group = !closes,
             (Some(Element::Json), false) => {}
             (Some(Element::Call | Element::NamedByText), true) => return self.close_call(0, chunk, report),
-            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
+            (Some(Element::Wrapper | Element::Call), false) if self.stray && !self.grammar.reopens => {}
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
                 let step = self.close_call(raw.len(), chunk, report);
                 return step.or_else(|| self.between(raw, tag, chunk, report));
