@@ -64,6 +64,20 @@ pub(crate) fn by_look(written: &str) -> String {
     }
 }
 
+/// JSON text for what was written, where it is said to be JSON. Python counts too where it begins with one of these
+/// characters, which tell its kind.
+pub(crate) fn by_word(written: &str, python: &str) -> String {
+    let text = written.trim();
+    let json = match text {
+        _ if !text.starts_with(|c| python.contains(c)) => None,
+        "True" => Some("true".to_owned()),
+        "False" => Some("false".to_owned()),
+        "None" => Some("null".to_owned()),
+        _ => text.chars().next().and_then(|open| container(text, open)),
+    };
+    json.unwrap_or_else(|| by_look(written))
+}
+
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 #[inline(never)]
 pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {

@@ -16,6 +16,7 @@ use crate::ascii;
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_name;
+use crate::json;
 use crate::scan::find_byte;
 use crate::{Dropped, End};
 use split::Split;
@@ -29,7 +30,7 @@ pub(crate) struct TagBody {
     in_mark: bool,
     /// A wrapper stands around the calls.
     enclosed: bool,
-    value: Value,
+    value: Box<Value>,
     /// A parameter that may have begun inside the value.
     split: Option<Box<Split>>,
     /// A name or a key, as far as it was read.
@@ -47,6 +48,10 @@ pub(crate) struct TagBody {
     keys: BTreeSet<String>,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
+    /// An element stands where a parameter should.
+    unread: bool,
+    /// Inside the element that holds all arguments.
+    in_json: bool,
     /// The call cannot be one.
     bad: bool,
     calls: usize,
@@ -81,7 +86,7 @@ impl TagBody {
             beginning: String::new(),
             in_mark: false,
             enclosed: false,
-            value: Value::default(),
+            value: Box::default(),
             split: None,
             word: String::new(),
             has_key: false,
@@ -93,6 +98,8 @@ impl TagBody {
             member: String::new(),
             keys: BTreeSet::new(),
             stray: false,
+            unread: false,
+            in_json: false,
             bad: false,
             calls: 0,
             over_at: 0,
@@ -166,7 +173,7 @@ impl TagBody {
                 chunk.pos += text.len();
                 return None;
             }
-            if bare && ink.starts_with('{') {
+            if bare && (ink.starts_with('{') || self.in_json && ink.starts_with('"')) {
                 chunk.pos += text.len() - ink.len();
                 self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
@@ -187,7 +194,7 @@ impl TagBody {
         chunk.pos += c.len_utf8();
         self.beginning.push(c);
         if self.beginning == "]]>" {
-            self.value.in_cdata = false;
+            self.value.end_cdata();
             self.beginning.clear();
         } else if !"]]>".starts_with(self.beginning.as_str()) {
             // A third bracket only moves the end on.
@@ -214,7 +221,10 @@ impl TagBody {
             State::Word => self.word.push_str(text),
             // A key must be followed by its value.
             State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
-            State::Call => self.stray |= !ascii::is_blank(text),
+            State::Call => {
+                self.stray |= !ascii::is_blank(text);
+                self.bad |= self.in_json && self.stray;
+            }
             _ => {}
         }
         None
@@ -225,6 +235,8 @@ impl TagBody {
         self.arguments = 0;
         self.keys.clear();
         self.stray = false;
+        self.unread = false;
+        self.in_json = false;
         self.wrapped = None;
         self.has_key = false;
         self.in_group = false;
@@ -254,6 +266,7 @@ impl TagBody {
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let json = self.state == State::AfterJson;
+        self.bad |= self.unread && !self.has_arguments();
         self.state = State::Between;
         if self.bad || self.has_key || report.named().is_none() {
             self.bad = false;
@@ -292,7 +305,10 @@ impl TagBody {
                 self.bad = true;
                 self.state = State::Call;
             }
-            Flow::Done | Flow::Tag(_) => self.state = State::AfterJson,
+            Flow::Done | Flow::Tag(_) => {
+                self.state = State::AfterJson;
+                self.bad |= self.in_json && !json::is_object(report.arguments_so_far());
+            }
         }
         None
     }
@@ -340,7 +356,10 @@ impl TagBody {
     /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.
     fn is_prose(&self) -> bool {
         let ordinary = self.grammar.namespaces.is_empty() && !self.grammar.suffixed;
-        self.in_mark && ordinary && self.beginning.trim_start_matches("<function name=").contains(' ')
+        let attribute =
+            self.beginning.trim_start_matches("<function").trim_start().trim_start_matches("name");
+        let value = attribute.trim_start().trim_start_matches('=').trim_start();
+        self.in_mark && ordinary && value.contains(' ')
     }
 }
 

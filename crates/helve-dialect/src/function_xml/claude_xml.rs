@@ -14,6 +14,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
         ("function_calls", Element::Wrapper),
         ("invoke", Element::Call),
         ("parameter", Element::Parameter),
+        ("param", Element::Parameter),
         ("tool_name", Element::Name),
         ("parameters", Element::Group),
     ],

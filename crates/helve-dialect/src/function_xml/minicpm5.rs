@@ -13,6 +13,7 @@ pub(super) static GRAMMAR: TagGrammar = TagGrammar {
         ("functionname", Element::Call),
         ("param", Element::Parameter),
         ("paramname", Element::Parameter),
+        ("parameter", Element::Parameter),
     ],
     cdata: true,
     once: true,
@@ -25,8 +26,14 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minicpm5",
-    openers: &[opener("<function name="), opener("<functionname="), opener("<functionĠname=")],
-    strays: &["</param>", "</function>"],
+    openers: &[
+        opener("<function name="),
+        opener("<functionname="),
+        opener("<functionĠname="),
+        Opener { then: Then::Words(&["="]), ..opener("<function name ") },
+        Opener { then: Then::Words(&["="]), ..opener("<function  name") },
+    ],
+    strays: &["</param>", "</parameter>", "</function>"],
     ..Dialect::PLAIN
 };
 
@@ -57,6 +64,25 @@ mod tests {
                     "call search {\"query\": \"x\"} | say Ċb",
                 ),
                 ("<function name=\"search\"><param name=\"query\">x", "cut search"),
+                (
+                    "<function name=\"search\"><parameter name=\"query\">x</parameter></function>",
+                    r#"call search {"query": "x"}"#,
+                ),
+                ("<function  name = \"time\" ></function>", "call time {}"),
+                ("<function name = 'time'></function>", "call time {}"),
+                // Blanks around a quotation are not quoted.
+                (
+                    "<function name=\"search\"><param name=\"query\"> <![CDATA[ x ]]>\n<![CDATA[y]]> </param></function>",
+                    r#"call search {"query": " x y"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\"> a <![CDATA[ x ]]> b </param></function>",
+                    r#"call search {"query": " a  x  b "}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\"> </param></function>",
+                    r#"call search {"query": " "}"#,
+                ),
                 (
                     "<function name=\"search\"><param name=\"query\"><x><param name=\"limit\">2</param></x></param></function>",
                     r#"call search {"query": "<x><param name=\"limit\">2</param></x>"}"#,

@@ -27,7 +27,8 @@ pub(super) struct Tag<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typing {
     Text,
-    Json,
+    /// JSON, or what Python writes for it where it begins with one of these characters.
+    Json(&'static str),
 }
 
 /// Reads a whole tag, from its first bracket to its last.
@@ -119,6 +120,11 @@ fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t st
 }
 
 impl<'t> Tag<'t> {
+    /// Whether a parameter's element is spelt out.
+    pub(super) fn is_long(&self) -> bool {
+        self.element == "parameter"
+    }
+
     /// What stands before the element's name, without its bars.
     pub(super) fn prefix(&self) -> &'static str {
         self.namespace.trim_matches(['｜', '|', '‖'])
@@ -139,7 +145,14 @@ impl<'t> Tag<'t> {
         self.label = label.filter(|label| !label.is_empty());
         self.typing = match (known.string, known.kind) {
             (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
-            (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
+            (Some("false"), _) => Some(Typing::Json("{[TFN")),
+            (None, Some(kind)) => Some(Typing::Json(match kind {
+                "object" => "{",
+                "array" => "[",
+                "boolean" => "TF",
+                "null" => "N",
+                _ => "",
+            })),
             _ => None,
         };
     }

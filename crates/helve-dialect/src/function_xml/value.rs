@@ -51,8 +51,9 @@ pub(super) struct Value {
     suffix: Option<Box<str>>,
     /// What stands before the name of its element, without bars, which models vary.
     prefix: &'static str,
-    /// How its tag gave its name.
+    /// How its tag gave its name, and whether it spelt its element out.
     assigned: bool,
+    is_long: bool,
     /// So many parameters were opened inside it that are data.
     pub(super) inside: u32,
     /// What closes it may as well close one of those.
@@ -71,6 +72,18 @@ pub(super) struct Value {
     /// Elements opened inside it.
     quoted: Quoted,
     pub(super) in_cdata: bool,
+    quotation: Quotation,
+}
+
+/// Where a value stands beside `<![CDATA[…]]>`. Blanks there are none of it.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Quotation {
+    #[default]
+    None,
+    /// One may come: nothing but blanks came before.
+    Ahead,
+    /// One has come, and nothing but blanks behind it.
+    Behind,
 }
 
 impl Value {
@@ -82,6 +95,8 @@ impl Value {
         self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
         self.prefix = tag.prefix();
         self.assigned = tag.assigned;
+        self.is_long = tag.is_long();
+        self.quotation = if grammar.cdata { Quotation::Ahead } else { Quotation::None };
         self.inside = 0;
         self.is_weak = false;
         self.raw.clear();
@@ -125,7 +140,7 @@ impl Value {
 
     /// Nothing that was read waits for what follows.
     fn is_open(&self) -> bool {
-        self.begun && self.tail.is_empty() && self.closing.is_none() && !self.in_cdata
+        self.begun && self.tail.is_empty() && self.quotation == Quotation::None && self.closing.is_none()
     }
 
     pub(super) fn text(&mut self, text: &str, report: &mut Report<'_, '_>) {
@@ -136,7 +151,14 @@ impl Value {
             }
             self.closer_is_data(report);
         }
-        if !self.one_line || self.in_cdata {
+        if self.quotation != Quotation::None {
+            if ascii::is_blank(text) {
+                self.tail.push_str(text);
+                return;
+            }
+            self.unquoted(report);
+        }
+        if !self.one_line {
             self.commit(text, report);
             return;
         }
@@ -154,9 +176,30 @@ impl Value {
         self.tail.push_str(&text[ink.len()..]);
     }
 
+    pub(super) fn begin_cdata(&mut self, report: &mut Report<'_, '_>) {
+        self.closer_is_data(report);
+        if self.quotation != Quotation::None {
+            self.tail.clear();
+        }
+        self.quotation = Quotation::None;
+        self.in_cdata = true;
+    }
+
+    pub(super) fn end_cdata(&mut self) {
+        self.in_cdata = false;
+        self.quotation = Quotation::Behind;
+    }
+
+    /// The blanks that waited beside a quotation belong to the value.
+    fn unquoted(&mut self, report: &mut Report<'_, '_>) {
+        self.quotation = Quotation::None;
+        self.commit_tail(report);
+    }
+
     /// A tag, or what only looked like one, that is part of the value.
     pub(super) fn data(&mut self, raw: &str, report: &mut Report<'_, '_>) {
         self.closer_is_data(report);
+        self.quotation = Quotation::None;
         self.begun = true;
         self.commit_tail(report);
         self.commit(raw, report);
@@ -165,6 +208,9 @@ impl Value {
     /// A closing tag that counts if something structural follows. One that waited before it was data.
     pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut Report<'_, '_>) {
         self.closer_is_data(report);
+        if self.quotation == Quotation::Ahead {
+            self.unquoted(report);
+        }
         self.gap = Gap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
@@ -174,12 +220,14 @@ impl Value {
     /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
     pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         self.may_close(raw, Element::Parameter, report);
-        self.is_weak = self.inside > 0 || self.is_prefixed_otherwise(tag);
-        self.inside = self.inside.saturating_sub(1);
+        let own = self.is_long == tag.is_long() && !self.is_prefixed_otherwise(tag);
+        self.is_weak = self.inside > 0 || !own;
+        self.inside = self.inside.saturating_sub(own as u32);
     }
 
     fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
         if self.closing.take().is_some() {
+            self.quotation = Quotation::None;
             let framed = self.one_line && self.tail.ends_with('\n');
             self.tail.truncate(self.tail.len() - framed as usize);
             self.commit_tail(report);
@@ -200,7 +248,12 @@ impl Value {
 
     /// Whether the tag opens a parameter in the way in which this one was opened.
     pub(super) fn is_spelt_like(&self, tag: &Tag<'_>) -> bool {
-        self.assigned == tag.assigned && self.prefix == tag.prefix()
+        self.assigned == tag.assigned && self.is_closed_alike(tag)
+    }
+
+    /// Whether what the tag opens has the closing tag that this value has.
+    pub(super) fn is_closed_alike(&self, tag: &Tag<'_>) -> bool {
+        self.is_long == tag.is_long() && self.prefix == tag.prefix()
     }
 
     pub(super) fn quote(&mut self, element: Element) {
@@ -246,7 +299,7 @@ impl Value {
         };
         match self.typing {
             Some(Typing::Text) => coerce::quoted(written),
-            Some(Typing::Json) => coerce::by_look(written),
+            Some(Typing::Json(python)) => coerce::by_word(written, python),
             None => {
                 let tool = report.named().unwrap_or("");
                 let json = report.tools.typed(tool, &self.key, written);

@@ -68,7 +68,7 @@ impl TagBody {
         }
         if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
             self.split_off(report);
-            self.value.in_cdata = true;
+            self.value.begin_cdata(report);
             self.beginning.clear();
         }
         None

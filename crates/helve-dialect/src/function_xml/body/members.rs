@@ -48,7 +48,7 @@ impl TagBody {
                 } else if self.parameter_may_begin(tag, report) {
                     self.split_at(raw, tag, report);
                     return false;
-                } else if self.split.is_none() {
+                } else if self.split.is_none() && self.value.is_closed_alike(tag) {
                     self.value.inside += 1;
                 }
             }

@@ -135,7 +135,7 @@ impl TagBody {
                 self.word = key;
             }
             (Some(Element::Group), closes) => self.in_group = !closes,
-            (Some(Element::Json), false) => {}
+            (Some(Element::Json), closes) => self.in_json = !closes,
             (Some(Element::Call | Element::NamedByText), true) => return self.close_call(0, chunk, report),
             (Some(Element::Wrapper | Element::Call), false) if self.stray && !self.grammar.reopens => {}
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
@@ -153,6 +153,11 @@ impl TagBody {
             (None, false) if self.in_group => {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
+            }
+            (None, false) => {
+                let declares = |tool| report.tools.has_parameter(tool, tag.element);
+                self.bad |= tag.label.is_some() || report.named().is_some_and(declares);
+                self.unread = true;
             }
             _ => {}
         }
