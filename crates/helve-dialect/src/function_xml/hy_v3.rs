@@ -83,6 +83,27 @@ mod tests {
                     "call search {\"query\": \"</arg_value></tool_call><tool_calls>\"}",
                 ),
                 (
+                    "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key:a1><arg_value:a1><tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call></tool_calls></arg_value:a1></tool_call:a1></tool_calls:a1>",
+                    "call search {\"query\": \"<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call></tool_calls>\"}",
+                ),
+                // Closing tags that forgot it close nevertheless, where all that should follow does.
+                (
+                    "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key:a1><arg_value:a1>x</arg_value></tool_call></tool_calls>after",
+                    "call search {\"query\": \"x\"} | say after",
+                ),
+                (
+                    "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key><arg_value:a1>x</arg_value>\n<arg_key:a1>limit</arg_key><arg_value:a1>2</arg_value> </tool_call>\n<tool_call:a1>search<arg_key>query</arg_key><arg_value:a1>y</arg_value></tool_call:a1></tool_calls:a1>after",
+                    "call search {\"query\": \"x\", \"limit\": 2} | call search {\"query\": \"y\"} | say after",
+                ),
+                (
+                    "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key:a1><arg_value:a1>x</arg_value></tool_call>",
+                    "call search {\"query\": \"x\"}",
+                ),
+                (
+                    "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key:a1><arg_value:a1>x</arg_value> is a tag, </arg_value></tool_call> too</arg_value:a1></tool_call:a1></tool_calls:a1>",
+                    "call search {\"query\": \"x</arg_value> is a tag, </arg_value></tool_call> too\"}",
+                ),
+                (
                     "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",
                     "think x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y | say z",
                 ),

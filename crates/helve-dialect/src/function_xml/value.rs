@@ -68,9 +68,13 @@ pub(super) struct Value {
     tail: String,
     /// What closes it if something structural follows.
     pub(super) closing: Option<Element>,
+    /// That has not the suffix of the tag that opened the value.
+    pub(super) loosely: bool,
     gap: Gap,
     /// Elements opened inside it.
     quoted: Quoted,
+    /// Among them are such without the suffix, so that closing tags without it are theirs.
+    quotes_others: bool,
     pub(super) in_cdata: bool,
     quotation: Quotation,
 }
@@ -104,6 +108,8 @@ impl Value {
         self.quoted.clear();
         self.begun = false;
         self.closing = None;
+        self.loosely = false;
+        self.quotes_others = false;
         self.in_cdata = false;
         let namespace = tag.namespace;
         self.one_line =
@@ -211,10 +217,15 @@ impl Value {
         if self.quotation == Quotation::Ahead {
             self.unquoted(report);
         }
+        self.closes_more(raw, element);
+        self.is_weak = false;
+    }
+
+    /// A closing tag that counts together with the one that waits.
+    pub(super) fn closes_more(&mut self, raw: &str, element: Element) {
         self.gap = Gap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
-        self.is_weak = false;
     }
 
     /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
@@ -225,7 +236,21 @@ impl Value {
         self.inside = self.inside.saturating_sub(own as u32);
     }
 
-    fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+    /// A tag that has not the suffix which all tags here have. Mostly it is data, but models forget the suffix too.
+    pub(super) fn foreign(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+        let bare = tag.suffix.is_empty();
+        self.quotes_others |= bare && tag.kind.is_some() && !tag.closes;
+        if bare && tag.closes && tag.kind == Some(Element::Value) && !self.quotes_others {
+            self.may_close(raw, Element::Parameter, report);
+            self.loosely = true;
+        } else {
+            self.data(raw, report);
+        }
+    }
+
+    /// The closing tag that waited is part of the value.
+    pub(super) fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+        self.loosely = false;
         if self.closing.take().is_some() {
             self.quotation = Quotation::None;
             let framed = self.one_line && self.tail.ends_with('\n');
@@ -235,9 +260,9 @@ impl Value {
         }
     }
 
-    /// Whether the tag cannot be markup inside this value: it has not the suffix that all tags here have.
+    /// Whether the tag has not the suffix that all tags here have.
     pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
-        self.closing.is_none() && self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
+        self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
     }
 
     /// Whether the tag is of an element that has a prefix in this section, and it has not.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::quoted::Quoted;
 use super::state::State;
 use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word, word};
 use crate::ascii;
@@ -27,6 +28,8 @@ pub(crate) struct GemmaBody {
     first: bool,
     /// A comma of a list that is not told yet.
     comma: bool,
+    /// Calls in the text that is being read.
+    quoted: Quoted,
 }
 
 /// What ends the reading of a chunk, where it has got to.
@@ -35,6 +38,8 @@ enum Over {
     Unread,
     Done,
     NotACall,
+    /// The call is broken, and was over at this place of the held text.
+    BrokenAt(usize),
 }
 
 /// Deep enough for any argument.
@@ -51,6 +56,7 @@ impl GemmaBody {
             objects: Vec::new(),
             first: true,
             comma: false,
+            quoted: Quoted::default(),
         }
     }
 
@@ -84,6 +90,7 @@ impl GemmaBody {
             Over::Unread => Step::Unread(chunk.pos),
             Over::Done => Step::Done(Rest::at(chunk.pos)),
             Over::NotACall => Step::NotACall(Rest::at(chunk.pos)),
+            Over::BrokenAt(at) => Step::Done(Rest { back: broken_at(at, report), pos: chunk.pos }),
         }
     }
 
@@ -128,7 +135,7 @@ impl GemmaBody {
             return Some(Over::Unread);
         }
         if !begins(rest, self.grammar.quote) {
-            return self.byte(b'<', chunk, report);
+            return self.sign_in_text(chunk, report);
         }
         let ends = self.objects.is_empty() && begins(rest, self.grammar.ending);
         self.quote(chunk, report);
@@ -140,15 +147,40 @@ impl GemmaBody {
         Some(self.closing_mark(chunk, report))
     }
 
+    /// A mark in text that does not end it, unless that was left open.
+    fn sign_in_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
+        match (self.grammar.sign(chunk.rest()), self.quoted.over_at()) {
+            (Sign::Cut(mark), _) => {
+                self.awaited = Some(mark);
+                return Some(Over::Unread);
+            }
+            (Sign::Open | Sign::Over, Some(at)) => return Some(Over::BrokenAt(at)),
+            (Sign::Open, None) => self.quoted.opened(),
+            (Sign::Close, _) => {
+                let before = chunk.text[..chunk.pos].bytes().next_back();
+                if before.or_else(|| report.held.bytes().next_back()) == Some(b'}') {
+                    self.quoted.closed(chunk.held_at(report) + self.grammar.close.len());
+                }
+            }
+            _ => {}
+        }
+        self.byte(b'<', chunk, report)
+    }
+
     fn sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         match self.grammar.sign(chunk.rest()) {
             Sign::Quote => self.quote(chunk, report),
             Sign::Close => Some(self.closing_mark(chunk, report)),
-            Sign::Cut(mark) => {
+            // What follows a whole call is not awaited: it is no longer the call's.
+            Sign::Cut(mark) if self.state != State::Ready || !self.grammar.next.contains(mark) => {
                 self.awaited = Some(mark);
                 Some(Over::Unread)
             }
-            Sign::None => self.byte(b'<', chunk, report),
+            Sign::Open | Sign::Over if report.calls.has_started() && self.state != State::Ready => {
+                Some(Over::BrokenAt(chunk.held_at(report)))
+            }
+            Sign::Open if self.state == State::Name => Some(Over::NotACall),
+            _ => self.byte(b'<', chunk, report),
         }
     }
 
@@ -219,6 +251,7 @@ impl GemmaBody {
                 let arguments = report.calls.arguments();
                 arguments.push_str(if comma { ", " } else { "" });
                 arguments.push_str(if self.grammar.decodes { "" } else { "\"" });
+                self.quoted = Quoted::default();
                 self.state = State::Text;
             }
             State::Text => {
@@ -428,17 +461,39 @@ impl GemmaBody {
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
-        match self.state {
-            State::Ready if end == End::Normal => {
+        match (self.state, self.quoted.over_at()) {
+            (State::Text, Some(at)) if end == End::Normal => give_back(broken_at(at, report), report),
+            (State::Ready, _) if end == End::Normal => {
                 report.finish();
                 Ending::Done
             }
-            State::Name if end == End::Normal && report.held[self.word_at..].trim().contains(' ') => {
+            (State::Name, _) if end == End::Normal && report.held[self.word_at..].trim().contains(' ') => {
                 Ending::NotACall
             }
             _ => Ending::Cut,
         }
     }
+}
+
+/// Gives up the call, which was over at this place of the held text. Says how much of that is not its own.
+fn broken_at(at: usize, report: &mut Report<'_, '_>) -> usize {
+    let behind = report.held.split_off(at);
+    report.give_up(Dropped::Broken);
+    report.held.push_str(&behind);
+    behind.len()
+}
+
+/// The message is over, and so much of the held text is what was said behind the call.
+fn give_back(back: usize, report: &mut Report<'_, '_>) -> Ending {
+    let from = report.held.len() - back;
+    if report.held[from..].trim().is_empty() {
+        return Ending::Done;
+    }
+    if report.calls.waits() {
+        report.calls.text_waits(from..report.held.len());
+        return Ending::Done;
+    }
+    Ending::NotACall
 }
 
 /// A key as it is meant: blanks around it and ordinary quotes are no part of it.

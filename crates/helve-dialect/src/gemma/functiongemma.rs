@@ -9,6 +9,7 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<escape>",
     close: "<end_function_call>",
+    next: &["<start_function_call>", "<start_function_response>", "<end_of_turn>", "<eos>"],
     ending: "<escape>}<end_function_call>",
     decodes: true,
 };
@@ -42,6 +43,15 @@ mod tests {
                 (
                     "<start_function_call>call:search{query:<escape>x <end_function_call> y<escape>}<end_function_call>",
                     "call search {\"query\": \"x <end_function_call> y\"}",
+                ),
+                // Text that was left open does not swallow what follows its call.
+                (
+                    "<start_function_call>call:search{query:<escape>abc}<end_function_call>\nSo.<start_function_call>call:search{query:<escape>x<escape>}<end_function_call>",
+                    "broken search | say \nSo. | call search {\"query\": \"x\"}",
+                ),
+                (
+                    "<start_function_call>call:search{query:<escape>abc}<end_function_call>So.",
+                    "broken search | say So.",
                 ),
                 // Commas too many are no part of a key.
                 (

@@ -6,8 +6,13 @@ use super::GemmaGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 
-pub(super) static GRAMMAR: GemmaGrammar =
-    GemmaGrammar { quote: "<|\"|>", close: "<tool_call|>", ending: "<|\"|>}<tool_call|>", decodes: false };
+pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
+    quote: "<|\"|>",
+    close: "<tool_call|>",
+    next: &["<|tool_call>", "<|tool_response>", "<|channel>", "<turn|>", "<eos>"],
+    ending: "<|\"|>}<tool_call|>",
+    decodes: false,
+};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",
@@ -59,6 +64,43 @@ mod tests {
                 ),
                 ("<|tool_call>call:f{a:Paris, France,n:3}<tool_call|>So.<eos>", "broken f | say So."),
                 ("<|tool_call>call:search{query:<|\"|>ha", "cut search"),
+                // Text that was left open does not swallow what follows its call, nor is it made one with it.
+                (
+                    "<|tool_call>call:search{query:<|\"|>abc}<tool_call|>\nSo.<|tool_call>call:time{}<tool_call|>",
+                    "broken search | say \nSo. | call time {}",
+                ),
+                (
+                    "<|tool_call>call:search{query:<|\"|>abc}<tool_call|><|tool_call>call:search{query:<|\"|>}<tool_call|>",
+                    "broken search | broken search",
+                ),
+                (
+                    "<|tool_call>call:search{query:<|\"|>a}<tool_call|>\n<|tool_call>call:search{query:<|\"|>b<|\"|>}<tool_call|>",
+                    "broken search | call search {\"query\": \"b\"}",
+                ),
+                ("<|tool_call>call:search{query:<|\"|>a}<tool_call|>\nSo.", "broken search | say \nSo."),
+                ("<|tool_call>call:search{query:<|\"|>a}<tool_call|> <turn|>", "broken search"),
+                (
+                    "<|channel>thought\nHm.<|tool_call>call:search{query:<|\"|>a}<tool_call|>So.",
+                    "think Hm. | broken search | say So.",
+                ),
+                // But it may hold calls, and ends of calls.
+                (
+                    "<|tool_call>call:search{query:<|\"|><|tool_call>call:time{}<tool_call|> or <|tool_call>call:time{}<tool_call|><|\"|>}<tool_call|>",
+                    "call search {\"query\": \"<|tool_call>call:time{}<tool_call|> or <|tool_call>call:time{}<tool_call|>\"}",
+                ),
+                (
+                    "<|tool_call>call:search{query:<|\"|>ends with }<tool_call|><|\"|>}<tool_call|>\n<|tool_call>call:time{}<tool_call|>",
+                    "call search {\"query\": \"ends with }<tool_call|>\"} | call time {}",
+                ),
+                // Elsewhere another call ends one that is broken.
+                (
+                    "<|tool_call>call:f{a:Paris, France,n:3<|tool_call>call:time{}<tool_call|>",
+                    "broken f | call time {}",
+                ),
+                (
+                    "<|tool_call>call:and so <|tool_call>call:time{}<tool_call|>",
+                    "say <|tool_call>call:and so  | call time {}",
+                ),
                 (
                     "<|tool_call>call:time{}\u{a0}<tool_call|>\n<|tool_call>call:time{}\n<tool_call|>",
                     "call time {} | call time {}",

@@ -6,6 +6,7 @@
 mod body;
 pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
+mod quoted;
 mod state;
 mod whole;
 
@@ -22,6 +23,9 @@ pub(crate) struct GemmaGrammar {
     pub(crate) quote: &'static str,
     /// Behind the call.
     pub(crate) close: &'static str,
+    /// What follows a call if it is markup: what opens another comes first, and the other marks that open something or
+    /// end the turn.
+    pub(crate) next: &'static [&'static str],
     /// What most calls end with: the end of a text, the bracket, and the mark behind the call.
     pub(crate) ending: &'static str,
     /// Text between its marks is JSON where it looks so.
@@ -50,7 +54,15 @@ impl GemmaGrammar {
             return Sign::Close;
         }
         let cut = |mark: &&str| mark.starts_with(text);
-        [&self.quote, &self.close].into_iter().find(|mark| cut(mark)).map_or(Sign::None, Sign::Cut)
+        if let Some(mark) = [&self.quote, &self.close].into_iter().find(|mark| cut(mark)) {
+            return Sign::Cut(mark);
+        }
+        match self.next.iter().find(|mark| begins(bytes, mark) || cut(mark)) {
+            Some(mark) if text.len() < mark.len() => Sign::Cut(mark),
+            Some(mark) if *mark == self.next[0] => Sign::Open,
+            Some(_) => Sign::Over,
+            None => Sign::None,
+        }
     }
 }
 
@@ -58,6 +70,10 @@ impl GemmaGrammar {
 enum Sign {
     Quote,
     Close,
+    /// Another call begins.
+    Open,
+    /// Something else begins, or the turn is over.
+    Over,
     /// As far as the text goes, it may be this one.
     Cut(Awaited),
     None,

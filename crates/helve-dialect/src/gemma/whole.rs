@@ -104,6 +104,10 @@ impl Call<'_, '_> {
             if self.take_mark(self.grammar.quote).is_some() {
                 return self.push_text(&self.text[begin..end], parameter, depth);
             }
+            // The text may have been left open, and what is quoted in it is seldom a call.
+            if begins(&self.text.as_bytes()[end..], self.grammar.close) {
+                return None;
+            }
             self.at += 1;
         }
     }
@@ -182,7 +186,7 @@ mod tests {
         Tools::new([("search".to_owned(), schema)])
     }
 
-    /// Members of a call; `¤` is a mark of text, `§` the closing mark.
+    /// Members of a call; `¤` is a mark of text, `¡` the opening mark, `§` the closing one.
     const MEMBERS: &[&str] = &[
         "query:¤x¤,",
         "query: ¤a < b\n\"¤ , ",
@@ -199,7 +203,30 @@ mod tests {
 
     /// What makes a call odd.
     const ODD: &[&str] = &[
-        "¤", "§", "x", "<", "<|", " ", ",", ":", "{", "}", "[", "]", "(", ")", "\"", "\\", "é", "\n", "call:",
+        "¤",
+        "§",
+        "x",
+        "<",
+        "<|",
+        " ",
+        ",",
+        ":",
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        "\"",
+        "\\",
+        "é",
+        "\n",
+        "call:",
+        "}§",
+        "¡",
+        "¡call:search{",
+        "<eos>",
+        "¤x}§",
     ];
 
     fn inside() -> impl Strategy<Value = String> {
@@ -215,7 +242,7 @@ mod tests {
                 (&gemma4::DIALECT, "<|tool_call>", "<|\"|>", "<tool_call|>"),
                 (&functiongemma::DIALECT, "<start_function_call>", "<escape>", "<end_function_call>"),
             ] {
-                let text = format!("{open}{}", written.replace('¤', quote).replace('§', close));
+                let text = format!("{open}{}", written.replace('¤', quote).replace('¡', open).replace('§', close));
                 let reading = Reading::of(dialect, if known { tools() } else { Tools::unknown() });
                 let whole = read_message(&text, reading.clone(), None);
                 prop_assert_eq!(read_message(&text, reading, Some(1)), whole, "{}", text);

@@ -10,16 +10,20 @@ use crate::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
-        if self.value.is_foreign(tag) {
-            self.value_data(raw, report);
-            return false;
-        }
         if self.split.is_some() && self.is_in_key(raw, tag, report) {
             return false;
         }
+        let foreign = self.value.is_foreign(tag);
         let structural = match (self.closing(), tag.kind, tag.closes) {
             (None, ..) => false,
             _ if self.value.is_prefixed_otherwise(tag) => false,
+            _ if foreign && self.split.is_some() => false,
+            // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
+            (Some(Element::Parameter), Some(Element::NamedByText), true) if foreign && self.value.loosely => {
+                self.value.closes_more(raw, Element::NamedByText);
+                return false;
+            }
+            (Some(_), Some(Element::Wrapper), false) if self.value.loosely => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
@@ -39,6 +43,13 @@ impl TagBody {
             self.split_off(report);
             self.end_value(report);
             return true;
+        }
+        if foreign {
+            match self.split {
+                Some(_) => self.value_data(raw, report),
+                None => self.value.foreign(raw, tag, report),
+            }
+            return false;
         }
         match (tag.kind, tag.closes) {
             (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}

@@ -116,6 +116,7 @@ impl TagBody {
     pub(super) fn split_at(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         // Where a third one begins, the second has no closing tag either.
         self.split_off(report);
+        self.value.closer_is_data(report);
         let (part, key) = match &tag.label {
             Some(label) if tag.kind == Some(Element::Parameter) => (Part::Value, label.clone().into_owned()),
             _ => (Part::Key, String::new()),
@@ -134,7 +135,7 @@ impl TagBody {
                 split.part = Part::Gap;
                 !split.key.is_empty() && self.is_awaited(&split.key, report)
             }
-            (Part::Gap, Some(Element::Value), false) => {
+            (Part::Gap, Some(Element::Value), false) if !self.value.is_foreign(tag) => {
                 split.part = Part::Value;
                 split.tag_at = split.raw.len();
                 split.value_at = split.raw.len() + raw.len();
