@@ -180,7 +180,7 @@ impl TagBody {
                 return None;
             }
         }
-        if self.state == State::Between && !self.grammar.noisy {
+        if self.state == State::Between && !self.is_noisy() {
             chunk.pos += text.len() - text.trim_start().len();
             return self.over(0, chunk, report);
         }
@@ -247,6 +247,11 @@ impl TagBody {
         {
             report.name(name);
         }
+    }
+
+    /// Whether text that belongs to no call is nothing: only a wrapper shows where it ends.
+    fn is_noisy(&self) -> bool {
+        self.grammar.noisy && self.enclosed
     }
 
     /// Whether the call that is open has said anything beyond its name.
@@ -348,9 +353,19 @@ impl TagBody {
         }
         match self.state {
             State::Between if self.calls > 0 => Ending::Done,
+            State::Between if self.in_mark && self.beginning.starts_with("</") => {
+                if tags::has_called(report) { Ending::Done } else { Ending::NotACall }
+            }
+            State::Word if end == End::Normal && self.calls == 0 && self.is_no_name() => Ending::NotACall,
             State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+
+    /// Whether text stands where a name should.
+    fn is_no_name(&self) -> bool {
+        let word = self.word.trim();
+        !word.is_empty() && !is_callable(word)
     }
 
     /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.

@@ -68,6 +68,14 @@ mod tests {
                     "<function name=\"search\"><parameter name=\"query\">x</parameter></function>",
                     r#"call search {"query": "x"}"#,
                 ),
+                (
+                    "<think>hm\n<function name=\"search\"><param name=\"query\">a </think> b</param></function>",
+                    "think hm | call search {\"query\": \"a </think> b\"}",
+                ),
+                (
+                    "<think>like <function name=\"search\"> or so</think>ok <function name=\"time\"></function>",
+                    "think like <function name=\"search\"> or so | say ok  | call time {}",
+                ),
                 ("<function  name = \"time\" ></function>", "call time {}"),
                 ("<function name = 'time'></function>", "call time {}"),
                 // Blanks around a quotation are not quoted.

@@ -122,7 +122,7 @@ impl TagBody {
             State::Word => return self.not_a_call(chunk),
             _ => {}
         }
-        if self.state == State::Between && !self.grammar.noisy {
+        if self.state == State::Between && !self.is_noisy() {
             return self.over(raw.len(), chunk, report);
         }
         self.text(raw, chunk)

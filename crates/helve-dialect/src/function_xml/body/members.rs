@@ -27,10 +27,10 @@ impl TagBody {
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
+            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
             (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
             (Some(_), Some(Element::Key | Element::Value), _) => !tag.closes,
-            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
             // What closed the value may belong to a parameter inside it, and then this is one too.
             (Some(_), Some(Element::Parameter), false) if self.value.is_weak || self.split.is_some() => {
                 self.parameter_may_begin(tag, report)
