@@ -114,7 +114,10 @@ impl Value {
         let namespace = tag.namespace;
         self.one_line =
             grammar.framing == Framing::OneLine || !namespace.is_empty() && namespace == grammar.one_line_in;
-        let is_text = |tool| report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text);
+        let is_text = |tool| {
+            let by_value = grammar.entities && admits("", key, tool, report).is_some();
+            report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text) && !by_value
+        };
         let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
         self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
@@ -378,8 +381,16 @@ fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Opt
     let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     let text = text.replace("&apos;", "'").replace("&amp;", "&");
     let json = report.tools.typed(tool, key, &text);
-    let fits = serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
-    fits.then_some(json)
+    let fits = || serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
+    let only_so =
+        admits(written, key, tool, report) == Some(false) && admits(&text, key, tool, report) == Some(true);
+    (only_so || fits()).then_some(json)
+}
+
+/// Whether the parameter may be this very text; `None` where that does not depend on it.
+fn admits(text: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Option<bool> {
+    let root = report.tools.schema(tool)?;
+    coerce::admits_text(text, coerce::parameter(root, key)?, root)
 }
 
 /// Text on its way into a JSON string.
