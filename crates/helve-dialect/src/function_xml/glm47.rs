@@ -86,6 +86,10 @@ mod tests {
                     "<think>like <tool_call>time</think>ok <tool_call>time</tool_call>",
                     "think like <tool_call>time | say ok  | call time {}",
                 ),
+                (
+                    "<tool_call>search<arg_key>query</arg_key><arg_value>a</arg_value><arg_key>limit</arg_key></tool_call>",
+                    "broken search",
+                ),
                 ("<tool_call>not a name</tool_call>", "say <tool_call>not a name</tool_call>"),
             ],
         );

@@ -117,6 +117,10 @@ mod tests {
                     "The </tool_call:a1> tag, and <tool_call:a1> is one.",
                     "say The </tool_call:a1> tag, and <tool_call:a1> is one.",
                 ),
+                (
+                    "<tool_call>search<tool_sep>{\"query\": \"a\"}<arg_key>limit</arg_key><arg_value>1</arg_value></tool_call>",
+                    "broken search",
+                ),
                 ("The </arg_value:a1", "say The </arg_value:a1"),
                 (
                     "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",

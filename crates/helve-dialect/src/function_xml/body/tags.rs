@@ -126,7 +126,8 @@ impl TagBody {
                 None => self.bad = true,
             },
             (Some(Element::Key), false) => {
-                self.bad |= self.has_key;
+                // A body in JSON holds all arguments there are.
+                self.bad |= self.has_key || self.state == State::AfterJson;
                 self.word.clear();
                 self.state = State::Key;
             }
