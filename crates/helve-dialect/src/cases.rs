@@ -7,12 +7,17 @@ use crate::{Dialect, Dropped, End, Parser, Piece, Reading, Tools};
 /// Each case is a text and what comes out of it, in order: `say`, `think`, `call`, `cut`, `broken`.
 pub(crate) fn check(dialect: &'static Dialect, cases: &[(&str, &str)]) {
     check_given(dialect, cases);
-    check_read(cases, &Reading::any(tools()));
+    check_found(cases);
 }
 
 /// The same for a dialect that is not looked for unasked.
 pub(crate) fn check_given(dialect: &'static Dialect, cases: &[(&str, &str)]) {
     check_read(cases, &Reading::of(dialect, tools()));
+}
+
+/// The same for texts in which several dialects are found.
+pub(crate) fn check_found(cases: &[(&str, &str)]) {
+    check_read(cases, &Reading::any(tools()));
 }
 
 fn check_read(cases: &[(&str, &str)], reading: &Reading) {

@@ -5,6 +5,7 @@
 //! check tells the model. So does a value that is too deep to be read again as part of the arguments. What a schema
 //! admits is in `schema`.
 
+mod pattern;
 mod schema;
 
 use serde_json::Value;
@@ -12,12 +13,19 @@ use serde_json::Value;
 use crate::json::{fits_inside, is_object};
 use crate::literal::{Literal, Taken};
 pub(crate) use schema::inside;
-use schema::{Judge, Kind, Says};
+use schema::{Judge, Kind, Says, anywhere};
 
-/// The schema of one parameter. That others are forbidden says nothing about what they would be.
+/// The schema of one parameter, by its name or by what holds for others. That others are forbidden says nothing about
+/// what they would be.
 pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
-    let others = || schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
-    schema.get("properties")?.get(name).or_else(others)
+    let named = |part: &'s Value| part.get("properties")?.get(name);
+    let patterned = |part: &'s Value| pattern::matching(part.get("patternProperties")?, name);
+    let other =
+        |part: &'s Value| part.get("additionalProperties").filter(|schema| **schema != Value::Bool(false));
+    named(schema)
+        .or_else(|| anywhere(schema, named))
+        .or_else(|| anywhere(schema, patterned))
+        .or_else(|| anywhere(schema, other))
 }
 
 /// JSON text for what was written, by the types its schema allows.
@@ -64,11 +72,32 @@ pub(crate) fn by_look(written: &str) -> String {
     }
 }
 
+/// JSON text for what was written, where it is said to be JSON. Python counts too where it begins with one of these
+/// characters, which tell its kind.
+pub(crate) fn by_word(written: &str, python: &str) -> String {
+    let text = written.trim();
+    let json = match text {
+        _ if !text.starts_with(|c| python.contains(c)) => None,
+        "True" => Some("true".to_owned()),
+        "False" => Some("false".to_owned()),
+        "None" => Some("null".to_owned()),
+        _ => text.chars().next().and_then(|open| container(text, open)),
+    };
+    json.unwrap_or_else(|| by_look(written))
+}
+
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 #[inline(never)]
 pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
     let says = Judge::new(root).types(schema)?;
     if says.is_nothing() { None } else { Some(says.is_text()) }
+}
+
+/// Whether the schema admits this very text; `None` where that does not depend on it.
+pub(crate) fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
+    let says = Judge::new(root).types(schema)?;
+    let text = Value::from(text);
+    says.by_value.then(|| Judge::new(root).value(schema, Kind::String, &text).admits(Kind::String))
 }
 
 /// The text as a value of this kind, if it is one. Whatever it is, it is text.
@@ -193,6 +222,10 @@ mod tests {
                 r#""null""#,
             ),
             (&json!({"type": "unheard_of"}), "{'k': 1}", "{\"k\": 1}"),
+            (&json!({"type": "string", "nullable": true}), "null", "null"),
+            (&json!({"type": "string", "nullable": true}), "x", r#""x""#),
+            (&json!({"enum": ["a"], "nullable": true}), "null", "null"),
+            (&json!({"type": "string", "nullable": false}), "null", r#""null""#),
             (&sizes, "2", "2"),
             (&sizes, "many", r#""many""#),
         ];
@@ -300,6 +333,25 @@ mod tests {
         for (schema, written, json) in cases {
             assert_eq!(argument(written, schema.clone()), json, "{schema} {written}");
         }
+    }
+
+    #[test]
+    fn a_parameter_is_found_wherever_the_schema_has_it() {
+        let integer = json!({"type": "integer"});
+        for root in [
+            json!({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"n": integer}}}}),
+            json!({"allOf": [{"properties": {"m": {}}}, {"properties": {"n": integer}}]}),
+            json!({"properties": {"m": {}}, "allOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"properties": {"n": integer}}}}),
+            json!({"patternProperties": {"^m$": {"type": "string"}, "^n": integer}}),
+            json!({"properties": {}, "patternProperties": {"^[a-z]$": integer}}),
+            json!({"additionalProperties": integer}),
+            json!({"patternProperties": {"^m": {"type": "string"}}, "additionalProperties": integer}),
+            json!({"allOf": [{"$ref": "#"}, {"properties": {"n": integer}}]}),
+        ] {
+            assert_eq!(parameter(&root, "n"), Some(&integer), "{root}");
+        }
+        let circle = json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]});
+        assert_eq!(parameter(&circle, "n"), None);
     }
 
     #[test]

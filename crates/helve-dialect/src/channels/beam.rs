@@ -37,6 +37,15 @@ mod tests {
                     "to=time<|message|><|eom|><|start|>assistant to=time<|message|>\n<|eom|><|start|>assistant to=user<|message|>So.<|eot|>",
                     "call time {} | call time {} | say So.",
                 ),
+                // Without the prefix, a tag inside a value is data. Of two parameters of one name, the second counts.
+                (
+                    "to=search<|message|><rfl:parameter name=\"query\">\n<a>\n<parameter name=\"limit\">2</parameter>\n</a>\n</rfl:parameter><|eot|>",
+                    r#"call search {"query": "<a>\n<parameter name=\"limit\">2</parameter>\n</a>"}"#,
+                ),
+                (
+                    "to=search<|message|><rfl:parameter name=\"query\">x</rfl:parameter><rfl:parameter name=\"query\">y</rfl:parameter><|eot|>",
+                    r#"call search {"query": "x", "query": "y"}"#,
+                ),
                 ("to=time<|message|>", "cut time"),
             ],
         );

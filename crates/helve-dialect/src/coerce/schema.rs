@@ -214,7 +214,7 @@ impl<'s> Judge<'s> {
         let mut hint = None;
         for (keyword, value) in keywords {
             let more = match keyword.as_str() {
-                "description" | "title" | "default" => continue,
+                "description" | "title" | "default" | "nullable" => continue,
                 "type" => named_or_any(value),
                 "enum" => self.any_constant(value),
                 "const" => self.constant(value),
@@ -242,8 +242,13 @@ impl<'s> Judge<'s> {
             says = says.and(more);
         }
         self.depth -= 1;
-        match hint {
+        let says = match hint {
             Some(kinds) if self.hints && says.is_nothing() => Says { sure: 0, ..Says::only(kinds) },
+            _ => says,
+        };
+        // OpenAPI's way to admit null.
+        match keywords.get("nullable") {
+            Some(Value::Bool(true)) => says.or(Says::only(Kind::Null.set())),
             _ => says,
         }
     }
@@ -431,23 +436,44 @@ fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
 
 /// What a schema says under this keyword, behind references and in whichever member of a union says it.
 pub(crate) fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
-    fn find<'s>(
+    let find = |part: &'s Value| part.get(keyword);
+    Search { root, unions: &["anyOf", "oneOf", "allOf"], looks: 0 }.find(schema, 0, &find)
+}
+
+/// What is first found in a schema, or in one that must hold with it.
+pub(super) fn anywhere<'s>(
+    root: &'s Value,
+    find: impl Fn(&'s Value) -> Option<&'s Value>,
+) -> Option<&'s Value> {
+    Search { root, unions: &["allOf"], looks: 0 }.find(root, 0, &find)
+}
+
+/// Looks for something in a schema, behind its references and in the members of its unions.
+struct Search<'s> {
+    root: &'s Value,
+    unions: &'static [&'static str],
+    looks: usize,
+}
+
+impl<'s> Search<'s> {
+    fn find(
+        &mut self,
         schema: &'s Value,
-        root: &'s Value,
-        keyword: &str,
         depth: usize,
-        looks: &mut usize,
+        find: &dyn Fn(&'s Value) -> Option<&'s Value>,
     ) -> Option<&'s Value> {
-        *looks += 1;
-        if depth > 8 || *looks > LOOKS_MAX {
+        self.looks += 1;
+        if depth > 8 || self.looks > LOOKS_MAX {
             return None;
         }
-        let unions = ["anyOf", "oneOf", "allOf"].into_iter();
+        if let Some(found) = find(schema) {
+            return Some(found);
+        }
+        let unions = self.unions.iter();
         let members = unions.filter_map(|union| schema.get(union)?.as_array()).flatten();
         let target = schema.get("$ref").and_then(Value::as_str);
-        let referred = target.and_then(|target| resolve(target, root, root)).map(|(schema, _)| schema);
-        let mut others = members.chain(referred);
-        schema.get(keyword).or_else(|| others.find_map(|other| find(other, root, keyword, depth + 1, looks)))
+        let referred = target.and_then(|target| resolve(target, self.root, self.root));
+        let mut others = members.chain(referred.map(|(schema, _)| schema));
+        others.find_map(|other| self.find(other, depth + 1, find))
     }
-    find(schema, root, keyword, 0, &mut 0)
 }

@@ -22,6 +22,9 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ("<｜tool call begin｜>", Sign::Call),
         ("<｜tool call end｜>", Sign::End),
         ("<｜tool calls end｜>", Sign::Close),
+        ("<|tool call begin|>", Sign::Call),
+        ("<|tool call end|>", Sign::End),
+        ("<|tool calls end|>", Sign::Close),
         ("<|tool_call_begin|>", Sign::Call),
         ("<|tool_call_end|>", Sign::End),
         ("<|tool_calls_end|>", Sign::Close),
@@ -44,6 +47,7 @@ const SECTION: Then = Then::Words(&[
     "<｜tool_call_begin",
     "<｜toolcall",
     "<|tool_call_begin|>",
+    "<|toolcallbegin|>",
     "<｜tool▁calls▁end｜>",
 ]);
 
@@ -52,6 +56,7 @@ pub(super) const OPENERS: &[Opener] = &[
     opener("<|tool▁calls▁begin|>", SECTION),
     opener("<｜tool_calls_begin｜>", SECTION),
     opener("<｜tool calls begin｜>", SECTION),
+    opener("<|tool calls begin|>", SECTION),
     opener("<|tool_calls_begin|>", SECTION),
     opener("<｜tool▁call▁begin｜>", Then::Name(&["<｜tool▁sep｜>"])),
 ];
@@ -65,7 +70,7 @@ pub(crate) static DIALECT: Dialect =
     Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 const SEPARATORS: &[&str] =
-    &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool_sep|>"];
+    &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool sep|>", "<|tool_sep|>"];
 
 /// The name stands behind the separator, or before it where nothing but a fence does.
 fn name(head: &str, _: &Tools) -> Called {
@@ -109,6 +114,10 @@ mod tests {
                 (
                     "Hm.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"x\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{}```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
                     "say Hm. | call search {\"query\": \"x\"} | call time {}",
+                ),
+                (
+                    "<|tool calls begin|><|tool call begin|>function<|tool sep|>search\n```json\n{\"query\": \"x\"}\n```<|tool call end|><|tool call begin|>search<|tool sep|>{\"query\": \"y\"}<|tool call end|><|tool calls end|>",
+                    "call search {\"query\": \"x\"} | call search {\"query\": \"y\"}",
                 ),
                 (
                     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"ha",

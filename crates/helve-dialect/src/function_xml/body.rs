@@ -3,6 +3,7 @@
 mod brackets;
 mod members;
 mod passing;
+mod split;
 mod tags;
 
 use std::collections::BTreeSet;
@@ -15,8 +16,10 @@ use crate::ascii;
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_name;
+use crate::json;
 use crate::scan::find_byte;
 use crate::{Dropped, End};
+use split::Split;
 
 pub(crate) struct TagBody {
     grammar: &'static TagGrammar,
@@ -27,7 +30,9 @@ pub(crate) struct TagBody {
     in_mark: bool,
     /// A wrapper stands around the calls.
     enclosed: bool,
-    value: Value,
+    value: Box<Value>,
+    /// A parameter that may have begun inside the value.
+    split: Option<Box<Split>>,
     /// A name or a key, as far as it was read.
     word: String,
     has_key: bool,
@@ -39,9 +44,14 @@ pub(crate) struct TagBody {
     arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
+    /// The parameters that have begun.
     keys: BTreeSet<String>,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
+    /// An element stands where a parameter should.
+    unread: bool,
+    /// Inside the element that holds all arguments.
+    in_json: bool,
     /// The call cannot be one.
     bad: bool,
     calls: usize,
@@ -76,7 +86,8 @@ impl TagBody {
             beginning: String::new(),
             in_mark: false,
             enclosed: false,
-            value: Value::default(),
+            value: Box::default(),
+            split: None,
             word: String::new(),
             has_key: false,
             gap: Gap::default(),
@@ -87,6 +98,8 @@ impl TagBody {
             member: String::new(),
             keys: BTreeSet::new(),
             stray: false,
+            unread: false,
+            in_json: false,
             bad: false,
             calls: 0,
             over_at: 0,
@@ -100,6 +113,7 @@ impl TagBody {
         self.grammar = grammar;
         self.state = State::Between;
         self.bad = false;
+        self.split = None;
         self.calls = 0;
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
@@ -149,7 +163,7 @@ impl TagBody {
         };
         if self.state == State::Value {
             chunk.pos += text.len();
-            self.value.text(text, report);
+            self.value_text(text, report);
             return None;
         }
         if self.state == State::Between || self.state == State::Call && !self.has_key {
@@ -159,14 +173,14 @@ impl TagBody {
                 chunk.pos += text.len();
                 return None;
             }
-            if bare && ink.starts_with('{') {
+            if bare && (ink.starts_with('{') || self.in_json && ink.starts_with('"')) {
                 chunk.pos += text.len() - ink.len();
                 self.json = Arguments::new(chunk.held_at(report));
                 self.state = State::Json;
                 return None;
             }
         }
-        if self.state == State::Between && !self.grammar.noisy {
+        if self.state == State::Between && !self.is_noisy() {
             chunk.pos += text.len() - text.trim_start().len();
             return self.over(0, chunk, report);
         }
@@ -180,7 +194,7 @@ impl TagBody {
         chunk.pos += c.len_utf8();
         self.beginning.push(c);
         if self.beginning == "]]>" {
-            self.value.in_cdata = false;
+            self.value.end_cdata();
             self.beginning.clear();
         } else if !"]]>".starts_with(self.beginning.as_str()) {
             // A third bracket only moves the end on.
@@ -207,7 +221,10 @@ impl TagBody {
             State::Word => self.word.push_str(text),
             // A key must be followed by its value.
             State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
-            State::Call => self.stray |= !ascii::is_blank(text),
+            State::Call => {
+                self.stray |= !ascii::is_blank(text);
+                self.bad |= self.in_json && self.stray;
+            }
             _ => {}
         }
         None
@@ -218,6 +235,8 @@ impl TagBody {
         self.arguments = 0;
         self.keys.clear();
         self.stray = false;
+        self.unread = false;
+        self.in_json = false;
         self.wrapped = None;
         self.has_key = false;
         self.in_group = false;
@@ -228,6 +247,11 @@ impl TagBody {
         {
             report.name(name);
         }
+    }
+
+    /// Whether text that belongs to no call is nothing: only a wrapper shows where it ends.
+    fn is_noisy(&self) -> bool {
+        self.grammar.noisy && self.enclosed
     }
 
     /// Whether the call that is open has said anything beyond its name.
@@ -247,6 +271,7 @@ impl TagBody {
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let json = self.state == State::AfterJson;
+        self.bad |= self.unread && !self.has_arguments();
         self.state = State::Between;
         if self.bad || self.has_key || report.named().is_none() {
             self.bad = false;
@@ -285,7 +310,10 @@ impl TagBody {
                 self.bad = true;
                 self.state = State::Call;
             }
-            Flow::Done | Flow::Tag(_) => self.state = State::AfterJson,
+            Flow::Done | Flow::Tag(_) => {
+                self.state = State::AfterJson;
+                self.bad |= self.in_json && !json::is_object(report.arguments_so_far());
+            }
         }
         None
     }
@@ -313,7 +341,8 @@ impl TagBody {
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
         let mut nothing = Chunk::new("", 0);
         if end == End::Normal && self.beginning.is_empty() {
-            if self.state == State::Value && self.value.closing.is_some() {
+            if self.state == State::Value && self.closing().is_some() {
+                self.split_off(report);
                 self.end_value(report);
             }
             // Every value was closed: only the outer tags are missing.
@@ -324,15 +353,28 @@ impl TagBody {
         }
         match self.state {
             State::Between if self.calls > 0 => Ending::Done,
+            State::Between if self.in_mark && self.beginning.starts_with("</") => {
+                if tags::has_called(report) { Ending::Done } else { Ending::NotACall }
+            }
+            State::Word if end == End::Normal && self.calls == 0 && self.is_no_name() => Ending::NotACall,
             State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
             _ => Ending::Cut,
         }
     }
 
+    /// Whether text stands where a name should.
+    fn is_no_name(&self) -> bool {
+        let word = self.word.trim();
+        !word.is_empty() && !is_callable(word)
+    }
+
     /// Whether a word stands behind a mark that is only the beginning of a tag, and that prose may hold too.
     fn is_prose(&self) -> bool {
         let ordinary = self.grammar.namespaces.is_empty() && !self.grammar.suffixed;
-        self.in_mark && ordinary && self.beginning.trim_start_matches("<function name=").contains(' ')
+        let attribute =
+            self.beginning.trim_start_matches("<function").trim_start().trim_start_matches("name");
+        let value = attribute.trim_start().trim_start_matches('=').trim_start();
+        self.in_mark && ordinary && value.contains(' ')
     }
 }
 

@@ -14,6 +14,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
         ("function_calls", Element::Wrapper),
         ("invoke", Element::Call),
         ("parameter", Element::Parameter),
+        ("param", Element::Parameter),
         ("tool_name", Element::Name),
         ("parameters", Element::Group),
     ],
@@ -46,8 +47,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::cases::{check, check_given};
+    use crate::{End, Piece, Reading, Tools};
 
     #[test]
     fn cases() {
@@ -69,6 +73,26 @@ mod tests {
                 ("<function_calls> opens a block.", "say <function_calls> opens a block."),
             ],
         );
+    }
+
+    #[test]
+    fn entities_are_decoded_where_only_then_the_value_is_one_of_those_allowed() {
+        let schema = json!({"properties": {"unit": {"enum": ["R&D", "A&amp;B", "Ops"]}}});
+        let tools = Tools::new([("f".to_owned(), schema)]);
+        for (written, expected) in
+            [("R&amp;D", "R&D"), ("A&amp;B", "A&amp;B"), ("Ops", "Ops"), ("X&amp;Y", "X&amp;Y")]
+        {
+            let call = format!(
+                "<function_calls><invoke name=\"f\"><parameter name=\"unit\">{written}</parameter></invoke></function_calls>"
+            );
+            let mut arguments = String::new();
+            Reading::of(&DIALECT, tools.clone()).read(&call, End::Normal, &mut |piece| {
+                if let Piece::CallFinished { call, .. } = piece {
+                    arguments = call.arguments;
+                }
+            });
+            assert_eq!(arguments, format!("{{\"unit\": \"{expected}\"}}"), "{written}");
+        }
     }
 
     #[test]

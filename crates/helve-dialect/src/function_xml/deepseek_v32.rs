@@ -92,6 +92,10 @@ mod tests {
                     "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"input\" string=\"true\">{}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
                     r#"call f {"input": "{}"}"#,
                 ),
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" string=\"false\">{'b': True}</｜DSML｜parameter>\n<｜DSML｜parameter name=\"c\" string=\"false\">None</｜DSML｜parameter>\n<｜DSML｜parameter name=\"d\" string=\"false\">b'x'</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    r#"call f {"a": {"b": true}, "c": null, "d": "b'x'"}"#,
+                ),
                 ("<｜DSML｜ is a mark.", "say <｜DSML｜ is a mark."),
             ],
         );

@@ -12,6 +12,7 @@ pub(super) static TAGS: TagGrammar = TagGrammar {
         ("dots_function_call", Element::Wrapper),
         ("invoke", Element::Call),
         ("parameter", Element::Parameter),
+        ("param", Element::Parameter),
     ],
     framing: Framing::Trimmed,
     ..TagGrammar::PLAIN

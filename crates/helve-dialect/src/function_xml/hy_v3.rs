@@ -5,8 +5,6 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::body::Turn;
-use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::reasoning::think_hy;
 
@@ -29,6 +27,13 @@ pub(super) const OPENERS: &[Opener] = &[
         grammar: Grammar::Tags(&GRAMMAR),
     },
     Opener { mark: Mark::Tag("<tool_calls:"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
+    // The wrapper may be missing.
+    Opener { mark: Mark::Tag("<tool_call:"), then: Then::Name(&[">"]), grammar: Grammar::Tags(&GRAMMAR) },
+    Opener {
+        mark: Mark::Tag("<tool_call>"),
+        then: Then::Name(&["<tool_sep>", "<arg_key>", "</tool_call>"]),
+        grammar: Grammar::Tags(&GRAMMAR),
+    },
     stray("</arg_key:"),
     stray("</arg_value:"),
     stray("</tool_call:"),
@@ -39,11 +44,8 @@ pub(super) const OPENERS: &[Opener] = &[
 
 /// A closing tag with a suffix that closes nothing.
 const fn stray(mark: &'static str) -> Opener {
-    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Channel(&STRAY) }
+    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) }
 }
-
-static STRAY: ChannelGrammar =
-    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::On) };
 
 pub(super) const STRAYS: &[&str] = &[
     "<tool_call>",
@@ -103,6 +105,23 @@ mod tests {
                     "<tool_calls:a1><tool_call:a1>search<arg_key:a1>query</arg_key:a1><arg_value:a1>x</arg_value> is a tag, </arg_value></tool_call> too</arg_value:a1></tool_call:a1></tool_calls:a1>",
                     "call search {\"query\": \"x</arg_value> is a tag, </arg_value></tool_call> too\"}",
                 ),
+                (
+                    "Hm. <tool_call:a1>search<tool_sep:a1>\n<arg_key:a1>query</arg_key:a1>\n<arg_value:a1>x</arg_value:a1>\n</tool_call:a1>\n<tool_call:a1>time</tool_call:a1> ok</tool_call:a1>",
+                    "say Hm.  | call search {\"query\": \"x\"} | call time {} | say  ok",
+                ),
+                (
+                    "<tool_call>search<tool_sep>\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+                    "call search {\"query\": \"x\"}",
+                ),
+                (
+                    "The </tool_call:a1> tag, and <tool_call:a1> is one.",
+                    "say The </tool_call:a1> tag, and <tool_call:a1> is one.",
+                ),
+                (
+                    "<tool_call>search<tool_sep>{\"query\": \"a\"}<arg_key>limit</arg_key><arg_value>1</arg_value></tool_call>",
+                    "broken search",
+                ),
+                ("The </arg_value:a1", "say The </arg_value:a1"),
                 (
                     "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",
                     "think x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y | say z",

@@ -1,6 +1,7 @@
 //! The calls of Kimi K3: elements spelt with tokens, whose arguments say their own types.
 
 use super::{Element, Spelling, TagGrammar};
+use crate::Tools;
 
 pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
     spelling: Spelling::Tokens,
@@ -13,8 +14,17 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
         ("think", Element::Channel),
         ("response", Element::Channel),
     ],
+    name,
     ..TagGrammar::PLAIN
 };
+
+/// The prefix of Kimi K2 is left out where only the name behind it is declared.
+fn name<'n>(name: &'n str, tools: &Tools) -> &'n str {
+    match name.strip_prefix("functions.") {
+        Some(bare) if tools.resolve(name).is_none() && tools.resolve(bare).is_some() => bare,
+        _ => name,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -52,6 +62,43 @@ mod tests {
             ["<|close|>response<|sep|>", "<|open|>response<|sep|>", "<|close|>message<|sep|><|end_of_msg|>"]
         {
             check(&DIALECT, &[(&format!("{call}{behind}"), "call search {\"query\": \"a\"}")]);
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_object_is_decoded_or_broken() {
+        let call = |body: &str| {
+            format!(
+                "<|open|>tools<|sep|><|open|>call tool=\"functions.search\"<|sep|><|open|>json<|sep|>{body}<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
+            )
+        };
+        for (body, expected) in [
+            (r#"{"query": "x"}"#, r#"call search {"query": "x"}"#),
+            (r#" "{\"query\": \"x\"}" "#, r#"call search {"query": "x"}"#),
+            ("", "call search {}"),
+            ("not json", "broken search"),
+            ("[1]", "broken search"),
+            (r#""x""#, "broken search"),
+        ] {
+            check(&DIALECT, &[(&call(body), expected)]);
+        }
+    }
+
+    #[test]
+    fn arguments_that_say_their_type_may_be_written_in_python() {
+        for (kind, value, expected) in [
+            ("object", "{'a': True}", r#"{"a": true}"#),
+            ("array", "['a', None]", r#"["a", null]"#),
+            ("boolean", "True", "true"),
+            ("null", "None", "null"),
+            ("object", "True", r#""True""#),
+            ("object", "{'a': b}", r#""{'a': b}""#),
+            ("number", "None", r#""None""#),
+        ] {
+            let call = format!(
+                "<|open|>tools<|sep|><|open|>call tool=\"f\"<|sep|><|open|>argument key=\"k\" type=\"{kind}\"<|sep|>{value}<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"
+            );
+            check(&DIALECT, &[(&call, &format!("call f {{\"k\": {expected}}}"))]);
         }
     }
 

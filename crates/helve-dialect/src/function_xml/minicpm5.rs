@@ -13,6 +13,7 @@ pub(super) static GRAMMAR: TagGrammar = TagGrammar {
         ("functionname", Element::Call),
         ("param", Element::Parameter),
         ("paramname", Element::Parameter),
+        ("parameter", Element::Parameter),
     ],
     cdata: true,
     once: true,
@@ -25,8 +26,14 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minicpm5",
-    openers: &[opener("<function name="), opener("<functionname="), opener("<functionĠname=")],
-    strays: &["</param>", "</function>"],
+    openers: &[
+        opener("<function name="),
+        opener("<functionname="),
+        opener("<functionĠname="),
+        Opener { then: Then::Words(&["="]), ..opener("<function name ") },
+        Opener { then: Then::Words(&["="]), ..opener("<function  name") },
+    ],
+    strays: &["</param>", "</parameter>", "</function>"],
     ..Dialect::PLAIN
 };
 
@@ -57,6 +64,45 @@ mod tests {
                     "call search {\"query\": \"x\"} | say Ċb",
                 ),
                 ("<function name=\"search\"><param name=\"query\">x", "cut search"),
+                (
+                    "<function name=\"search\"><parameter name=\"query\">x</parameter></function>",
+                    r#"call search {"query": "x"}"#,
+                ),
+                (
+                    "<think>hm\n<function name=\"search\"><param name=\"query\">a </think> b</param></function>",
+                    "think hm | call search {\"query\": \"a </think> b\"}",
+                ),
+                (
+                    "<think>like <function name=\"search\"> or so</think>ok <function name=\"time\"></function>",
+                    "think like <function name=\"search\"> or so | say ok  | call time {}",
+                ),
+                ("<function  name = \"time\" ></function>", "call time {}"),
+                ("<function name = 'time'></function>", "call time {}"),
+                // Blanks around a quotation are not quoted.
+                (
+                    "<function name=\"search\"><param name=\"query\"> <![CDATA[ x ]]>\n<![CDATA[y]]> </param></function>",
+                    r#"call search {"query": " x y"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\"> a <![CDATA[ x ]]> b </param></function>",
+                    r#"call search {"query": " a  x  b "}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\"> </param></function>",
+                    r#"call search {"query": " "}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\"><x><param name=\"limit\">2</param></x></param></function>",
+                    r#"call search {"query": "<x><param name=\"limit\">2</param></x>"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"limit\">3</param><param name=\"query\"><param name=\"limit\">2</param></param></function>",
+                    r#"call search {"limit": 3, "query": "<param name=\"limit\">2</param>"}"#,
+                ),
+                (
+                    "<function name=\"search\"><param name=\"query\">x<param name=\"limit\"><![CDATA[2]]></param></function>",
+                    r#"call search {"query": "x", "limit": 2}"#,
+                ),
                 // Any blank may stand before arguments in JSON.
                 (
                     "<function name=\"search\">\u{a0}\n{\"query\": \"x\"}</function>",

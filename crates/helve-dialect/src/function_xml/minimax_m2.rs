@@ -11,6 +11,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
         ("minimax:tool_call", Element::Wrapper),
         ("invoke", Element::Call),
         ("parameter", Element::Parameter),
+        ("param", Element::Parameter),
     ],
     untyped: Untyped::Text,
     ..TagGrammar::PLAIN

@@ -24,11 +24,57 @@ pub(crate) static DIALECT: Dialect = Dialect {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::cases::check;
+    use crate::{End, Reading, Tools};
 
     fn spelt(text: &str) -> String {
         text.replace('§', "]<]minimax[>[")
+    }
+
+    #[test]
+    fn what_can_only_be_text_holds_no_markup() {
+        let call = |value: &str| {
+            spelt(&format!("§<tool_call>§<invoke name=\"search\">§<query>{value}§</invoke>\n§</tool_call>"))
+        };
+        for text in [
+            "the token § here",
+            "a§</query>b",
+            "a§</query> §</other> b",
+            "§<tool_call>§<invoke name=\"time\">§<query>x§</query>§</invoke>§</tool_call>",
+            "§<limit>3§</limit>",
+            "a §<limit",
+            "§ §",
+        ] {
+            let expected = format!("call search {}", json!({"query": spelt(text)}));
+            check(&DIALECT, &[(&call(&format!("{text}§</query>")), &expected)]);
+        }
+        check(&DIALECT, &[(&call("a"), "call search {\"query\":\"a\"}")]);
+        check(
+            &DIALECT,
+            &[(&call("a §</query> \n §<limit>3§</limit>"), "call search {\"query\":\"a \",\"limit\":3}")],
+        );
+    }
+
+    #[test]
+    fn a_member_that_is_called_item_makes_no_list() {
+        let read = |schema| {
+            let tools = Tools::new([("f".to_owned(), json!({"properties": {"a": schema}}))]);
+            let call =
+                spelt("§<tool_call>§<invoke name=\"f\">§<a>§<item>x§</item>§</a>§</invoke>§</tool_call>");
+            let mut arguments = String::new();
+            Reading::of(&DIALECT, tools).read(&call, End::Normal, &mut |piece| {
+                if let crate::Piece::CallFinished { call, .. } = piece {
+                    arguments = call.arguments;
+                }
+            });
+            arguments
+        };
+        let text = json!({"type": "string"});
+        assert_eq!(read(json!({"type": "object", "properties": {"item": text}})), r#"{"a":{"item":"x"}}"#);
+        assert_eq!(read(json!({"type": "array", "items": text})), r#"{"a":["x"]}"#);
     }
 
     #[test]

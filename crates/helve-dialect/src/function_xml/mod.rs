@@ -52,7 +52,7 @@ pub(crate) struct TagGrammar {
     pub(crate) entities: bool,
     /// A single parameter of this name may wrap the real arguments.
     pub(crate) wraps: &'static [&'static str],
-    /// A tag that opens another call ends the one before it. Elsewhere only a closing tag does.
+    /// A tag that opens another call ends the one before it, even behind text that belongs to none.
     pub(crate) reopens: bool,
     /// A parameter that is written twice has two readings, and the call none.
     pub(crate) once: bool,

@@ -1,9 +1,14 @@
 //! Calls whose arguments are nested elements, each tag behind a token that nothing else in the text has.
 //!
 //! One parameter at a time is kept as a tree and written as JSON when its element closes, because only then its
-//! children show whether it is an object, a list or text.
+//! children show whether it is an object, a list or text. Where its schema allows nothing but text, all tags inside it
+//! are data: `verbatim` knows where it ends.
+
+mod verbatim;
 
 use serde_json::Value as Json;
+
+use verbatim::{Ends, Verbatim};
 
 use super::tag;
 use super::{Element, TagGrammar};
@@ -31,6 +36,8 @@ pub(crate) struct NestedBody {
     /// The first mark is read: a tag follows.
     in_call: bool,
     open: Vec<Node>,
+    /// The innermost element is nothing but text.
+    verbatim: Option<Verbatim>,
     arguments: usize,
     calls: usize,
     over_at: usize,
@@ -57,6 +64,7 @@ impl NestedBody {
             tag: Some(String::new()),
             in_call: false,
             open: Vec::new(),
+            verbatim: None,
             arguments: 0,
             calls: 0,
             over_at: 0,
@@ -68,7 +76,8 @@ impl NestedBody {
         let mut chunk = Chunk::new(text, from);
         let first = self.grammar.namespace.as_bytes()[0];
         let step = loop {
-            if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), self.signpost.in_sign()) {
+            let waits = self.signpost.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::waits);
+            if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), waits) {
                 // Nothing but the token's first byte means anything here.
                 let rest = chunk.rest();
                 let run = rest.bytes().position(|b| b == first).unwrap_or(rest.len());
@@ -77,6 +86,10 @@ impl NestedBody {
             }
             let Some(c) = chunk.char() else { break Step::More };
             let step = match &mut self.tag {
+                Some(tag) if self.verbatim.is_some() && !verbatim::may_go_on(tag, c) => {
+                    self.no_tag();
+                    None
+                }
                 Some(tag) if tag.len() > TAG_MAX => Some(self.broken(&mut chunk, report)),
                 Some(tag) => {
                     chunk.pos += c.len_utf8();
@@ -111,7 +124,10 @@ impl NestedBody {
     /// Text that is no tag has passed.
     fn passed(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         if let Some(node) = self.open.last_mut() {
-            node.text.push_str(text);
+            match &mut self.verbatim {
+                Some(verbatim) => verbatim.text(text, &mut node.text),
+                None => node.text.push_str(text),
+            }
         } else if !self.in_call && !text.trim().is_empty() {
             chunk.keep(report);
             let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
@@ -123,13 +139,14 @@ impl NestedBody {
     fn tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let raw = self.tag.take().unwrap_or_default();
         let tag = tag::parse(&TAGS, raw.trim());
-        match (tag.kind, tag.closes) {
-            (Some(Element::Call), true) => {
-                while !self.open.is_empty() {
-                    self.close_node(report);
-                }
-                self.end_call(chunk, report);
+        if self.verbatim.is_some() {
+            match self.ended_before(&raw, &tag)? {
+                Ends::Element => self.close_node(report),
+                Ends::Call => self.close_call(chunk, report),
             }
+        }
+        match (tag.kind, tag.closes) {
+            (Some(Element::Call), true) => self.close_call(chunk, report),
             (Some(Element::Wrapper), true) if self.open.is_empty() => {
                 if self.in_call {
                     self.end_call(chunk, report);
@@ -149,6 +166,7 @@ impl NestedBody {
             (_, false) if self.in_call && self.open.len() < DEPTH_MAX => {
                 let name = tag.element.to_owned();
                 self.open.push(Node { name, ..Node::default() });
+                self.verbatim = self.is_text(report).then(Verbatim::default);
             }
             (_, true) if self.open.iter().any(|node| node.name == tag.element) => {
                 let name = tag.element.to_owned();
@@ -162,7 +180,17 @@ impl NestedBody {
         None
     }
 
+    /// Whether the schema of the innermost element allows nothing but text.
+    fn is_text(&self, report: &Report<'_, '_>) -> bool {
+        let Some(root) = report.named().and_then(|tool| report.tools.schema(tool)) else { return false };
+        let mut path = self.open.iter().map(|node| node.name.as_str());
+        let first = path.next().and_then(|name| coerce::parameter(root, name));
+        let schema = path.try_fold(first, |schema, name| Some(inner(schema?, root, name)));
+        schema.flatten().is_some_and(|schema| coerce::is_text(schema, root) == Some(true))
+    }
+
     fn close_node(&mut self, report: &mut Report<'_, '_>) {
+        self.verbatim = None;
         let Some(node) = self.open.pop() else { return };
         if let Some(parent) = self.open.last_mut() {
             parent.children.push(node);
@@ -175,6 +203,14 @@ impl NestedBody {
         node.write(coerce::parameter(root, &node.name), root, 1, &mut member);
         report.arguments(&member);
         self.arguments += 1;
+    }
+
+    /// Ends the call with whatever is open in it.
+    fn close_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        while !self.open.is_empty() {
+            self.close_node(report);
+        }
+        self.end_call(chunk, report);
     }
 
     fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
@@ -216,11 +252,18 @@ impl Node {
                 true => out.push_str(&json),
                 false => push_quoted(&self.text, out),
             }
-        } else if self.children.iter().all(|child| child.name == "item") {
+        } else if self.is_list(schema, root) {
             self.write_list(schema, root, depth + 1, out);
         } else {
             self.write_object(schema, root, depth + 1, out);
         }
+    }
+
+    /// Lists repeat one element, but an object may have a member of that name.
+    fn is_list(&self, schema: Option<&Json>, root: &Json) -> bool {
+        let member = || schema.and_then(|schema| coerce::inside(schema, root, "properties")?.get(ITEM));
+        let items = self.children.iter().all(|child| child.name == ITEM);
+        items && (self.children.len() > 1 || member().is_none())
     }
 
     fn leaf(&self, schema: Option<&Json>, root: &Json) -> String {
@@ -266,6 +309,16 @@ impl Node {
         out.push('}');
     }
 }
+
+/// The schema of an element inside another.
+fn inner<'s>(schema: &'s Json, root: &'s Json, name: &str) -> Option<&'s Json> {
+    let member = coerce::inside(schema, root, "properties").and_then(|properties| properties.get(name));
+    let item = || coerce::inside(schema, root, "items").filter(|_| name == ITEM);
+    member.or_else(item)
+}
+
+/// The element of a list.
+const ITEM: &str = "item";
 
 fn push_quoted(text: &str, out: &mut String) {
     out.push('"');

@@ -11,12 +11,16 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 pub(super) static GRAMMAR: TagGrammar =
     TagGrammar { elements: ELEMENTS, framing: Framing::OneLine, untyped: Untyped::Text, ..TagGrammar::PLAIN };
 
-pub(super) const ELEMENTS: &[(&str, Element)] =
-    &[("tool_call", Element::Wrapper), ("function", Element::Call), ("parameter", Element::Parameter)];
+pub(super) const ELEMENTS: &[(&str, Element)] = &[
+    ("tool_call", Element::Wrapper),
+    ("function", Element::Call),
+    ("parameter", Element::Parameter),
+    ("param", Element::Parameter),
+];
 
-pub(super) const BARE: Then = Then::Name(&["><parameter", "></function"]);
+pub(super) const BARE: Then = Then::Name(&["><param", "></function"]);
 
-const STRAYS: &[&str] = &["</parameter>", "</function>", "</tool_call>"];
+const STRAYS: &[&str] = &["</parameter>", "</param>", "</function>", "</tool_call>"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "qwen3_coder",
@@ -93,6 +97,53 @@ mod tests {
                 (
                     "<tool_call >\n<function = search >\n< parameter = query >\na\n</ parameter>\n</function >\n</tool_call >",
                     r#"call search {"query": "a"}"#,
+                ),
+                (
+                    "<function=search>\n<param=query>a</param>\n<param=limit>\n2\n</parameter>\n</function>",
+                    r#"call search {"query": "a", "limit": 2}"#,
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<parameter=query>\n<object><param name=\"limit\">\n</object>\n</parameter>\n</function>\n</tool_call>",
+                    r#"call search {"query": "<object><param name=\"limit\">\n</object>"}"#,
+                ),
+                // What looks like an argument and cannot be read must not be missing in what is called.
+                (
+                    "<tool_call>\n<function=search>\n<arg=query>a</arg>\n</function>\n</tool_call>",
+                    "broken search",
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<query>a</query>\n</function>\n</tool_call>",
+                    "broken search",
+                ),
+                (
+                    "<tool_call>\n<function=search>\n<limit>2</limit>\n<parameter=query>a</parameter>\n</function>\n</tool_call>",
+                    "broken search",
+                ),
+                // A parameter inside a value is one of the call's only if that is spelt so, awaits it, and goes on behind it.
+                (
+                    "<tool_call><function=search><parameter=query>\n<a>\n<parameter name=\"limit\">2</parameter>\n</a>\n</parameter></function></tool_call>",
+                    r#"call search {"query": "<a>\n<parameter name=\"limit\">2</parameter>\n</a>"}"#,
+                ),
+                (
+                    "<tool_call><function=search><parameter=limit>3</parameter><parameter=query>\nuse <parameter=limit> here\n</parameter></function></tool_call>",
+                    r#"call search {"limit": 3, "query": "use <parameter=limit> here"}"#,
+                ),
+                (
+                    "<tool_call><function=search><parameter=query>\n<parameter=other>\n1\n</parameter>\n<parameter=more>2</parameter>\n</parameter></function></tool_call>",
+                    r#"call search {"query": "<parameter=other>\n1\n</parameter>\n<parameter=more>2</parameter>"}"#,
+                ),
+                (
+                    "<tool_call><function=search><parameter=query>\nuse <parameter=limit>2</parameter>\n here\n</parameter></function></tool_call>",
+                    r#"call search {"query": "use <parameter=limit>2</parameter>\n here"}"#,
+                ),
+                (
+                    "<tool_call><function=search><parameter=query>\na\n<parameter=limit>\n2\n</parameter>\n</function></tool_call>",
+                    r#"call search {"query": "a", "limit": 2}"#,
+                ),
+                ("<tool_call><function=f><parameter=a>1\n<parameter=b>2\n<parameter=c>\n3", "cut f"),
+                (
+                    "<tool_call><function=f><parameter=a>1\n<parameter=b>2\n<parameter=c>\n3\n</parameter>",
+                    r#"call f {"a": "1", "b": "2", "c": "3"}"#,
                 ),
                 ("The <tool_call > tag.", "say The <tool_call > tag."),
                 ("Docs mention <function=name> and more.", "say Docs mention <function=name> and more."),

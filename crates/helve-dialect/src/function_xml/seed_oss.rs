@@ -12,6 +12,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
         ("seed:tool_call", Element::Wrapper),
         ("function", Element::Call),
         ("parameter", Element::Parameter),
+        ("param", Element::Parameter),
     ],
     framing: Framing::OneLine,
     untyped: Untyped::Text,
@@ -27,7 +28,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     }],
     reasoning: think_seed::MARKS,
     silent: &["<seed:eos>", "<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"],
-    strays: &["</parameter>", "</function>", "</seed:tool_call>"],
+    strays: &["</parameter>", "</param>", "</function>", "</seed:tool_call>"],
     ..Dialect::PLAIN
 };
 

@@ -31,7 +31,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
             then: Then::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
-        Opener { mark: Mark::Tag("<steptml:invoke"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
+        Opener {
+            mark: Mark::Tag("<steptml:invoke name="),
+            then: Then::Anything,
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
     ],
     silent: &["<｜tool_calls_end｜>", "<｜tool_call_end｜>"],
     strays: &[
@@ -58,6 +62,20 @@ mod tests {
                 (
                     "Hm.\n<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\"> x </steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>\nDone.",
                     "say Hm.\n | call search {\"query\": \"x\"} | say \nDone.",
+                ),
+                (
+                    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\">x</steptml:invoke><｜tool_call_end｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+                    "call search {\"query\": \"x\"} | call time {}",
+                ),
+                // Without a wrapper, text behind a call is text.
+                (
+                    "Hm. <steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\">x</steptml:parameter>\n</steptml:invoke> Done.",
+                    "say Hm.  | call search {\"query\": \"x\"} | say  Done.",
+                ),
+                // Without their prefix, tags inside a value are data.
+                (
+                    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\"><x>\n<parameter name=\"limit\">2</parameter>\n</invoke>\n</x></steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
+                    r#"call search {"query": "<x>\n<parameter name=\"limit\">2</parameter>\n</invoke>\n</x>"}"#,
                 ),
                 (
                     "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke>",

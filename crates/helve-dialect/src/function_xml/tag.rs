@@ -18,6 +18,8 @@ pub(super) struct Tag<'t> {
     /// It closes itself.
     pub(super) empty: bool,
     pub(super) label: Option<Cow<'t, str>>,
+    /// An equals sign right behind the element gives the label, and no attribute does.
+    pub(super) assigned: bool,
     pub(super) typing: Option<Typing>,
 }
 
@@ -25,7 +27,8 @@ pub(super) struct Tag<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typing {
     Text,
-    Json,
+    /// JSON, or what Python writes for it where it begins with one of these characters.
+    Json(&'static str),
 }
 
 /// Reads a whole tag, from its first bracket to its last.
@@ -41,7 +44,17 @@ fn plain<'t>(grammar: &TagGrammar, raw: &'t str) -> Option<Tag<'t>> {
     let element = closing.unwrap_or(inner);
     let (_, kind) = grammar.elements.iter().find(|(name, _)| *name == element)?;
     let (kind, closes) = (Some(*kind), closing.is_some());
-    Some(Tag { kind, namespace: "", element, suffix: "", closes, empty: false, label: None, typing: None })
+    Some(Tag {
+        kind,
+        namespace: "",
+        element,
+        suffix: "",
+        closes,
+        empty: false,
+        label: None,
+        assigned: false,
+        typing: None,
+    })
 }
 
 fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
@@ -76,7 +89,8 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
         true => element.split_once(':').unwrap_or((element, "")),
         false => (element, ""),
     };
-    let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label: None, typing: None };
+    let (label, assigned, typing) = (None, false, None);
+    let mut tag = Tag { kind, namespace, element, suffix, closes, empty, label, assigned, typing };
     if !attributes.is_empty() {
         tag.describe(attributes, grammar.spelling);
     }
@@ -106,10 +120,22 @@ fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t st
 }
 
 impl<'t> Tag<'t> {
+    /// Whether a parameter's element is spelt out.
+    pub(super) fn is_long(&self) -> bool {
+        self.element == "parameter"
+    }
+
+    /// What stands before the element's name, without its bars.
+    pub(super) fn prefix(&self) -> &'static str {
+        self.namespace.trim_matches(['｜', '|', '‖'])
+    }
+
     /// Takes what the attributes say: a name, and what the value is.
     fn describe(&mut self, attributes: &'t str, spelling: Spelling) {
         let known = Attributes::read(attributes);
-        let label = match ascii::trim_start(attributes).strip_prefix("=") {
+        let assigned = ascii::trim_start(attributes).strip_prefix("=");
+        self.assigned = assigned.is_some();
+        let label = match assigned {
             Some(value) => Some(Cow::Borrowed(unquoted(ascii::trim(value)))),
             None => known.label().map(|label| match spelling {
                 Spelling::Angles => Cow::Borrowed(label),
@@ -119,7 +145,14 @@ impl<'t> Tag<'t> {
         self.label = label.filter(|label| !label.is_empty());
         self.typing = match (known.string, known.kind) {
             (Some("true"), _) | (None, Some("string")) => Some(Typing::Text),
-            (Some("false"), _) | (None, Some(_)) => Some(Typing::Json),
+            (Some("false"), _) => Some(Typing::Json("{[TFN")),
+            (None, Some(kind)) => Some(Typing::Json(match kind {
+                "object" => "{",
+                "array" => "[",
+                "boolean" => "TF",
+                "null" => "N",
+                _ => "",
+            })),
             _ => None,
         };
     }

@@ -49,6 +49,15 @@ pub(super) struct Value {
     pub(super) element: String,
     /// The suffix of its tag, which its closing tag has too.
     suffix: Option<Box<str>>,
+    /// What stands before the name of its element, without bars, which models vary.
+    prefix: &'static str,
+    /// How its tag gave its name, and whether it spelt its element out.
+    assigned: bool,
+    is_long: bool,
+    /// So many parameters were opened inside it that are data.
+    pub(super) inside: u32,
+    /// What closes it may as well close one of those.
+    pub(super) is_weak: bool,
     typing: Option<Typing>,
     one_line: bool,
     /// Goes out while it is read, as the inside of a JSON string.
@@ -67,6 +76,18 @@ pub(super) struct Value {
     /// Among them are such without the suffix, so that closing tags without it are theirs.
     quotes_others: bool,
     pub(super) in_cdata: bool,
+    quotation: Quotation,
+}
+
+/// Where a value stands beside `<![CDATA[…]]>`. Blanks there are none of it.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Quotation {
+    #[default]
+    None,
+    /// One may come: nothing but blanks came before.
+    Ahead,
+    /// One has come, and nothing but blanks behind it.
+    Behind,
 }
 
 impl Value {
@@ -76,6 +97,12 @@ impl Value {
         self.key.push_str(key);
         self.element.clear();
         self.suffix = (!tag.suffix.is_empty()).then(|| tag.suffix.into());
+        self.prefix = tag.prefix();
+        self.assigned = tag.assigned;
+        self.is_long = tag.is_long();
+        self.quotation = if grammar.cdata { Quotation::Ahead } else { Quotation::None };
+        self.inside = 0;
+        self.is_weak = false;
         self.raw.clear();
         self.tail.clear();
         self.quoted.clear();
@@ -87,7 +114,10 @@ impl Value {
         let namespace = tag.namespace;
         self.one_line =
             grammar.framing == Framing::OneLine || !namespace.is_empty() && namespace == grammar.one_line_in;
-        let is_text = |tool| report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text);
+        let is_text = |tool| {
+            let by_value = grammar.entities && admits("", key, tool, report).is_some();
+            report.tools.is_text(tool, key).unwrap_or(grammar.untyped == Untyped::Text) && !by_value
+        };
         let by_schema = || report.named().is_some_and(is_text).then_some(Typing::Text);
         self.typing = tag.typing.or_else(by_schema);
         self.streams = self.typing == Some(Typing::Text) && grammar.framing != Framing::Trimmed;
@@ -119,7 +149,7 @@ impl Value {
 
     /// Nothing that was read waits for what follows.
     fn is_open(&self) -> bool {
-        self.begun && self.tail.is_empty() && self.closing.is_none() && !self.in_cdata
+        self.begun && self.tail.is_empty() && self.quotation == Quotation::None && self.closing.is_none()
     }
 
     pub(super) fn text(&mut self, text: &str, report: &mut Report<'_, '_>) {
@@ -130,7 +160,14 @@ impl Value {
             }
             self.closer_is_data(report);
         }
-        if !self.one_line || self.in_cdata {
+        if self.quotation != Quotation::None {
+            if ascii::is_blank(text) {
+                self.tail.push_str(text);
+                return;
+            }
+            self.unquoted(report);
+        }
+        if !self.one_line {
             self.commit(text, report);
             return;
         }
@@ -148,9 +185,30 @@ impl Value {
         self.tail.push_str(&text[ink.len()..]);
     }
 
+    pub(super) fn begin_cdata(&mut self, report: &mut Report<'_, '_>) {
+        self.closer_is_data(report);
+        if self.quotation != Quotation::None {
+            self.tail.clear();
+        }
+        self.quotation = Quotation::None;
+        self.in_cdata = true;
+    }
+
+    pub(super) fn end_cdata(&mut self) {
+        self.in_cdata = false;
+        self.quotation = Quotation::Behind;
+    }
+
+    /// The blanks that waited beside a quotation belong to the value.
+    fn unquoted(&mut self, report: &mut Report<'_, '_>) {
+        self.quotation = Quotation::None;
+        self.commit_tail(report);
+    }
+
     /// A tag, or what only looked like one, that is part of the value.
     pub(super) fn data(&mut self, raw: &str, report: &mut Report<'_, '_>) {
         self.closer_is_data(report);
+        self.quotation = Quotation::None;
         self.begun = true;
         self.commit_tail(report);
         self.commit(raw, report);
@@ -159,7 +217,11 @@ impl Value {
     /// A closing tag that counts if something structural follows. One that waited before it was data.
     pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut Report<'_, '_>) {
         self.closer_is_data(report);
+        if self.quotation == Quotation::Ahead {
+            self.unquoted(report);
+        }
         self.closes_more(raw, element);
+        self.is_weak = false;
     }
 
     /// A closing tag that counts together with the one that waits.
@@ -167,6 +229,14 @@ impl Value {
         self.gap = Gap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
+    }
+
+    /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
+    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+        self.may_close(raw, Element::Parameter, report);
+        let own = self.is_long == tag.is_long() && !self.is_prefixed_otherwise(tag);
+        self.is_weak = self.inside > 0 || !own;
+        self.inside = self.inside.saturating_sub(own as u32);
     }
 
     /// A tag that has not the suffix which all tags here have. Mostly it is data, but models forget the suffix too.
@@ -181,9 +251,11 @@ impl Value {
         }
     }
 
-    fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+    /// The closing tag that waited is part of the value.
+    pub(super) fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
         self.loosely = false;
         if self.closing.take().is_some() {
+            self.quotation = Quotation::None;
             let framed = self.one_line && self.tail.ends_with('\n');
             self.tail.truncate(self.tail.len() - framed as usize);
             self.commit_tail(report);
@@ -194,6 +266,22 @@ impl Value {
     /// Whether the tag has not the suffix that all tags here have.
     pub(super) fn is_foreign(&self, tag: &Tag<'_>) -> bool {
         self.suffix.as_deref().is_some_and(|suffix| suffix != tag.suffix)
+    }
+
+    /// Whether the tag is of an element that has a prefix in this section, and it has not.
+    pub(super) fn is_prefixed_otherwise(&self, tag: &Tag<'_>) -> bool {
+        let prefixed = matches!(tag.kind, Some(Element::Parameter | Element::Call | Element::Wrapper));
+        prefixed && !self.prefix.is_empty() && self.prefix != tag.prefix()
+    }
+
+    /// Whether the tag opens a parameter in the way in which this one was opened.
+    pub(super) fn is_spelt_like(&self, tag: &Tag<'_>) -> bool {
+        self.assigned == tag.assigned && self.is_closed_alike(tag)
+    }
+
+    /// Whether what the tag opens has the closing tag that this value has.
+    pub(super) fn is_closed_alike(&self, tag: &Tag<'_>) -> bool {
+        self.is_long == tag.is_long() && self.prefix == tag.prefix()
     }
 
     pub(super) fn quote(&mut self, element: Element) {
@@ -239,7 +327,7 @@ impl Value {
         };
         match self.typing {
             Some(Typing::Text) => coerce::quoted(written),
-            Some(Typing::Json) => coerce::by_look(written),
+            Some(Typing::Json(python)) => coerce::by_word(written, python),
             None => {
                 let tool = report.named().unwrap_or("");
                 let json = report.tools.typed(tool, &self.key, written);
@@ -293,8 +381,16 @@ fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Opt
     let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     let text = text.replace("&apos;", "'").replace("&amp;", "&");
     let json = report.tools.typed(tool, key, &text);
-    let fits = serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
-    fits.then_some(json)
+    let fits = || serde_json::from_str::<Json>(&json).is_ok_and(|value| !value.is_string());
+    let only_so =
+        admits(written, key, tool, report) == Some(false) && admits(&text, key, tool, report) == Some(true);
+    (only_so || fits()).then_some(json)
+}
+
+/// Whether the parameter may be this very text; `None` where that does not depend on it.
+fn admits(text: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Option<bool> {
+    let root = report.tools.schema(tool)?;
+    coerce::admits_text(text, coerce::parameter(root, key)?, root)
 }
 
 /// Text on its way into a JSON string.

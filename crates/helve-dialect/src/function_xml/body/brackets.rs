@@ -67,7 +67,8 @@ impl TagBody {
             return self.decided(grows, chunk, report);
         }
         if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
-            self.value.in_cdata = true;
+            self.split_off(report);
+            self.value.begin_cdata(report);
             self.beginning.clear();
         }
         None
@@ -114,14 +115,14 @@ impl TagBody {
         match self.state {
             // A line break at its end may frame the value, as in any text.
             State::Value => {
-                self.value.text(raw, report);
+                self.value_text(raw, report);
                 return None;
             }
             // No name holds a bracket.
             State::Word => return self.not_a_call(chunk),
             _ => {}
         }
-        if self.state == State::Between && !self.grammar.noisy {
+        if self.state == State::Between && !self.is_noisy() {
             return self.over(raw.len(), chunk, report);
         }
         self.text(raw, chunk)

@@ -10,9 +10,14 @@ use crate::literal::strings;
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
     pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
+        if self.split.is_some() && self.is_in_key(raw, tag, report) {
+            return false;
+        }
         let foreign = self.value.is_foreign(tag);
-        let structural = match (self.value.closing, tag.kind, tag.closes) {
+        let structural = match (self.closing(), tag.kind, tag.closes) {
             (None, ..) => false,
+            _ if self.value.is_prefixed_otherwise(tag) => false,
+            _ if foreign && self.split.is_some() => false,
             // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
             (Some(Element::Parameter), Some(Element::NamedByText), true) if foreign && self.value.loosely => {
                 self.value.closes_more(raw, Element::NamedByText);
@@ -22,33 +27,48 @@ impl TagBody {
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
+            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
             (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
             (Some(_), Some(Element::Key | Element::Value), _) => !tag.closes,
-            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
+            // What closed the value may belong to a parameter inside it, and then this is one too.
+            (Some(_), Some(Element::Parameter), false) if self.value.is_weak || self.split.is_some() => {
+                self.parameter_may_begin(tag, report)
+            }
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
             (Some(_), None, false) => !self.value.element.is_empty(),
             _ => false,
         };
         if structural {
+            self.split_off(report);
             self.end_value(report);
             return true;
         }
         if foreign {
-            self.value.foreign(raw, tag, report);
+            match self.split {
+                Some(_) => self.value_data(raw, report),
+                None => self.value.foreign(raw, tag, report),
+            }
             return false;
         }
         match (tag.kind, tag.closes) {
+            (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}
             (Some(Element::Parameter), false) if tag.label.is_some() => {
                 if self.value.quotes(Element::Call) {
                     self.value.quote(Element::Parameter);
                 } else if self.parameter_may_begin(tag, report) {
-                    self.end_value(report);
-                    return true;
+                    self.split_at(raw, tag, report);
+                    return false;
+                } else if self.split.is_none() && self.value.is_closed_alike(tag) {
+                    self.value.inside += 1;
                 }
             }
             (Some(element @ (Element::Wrapper | Element::NamedByText)), false) => self.value.quote(element),
             (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
+            (Some(Element::Key), false) if !self.value.quotes(Element::NamedByText) => {
+                self.split_at(raw, tag, report);
+                return false;
+            }
             // The value of a call that is written out stands behind its key.
             (Some(Element::Key), true) if self.value.quotes(Element::NamedByText) => {
                 self.value.quote(Element::Key);
@@ -59,7 +79,7 @@ impl TagBody {
             (Some(element @ (Element::Parameter | Element::Value)), true)
                 if self.value.element.is_empty() && !self.value.unquote(element) =>
             {
-                self.value.may_close(raw, Element::Parameter, report);
+                self.parameter_may_close(raw, tag, report);
                 return false;
             }
             (None, true) if !self.value.element.is_empty() && self.value.element == tag.element => {
@@ -69,23 +89,29 @@ impl TagBody {
             (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
                 if !self.value.unquote(element) && !tag.empty =>
             {
-                self.value.may_close(raw, element, report);
+                self.may_close(raw, element, report);
                 return false;
             }
             _ => {}
         }
-        self.value.data(raw, report);
+        self.value_data(raw, report);
         false
     }
 
-    /// Whether a parameter may begin inside a value that nothing has closed: on a line of its own, or by a declared
-    /// name. Elsewhere its tag is data.
-    pub(super) fn parameter_may_begin(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
-        let declared = |label: &str| {
-            report.tools.is_unknown()
-                || report.named().is_some_and(|tool| report.tools.has_parameter(tool, label))
+    /// Whether a parameter may begin inside a value that nothing has surely closed. Elsewhere its tag is data.
+    fn parameter_may_begin(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
+        let spelt = self.value.element.is_empty() && self.value.is_spelt_like(tag) && !tag.empty;
+        spelt && tag.label.as_deref().is_some_and(|label| self.is_awaited(label, report))
+    }
+
+    /// Whether the call awaits a parameter of this name: one that it has not, and that its tool declares. Where it is
+    /// unknown what the tool declares, it may be any that begins a line.
+    pub(super) fn is_awaited(&self, key: &str, report: &Report<'_, '_>) -> bool {
+        let declared = |tool| match report.tools.schema(tool) {
+            Some(schema) if schema.get("properties").is_some() => report.tools.has_parameter(tool, key),
+            _ => report.tools.is_unknown() || self.is_at_line_start(),
         };
-        self.value.at_line_start() || tag.label.as_deref().is_some_and(declared)
+        !self.has_begun(key) && report.named().is_none_or(declared)
     }
 
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
@@ -93,9 +119,8 @@ impl TagBody {
         // A body in JSON holds all arguments there are.
         self.bad |= self.state == State::AfterJson;
         self.has_key = false;
-        if self.grammar.once {
-            self.bad |= !self.keys.insert(key.to_owned());
-        }
+        let is_new = self.keys.insert(key.to_owned());
+        self.bad |= self.grammar.once && !is_new;
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);
         if self.arguments == 0 && self.may_wrap_text(key, report) {

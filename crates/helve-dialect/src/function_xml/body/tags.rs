@@ -30,8 +30,13 @@ impl TagBody {
             State::Word => {
                 let name = self.word.split(['\n', '\\']).next().unwrap_or("").trim().to_owned();
                 self.begin_call(Some(&name), report);
-                if self.bad && self.calls == 0 {
-                    return self.not_a_call(chunk);
+                if self.bad {
+                    self.state = State::Between;
+                    self.bad = false;
+                    return match self.calls {
+                        0 => self.not_a_call(chunk),
+                        _ => self.over(0, chunk, report),
+                    };
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
@@ -63,6 +68,11 @@ impl TagBody {
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         match (tag.kind, tag.closes) {
+            // The section began with it: behind a call it is a stray, and before any it is text.
+            (Some(_), true) if self.in_mark => {
+                let rest = Rest::at(chunk.pos);
+                return Some(if has_called(report) { Step::Done(rest) } else { Step::NotACall(rest) });
+            }
             // The head has said all there is to say.
             (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
                 self.begin_call(None, report);
@@ -91,7 +101,7 @@ impl TagBody {
                 self.state = State::Word;
             }
             (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
-            _ if !self.grammar.noisy => return self.over(raw.len(), chunk, report),
+            _ if !self.is_noisy() => return self.over(raw.len(), chunk, report),
             _ => {}
         }
         None
@@ -116,7 +126,8 @@ impl TagBody {
                 None => self.bad = true,
             },
             (Some(Element::Key), false) => {
-                self.bad |= self.has_key;
+                // A body in JSON holds all arguments there are.
+                self.bad |= self.has_key || self.state == State::AfterJson;
                 self.word.clear();
                 self.state = State::Key;
             }
@@ -135,11 +146,18 @@ impl TagBody {
                 self.word = key;
             }
             (Some(Element::Group), closes) => self.in_group = !closes,
-            (Some(Element::Json), false) => {}
-            (Some(Element::Call | Element::NamedByText), true) => return self.close_call(0, chunk, report),
-            (Some(Element::Wrapper | Element::Call), false) if !self.grammar.reopens => {}
+            (Some(Element::Json), closes) => self.in_json = !closes,
+            (Some(Element::Call | Element::NamedByText), true) => {
+                let step = self.close_call(0, chunk, report);
+                let over = || self.is_over(report).then(|| self.done(Rest::at(chunk.pos)));
+                return step.or_else(over);
+            }
+            (Some(Element::Wrapper | Element::Call), false) if self.stray && !self.grammar.reopens => {}
             (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
                 let step = self.close_call(raw.len(), chunk, report);
+                if step.is_none() && self.is_over(report) && !report.calls.waits() {
+                    return Some(self.give_back(raw, chunk, report));
+                }
                 return step.or_else(|| self.between(raw, tag, chunk, report));
             }
             // A call in a channel that is closed before the call is a quotation.
@@ -154,9 +172,35 @@ impl TagBody {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
             }
+            (None, false) => {
+                let declares = |tool| report.tools.has_parameter(tool, tag.element);
+                self.bad |= tag.label.is_some() || report.named().is_some_and(declares);
+                self.unread = true;
+            }
+            (None, true) => self.stray = true,
             _ => {}
         }
         None
+    }
+
+    /// Whether the section ends with its call. Without a wrapper, the next mark may be another dialect's. A call on trial is
+    /// over at once, unless what stands in it shows that it may have swallowed the end of what it is quoted in.
+    fn is_over(&self, report: &Report<'_, '_>) -> bool {
+        let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
+        let ends = match report.calls.waits() {
+            true => self.calls == 1 && !self.stray,
+            false => self.grammar.has(Element::NamedByText),
+        };
+        alone && ends
+    }
+
+    /// Ends the section before this tag.
+    fn give_back(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.keep(report);
+        if !report.held.ends_with(raw) {
+            report.held.push_str(raw);
+        }
+        self.done(Rest { back: raw.len(), pos: chunk.pos })
     }
 
     /// The call that is open is over, with a tag of which so many bytes are not its own.
@@ -175,4 +219,9 @@ impl TagBody {
         self.end_call(chunk, report);
         None
     }
+}
+
+/// Whether a call of this dialect came before.
+pub(super) fn has_called(report: &Report<'_, '_>) -> bool {
+    report.calls.has_spoken(report.calls.speaking) || report.calls.any_waits()
 }
