@@ -133,8 +133,7 @@ impl Tools {
 
     /// Whether the tool declares a parameter of this name.
     pub fn has_parameter(&self, tool: &str, parameter: &str) -> bool {
-        let properties = self.schema(tool).and_then(|s| s.get("properties"));
-        properties.is_some_and(|p| p.get(parameter).is_some())
+        self.schema(tool).is_some_and(|schema| coerce::parameter(schema, parameter).is_some())
     }
 
     /// The only tool whose parameters these arguments fit: all declared, none missing.

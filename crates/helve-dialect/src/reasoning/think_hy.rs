@@ -11,7 +11,8 @@ static HEAD: ChannelGrammar =
 static FOOT: ChannelGrammar =
     ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::Over) };
 
-const SCOPE: &Scope = &Scope { opens: &["<think:", "<tool_calls:"], closes: &["</think:", "</think>"] };
+const SCOPE: &Scope =
+    &Scope { opens: &["<think:", "<tool_calls:", "<tool_call:"], closes: &["</think:", "</think>"] };
 
 pub(crate) const OPEN: Opener =
     Opener { mark: Mark::Tag("<think:"), then: Then::Anything, grammar: Grammar::Channel(&HEAD) };
