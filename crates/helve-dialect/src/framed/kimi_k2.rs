@@ -129,6 +129,11 @@ mod tests {
                     "<|tool_call_begin|>time:0<|tool_call_argument_begin|><|tool_call_end|><|tool_call_begin|>0<|tool_call_argument_begin|><|tool_call_end|>",
                     "call time#time:0 {} | broken",
                 ),
+                // A head without arguments hides no call behind it.
+                (
+                    "<|tool_calls_section_begin|><|tool_call_begin|>so<|tool_call_begin|>time:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_call_begin|>so<|tool_call_begin|>time:1<|tool_call_argument_begin|>{}<|tool_calls_section_end|>",
+                    "say <|tool_calls_section_begin|><|tool_call_begin|>so | call time#time:0 {} | broken | call time#time:1 {}",
+                ),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],
         );

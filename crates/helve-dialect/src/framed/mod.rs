@@ -166,7 +166,7 @@ impl FramedBody {
         self.unnamed = false;
         self.calls = 0;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
-            Some((_, Sign::Call)) => State::Head,
+            Some((_, Sign::Call | Sign::Beyond(_))) => State::Head,
             Some((_, Sign::Arguments)) => State::Unheaded,
             _ if mark.is_empty() => State::BeforeArguments,
             _ => State::Between,
@@ -224,7 +224,8 @@ impl FramedBody {
             return None;
         }
         let before_arguments = match self.state {
-            State::BeforeArguments => matches!(c, '{' | '[' | '"'),
+            State::BeforeArguments if c == '[' => !self.may_be_sign(b'['),
+            State::BeforeArguments => matches!(c, '{' | '"'),
             State::Head => self.grammar.bracket_ends_head && c == '{',
             _ => false,
         };
@@ -237,7 +238,7 @@ impl FramedBody {
                 return self.no_call(chunk, report);
             }
             match encoded {
-                true => self.begin_encoded(chunk, report),
+                true => self.begin_with("\"", chunk, report),
                 false => self.begin_arguments(chunk, report),
             }
             return None;
@@ -289,10 +290,38 @@ impl FramedBody {
             State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
                 return self.over(chunk, report);
             }
-            State::BeforeArguments if !text.trim().is_empty() => return self.no_call(chunk, report),
+            State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
+            State::BeforeArguments if !text.trim().is_empty() => return self.no_arguments(text, chunk, report),
             _ => {}
         }
         None
+    }
+
+    /// Something else than a value stands in the place of the arguments. Behind the first name it may be what somebody says
+    /// about the marks; else the call is broken, and what follows it is not its own.
+    fn no_arguments(
+        &mut self,
+        text: &str,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        if self.grammar.noisy {
+            return self.no_call(chunk, report);
+        }
+        chunk.keep(report);
+        let behind = report.held.split_off(report.held.len() - text.len());
+        let rest = Rest { back: text.len(), pos: chunk.pos };
+        let prose = self.calls == 0 && !self.head.is_empty() && goes_on_as_prose(report.held, text);
+        if !prose {
+            self.give_up(chunk, report);
+        }
+        report.held.push_str(&behind);
+        Some(self.done(rest))
+    }
+
+    /// Whether some sign begins with this byte.
+    fn may_be_sign(&self, byte: u8) -> bool {
+        self.grammar.signs.iter().any(|(sign, _)| sign.as_bytes().first() == Some(&byte))
     }
 
     fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -306,6 +335,18 @@ impl FramedBody {
             (State::Head, Sign::Id) => {
                 self.id.clear();
                 self.state = State::Id;
+            }
+            (State::BeforeArguments, Sign::Beyond(back)) if !self.head.is_empty() => {
+                chunk.keep(report);
+                let beyond = report.held.split_off(report.held.len() - back);
+                if report.named().is_some_and(|name| vouches(name, report.tools)) {
+                    report.arguments("{}");
+                    self.count(chunk, report);
+                } else if self.calls > 0 {
+                    self.give_up(chunk, report);
+                }
+                report.held.push_str(&beyond);
+                return Some(self.done(Rest { back, pos: chunk.pos }));
             }
             (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
                 // The head of a message that is all for one tool says enough.
@@ -326,7 +367,18 @@ impl FramedBody {
                 report.arguments("{}");
                 self.count(chunk, report);
             }
-            (State::Head | State::Id, _) => return self.no_call(chunk, report),
+            (State::Head | State::Id, Sign::End | Sign::Close | Sign::Id) => {
+                return self.no_call(chunk, report);
+            }
+            (State::Head | State::Id, Sign::Call) if self.calls == 0 && !report.calls.has_started() => {
+                let back = self.signpost.found(self.grammar.signs).len();
+                chunk.keep(report);
+                return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
+            }
+            (State::Head | State::Id, Sign::Call) => {
+                self.give_up(chunk, report);
+                return self.sign(sign, chunk, report);
+            }
             (_, Sign::Call) => {
                 self.head.clear();
                 self.id.clear();
@@ -387,12 +439,12 @@ impl FramedBody {
         self.head.ends_with('"') && self.head.matches('"').count() % 2 == 1
     }
 
-    /// Begins arguments whose quote was taken for the head's.
-    fn begin_encoded(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    /// Begins arguments whose beginning was taken for something else.
+    fn begin_with(&mut self, beginning: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         chunk.keep(report);
-        report.held.pop();
+        report.held.truncate(report.held.len() - beginning.len());
         self.arguments = Arguments::new(report.held.len());
-        self.arguments.feed(&mut Chunk::new("\"", 0), self.grammar.closers, report);
+        self.arguments.feed(&mut Chunk::new(beginning, 0), self.grammar.closers, report);
         self.state = State::Arguments;
     }
 
@@ -491,7 +543,11 @@ impl FramedBody {
         }
         self.state = State::Ready;
         if let Flow::Tag(tag) = flow {
+            // The tag is not the call's own, and a sign must be there to be given back.
+            chunk.keep(report);
+            report.held.truncate(report.held.len() - tag.len());
             self.count(chunk, report);
+            report.held.push_str(tag);
             let sign = self.grammar.signs.iter().find(|(text, _)| *text == tag);
             return sign.and_then(|(_, sign)| self.sign(*sign, chunk, report));
         }
@@ -557,6 +613,15 @@ impl FramedBody {
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+}
+
+/// Whether what stands where arguments were awaited is the middle of a sentence.
+fn goes_on_as_prose(before: &str, text: &str) -> bool {
+    match text.chars().next() {
+        Some(c) if c.is_alphabetic() => before.ends_with(is_blank),
+        Some(c) => matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')'),
+        None => false,
     }
 }
 
