@@ -20,7 +20,7 @@ static NAMED: FramedGrammar = FramedGrammar {
     ],
     closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
     bracket_ends_head: true,
-    noisy: false,
+    chained: true,
     name,
     ..FramedGrammar::PLAIN
 };
@@ -104,6 +104,20 @@ mod tests {
                     r#"say [TOOL_CALLS]f[CALL_ID]a | call search {"query": "x"}"#,
                 ),
                 ("[TOOL_CALLS]time[ARGS]</s>", "broken time"),
+                // The mark of another call may be missing.
+                (
+                    r#"[TOOL_CALLS]time[ARGS]{}search[ARGS]{"query": "x"} time[ARGS]{}"#,
+                    r#"call time {} | call search {"query": "x"} | call time {}"#,
+                ),
+                ("[TOOL_CALLS]time[ARGS]{} time", "call time {} | say time"),
+                ("[TOOL_CALLS]time[ARGS]{}time flies", "call time {} | say time flies"),
+                ("[TOOL_CALLS]time[ARGS]{}f[ARGS]{}", "call time {} | say f{}"),
+                ("[TOOL_CALLS]time[ARGS]{}f[TOOL_CALLS]time[ARGS]{}", "call time {} | say f | call time {}"),
+                (
+                    "[THINK]So [TOOL_CALLS]time[ARGS]{}time[/THINK]It is noon.",
+                    "think So [TOOL_CALLS]time[ARGS]{}time | say It is noon.",
+                ),
+                ("[THINK]So [TOOL_CALLS]time[ARGS]{}time", "think So  | call time {} | say time"),
                 ("[TOOL_CALLS]time[ARGS] <b>So.</b>", "broken time | say <b>So.</b>"),
                 ("[TOOL_CALLS]search[ARGS] [1]", "call search [1]"),
                 (r#"[TOOL_CALLS]"search"[ARGS]{"query": "x"}"#, r#"call search {"query": "x"}"#),

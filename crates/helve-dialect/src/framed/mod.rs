@@ -31,6 +31,8 @@ pub(crate) struct FramedGrammar {
     pub(crate) bracket_ends_head: bool,
     /// Text between calls is noise; elsewhere it is the end of the section.
     pub(crate) noisy: bool,
+    /// A declared name right behind a call, and the sign of arguments behind it, make another.
+    pub(crate) chained: bool,
     /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
     /// which so many bytes are not the section's own.
     pub(crate) text: &'static [(&'static str, usize)],
@@ -52,6 +54,7 @@ impl FramedGrammar {
         closers: &[],
         bracket_ends_head: false,
         noisy: false,
+        chained: false,
         text: &[],
         code: false,
         heads: None,
@@ -136,6 +139,8 @@ enum State {
     Beyond(&'static str),
     /// A call is whole and counts as soon as anything follows it.
     Ready,
+    /// In a word behind a call that may be the name of another.
+    Chained,
 }
 
 impl FramedBody {
@@ -287,9 +292,19 @@ impl FramedBody {
                     return self.no_call(chunk, report);
                 }
             }
+            State::Between if self.grammar.chained && self.calls > 0 && text.chars().all(is_name) => {
+                self.head.clear();
+                self.head.push_str(text);
+                self.id.clear();
+                self.state = State::Chained;
+            }
             State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
                 return self.over(chunk, report);
             }
+            State::Chained if text.chars().all(is_name) && self.head.len() < HEAD_MAX => {
+                self.head.push_str(text);
+            }
+            State::Chained => return self.over(chunk, report),
             State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
             State::BeforeArguments if !text.trim().is_empty() => return self.no_arguments(text, chunk, report),
             _ => {}
@@ -326,6 +341,10 @@ impl FramedBody {
 
     fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match (self.state, sign) {
+            (State::Chained, Sign::Arguments) if vouches(&self.head, report.tools) && self.named(report) => {
+                self.state = State::BeforeArguments;
+            }
+            (State::Chained, _) => return self.over(chunk, report),
             (State::Head | State::Id, Sign::Arguments) => {
                 if !self.named(report) {
                     return self.no_call(chunk, report);
@@ -610,6 +629,11 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
+            State::Chained if report.calls.waits() => {
+                report.calls.text_waits(self.over_at..report.held.len());
+                Ending::Done
+            }
+            State::Chained => Ending::NotACall,
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
