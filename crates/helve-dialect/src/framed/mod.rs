@@ -17,7 +17,7 @@ pub(crate) use text::interpreter;
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Passing, Rest, Step};
 use crate::calls::{Report, WholeCall};
-use crate::dialect::{is_blank, is_name};
+use crate::dialect::{HTML_END_TOKEN, is_blank, is_name};
 use crate::json::PLAIN;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, Tools};
@@ -41,6 +41,8 @@ pub(crate) struct FramedGrammar {
     /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
     /// and a line break.
     pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
+    /// The signs are ordinary words, so that a head of more than one word is what somebody says.
+    pub(crate) wordy: bool,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
     /// Whether the head may be all of a call, which then has no arguments.
@@ -58,6 +60,7 @@ impl FramedGrammar {
         text: &[],
         code: false,
         heads: None,
+        wordy: false,
         name: |_, _| Called::Nobody,
         is_all: |_| false,
     };
@@ -84,6 +87,8 @@ pub(crate) enum Sign {
     Arguments,
     /// It is over.
     End,
+    /// Nobody is called, and the answer follows.
+    Answer,
     /// The section is over.
     Close,
     /// The section is over, and this sign of so many bytes is no longer its own.
@@ -100,6 +105,8 @@ pub(crate) enum Called {
     Unnamed {
         id: Option<String>,
     },
+    /// The head says that nobody is.
+    NoTool,
     Nobody,
 }
 
@@ -141,6 +148,8 @@ enum State {
     Ready,
     /// In a word behind a call that may be the name of another.
     Chained,
+    /// In the blanks before the answer.
+    Answer,
 }
 
 impl FramedBody {
@@ -248,8 +257,14 @@ impl FramedBody {
             }
             return None;
         }
-        if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() && self.words(chunk) {
-            return None;
+        if self.state == State::Answer && !is_blank(c) {
+            return Some(Step::Done(Rest::at(chunk.pos)));
+        }
+        if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() {
+            let run = self.words(chunk);
+            if run > 0 {
+                return self.not_a_head(run, chunk, report);
+            }
         }
         let rest = chunk.rest();
         let (taken, found) = self.signpost.step(self.grammar.signs, rest);
@@ -262,19 +277,35 @@ impl FramedBody {
         }
     }
 
-    /// Takes what can only be part of a head or an id, as far as it is short enough for one.
-    fn words(&mut self, chunk: &mut Chunk<'_>) -> bool {
+    /// Takes what can only be part of a head or an id, as far as it is short enough for one. Says how much.
+    fn words(&mut self, chunk: &mut Chunk<'_>) -> usize {
         let rest = chunk.rest();
         let near = &rest[..rest.floor_char_boundary(HEAD_MAX)];
         let signs = Signpost::first_bytes(self.grammar.signs);
-        let run = near.bytes().position(|byte| byte == b'{' || signs[byte as usize]).unwrap_or(near.len());
+        let wordy = self.grammar.wordy;
+        let ends = |byte: u8| byte == b'{' || signs[byte as usize] || wordy && is_blank(byte as char);
+        let run = near.bytes().position(ends).unwrap_or(near.len());
         let word = if self.state == State::Head { &mut self.head } else { &mut self.id };
-        let fits = run > 0 && word.len() + run <= HEAD_MAX;
-        if fits {
-            word.push_str(&rest[..run]);
-            chunk.pos += run;
+        if word.len() + run > HEAD_MAX {
+            return 0;
         }
-        fits
+        word.push_str(&rest[..run]);
+        chunk.pos += run;
+        run
+    }
+
+    /// With these last bytes, what seemed to be a head of one word is none. They are read again.
+    fn not_a_head(
+        &mut self,
+        last: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        if !self.grammar.wordy || !self.head.trim().contains(is_blank) {
+            return None;
+        }
+        chunk.keep(report);
+        Some(Step::NotACall(Rest { back: last, pos: chunk.pos }))
     }
 
     /// Text that is no sign has passed.
@@ -285,6 +316,7 @@ impl FramedBody {
                 if self.head.len() > HEAD_MAX {
                     return self.no_call(chunk, report);
                 }
+                return self.not_a_head(text.len(), chunk, report);
             }
             State::Id => {
                 self.id.push_str(text);
@@ -389,7 +421,12 @@ impl FramedBody {
             (State::Head | State::Id, Sign::End | Sign::Close | Sign::Id) => {
                 return self.no_call(chunk, report);
             }
-            (State::Head | State::Id, Sign::Call) if self.calls == 0 && !report.calls.has_started() => {
+            (State::Head, Sign::Answer)
+                if matches!((self.grammar.name)(&self.head, report.tools), Called::NoTool) =>
+            {
+                self.state = State::Answer;
+            }
+            (State::Head | State::Id, Sign::Call | Sign::Answer) if self.calls == 0 && !report.calls.has_started() => {
                 let back = self.signpost.found(self.grammar.signs).len();
                 chunk.keep(report);
                 return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
@@ -439,7 +476,7 @@ impl FramedBody {
                 self.unnamed = true;
                 id
             }
-            Called::Unnamed { .. } | Called::Nobody => return false,
+            Called::Unnamed { .. } | Called::NoTool | Called::Nobody => return false,
         };
         let written = self.id.trim();
         if let Some(id) = id.or_else(|| (!written.is_empty()).then(|| written.to_owned())) {
@@ -537,6 +574,34 @@ impl FramedBody {
         Some(self.done(Rest { back, pos: chunk.pos }))
     }
 
+    /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
+    fn end_of_text(&mut self) {
+        // No sign holds this character, so it shows what that is.
+        if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
+            let is_label = text.starts_with('\n') || self.text.ends_with('\n');
+            if self.grammar.code || !is_label {
+                self.text.push_str(text);
+            }
+        }
+        if !self.grammar.code && self.text.ends_with(HTML_END_TOKEN) {
+            self.text.truncate(self.text.len() - HTML_END_TOKEN.len());
+        }
+    }
+
+    /// Whether nothing shows that the end of the message cut the text off.
+    fn is_text_whole(&self, report: &Report<'_, '_>) -> bool {
+        let tool = report.named().unwrap_or("");
+        self.grammar.code || text::is_whole(&self.text, tool, report.tools)
+    }
+
+    /// Whether the head may be the name of a tool.
+    fn may_call(&self, tools: &Tools) -> bool {
+        let head = self.head.trim();
+        let may_name = |name: &str| tools.is_unknown() || tools.resolve(name).is_some();
+        head.is_empty()
+            || matches!((self.grammar.name)(head, tools), Called::Tool { name, .. } if may_name(&name))
+    }
+
     fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
         let read = if self.grammar.code { text::code } else { text::arguments };
         read(&self.text, report.named()?, report.tools)
@@ -614,11 +679,10 @@ impl FramedBody {
             self.no_head(sign);
         }
         if self.state == State::Text && end == End::Normal {
-            // No sign holds this character, so it shows what seemed to begin one.
-            if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
-                self.text.push_str(text);
-            }
-            if let Some(arguments) = self.text_arguments(report) {
+            self.end_of_text();
+            if self.is_text_whole(report)
+                && let Some(arguments) = self.text_arguments(report)
+            {
                 report.arguments(&arguments);
                 self.state = State::Ready;
             }
@@ -634,6 +698,10 @@ impl FramedBody {
                 Ending::Done
             }
             State::Chained => Ending::NotACall,
+            State::Answer => Ending::Done,
+            State::Head if self.grammar.wordy && end == End::Normal && !self.may_call(report.tools) => {
+                Ending::NotACall
+            }
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
