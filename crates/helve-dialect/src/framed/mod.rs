@@ -38,6 +38,8 @@ pub(crate) struct FramedGrammar {
     pub(crate) text: &'static [(&'static str, usize)],
     /// Such text is code for an interpreter.
     pub(crate) code: bool,
+    /// Such text counts only with the sign that ends it, which no server leaves out.
+    pub(crate) closed: bool,
     /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
     /// and a line break.
     pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
@@ -59,6 +61,7 @@ impl FramedGrammar {
         chained: false,
         text: &[],
         code: false,
+        closed: false,
         heads: None,
         wordy: false,
         name: |_, _| Called::Nobody,
@@ -338,7 +341,9 @@ impl FramedBody {
             }
             State::Chained => return self.over(chunk, report),
             State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
-            State::BeforeArguments if !text.trim().is_empty() => return self.no_arguments(text, chunk, report),
+            State::BeforeArguments if !text.trim().is_empty() => {
+                return self.no_arguments(text, chunk, report);
+            }
             _ => {}
         }
         None
@@ -426,7 +431,9 @@ impl FramedBody {
             {
                 self.state = State::Answer;
             }
-            (State::Head | State::Id, Sign::Call | Sign::Answer) if self.calls == 0 && !report.calls.has_started() => {
+            (State::Head | State::Id, Sign::Call | Sign::Answer)
+                if self.calls == 0 && !report.calls.has_started() =>
+            {
                 let back = self.signpost.found(self.grammar.signs).len();
                 chunk.keep(report);
                 return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
@@ -678,7 +685,7 @@ impl FramedBody {
         if let State::Beyond(sign) = self.state {
             self.no_head(sign);
         }
-        if self.state == State::Text && end == End::Normal {
+        if self.state == State::Text && end == End::Normal && !self.grammar.closed {
             self.end_of_text();
             if self.is_text_whole(report)
                 && let Some(arguments) = self.text_arguments(report)

@@ -33,7 +33,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         },
         Opener { mark: Mark::Tag("<steptml:invoke"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
     ],
-    silent: &["<｜tool_calls_end｜>", "<｜tool_call_end｜>"],
     strays: &[
         "<｜tool_call_begin｜>",
         "<｜tool_sep｜>",

@@ -22,7 +22,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
-    silent: &["<turn|>", "<tool_call|>", "<|tool_response>", "<eos>"],
+    silent: &["<turn|>", "<|tool_response>", "<eos>"],
     strays: &["<|\"|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
@@ -105,6 +105,7 @@ mod tests {
                     "<|tool_call>call:time{}\u{a0}<tool_call|>\n<|tool_call>call:time{}\n<tool_call|>",
                     "call time {} | call time {}",
                 ),
+                ("The <tool_call|> mark.", "say The <tool_call|> mark."),
                 ("The <|tool_call> token.", "say The <|tool_call> token."),
                 // Commas too many are no part of a key.
                 (
