@@ -304,7 +304,11 @@ impl FramedBody {
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
-        if !self.grammar.wordy || !self.head.trim().contains(is_blank) {
+        if !self.grammar.wordy || self.state != State::Head {
+            return None;
+        }
+        let (before, word) = self.head.split_at(self.head.len() - last);
+        if !before.ends_with(is_blank) || word.starts_with(is_blank) || before.trim().is_empty() {
             return None;
         }
         chunk.keep(report);

@@ -33,7 +33,8 @@ pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
     }
     let open_fence = text.starts_with("```") && unfenced(text) == text;
     let quotes = text.matches('"').count() - text.matches("\\\"").count();
-    !open_fence && !(text.starts_with('"') && quotes % 2 == 1)
+    let open_quote = text.starts_with('"') && quotes % 2 == 1;
+    !open_fence && !open_quote
 }
 
 /// The arguments of an interpreter: its code, as it is written.
