@@ -1,7 +1,8 @@
 //! `[TOOL_CALLS]`: Mistral, Magistral, Ministral, Devstral.
 //!
 //! Odd here: up to version 7 a JSON array follows, from 11 on a name, `[ARGS]` and the arguments, each call with its
-//! own `[TOOL_CALLS]`; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all. Ids have nine characters.
+//! own `[TOOL_CALLS]`, which the next may lack; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all.
+//! Ids have nine characters.
 
 use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};

@@ -1,7 +1,9 @@
 //! `Thought: …⏎Action: f⏎Action Input: {…}⏎Observation:`: ReAct, and `✿FUNCTION✿: f⏎✿ARGS✿: {…}`: Qwen 1.
 //!
-//! Odd here: plain words are the marks, so they are not looked for unasked. The model is to stop at `Observation:`;
-//! what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
+//! Odd here: plain words are the marks, so they are not looked for unasked, and what follows them shows whether they are
+//! only said: an action is one word, and its input follows. The action `None` calls nobody.
+//!
+//! The model is to stop at `Observation:`; what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
 //! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
 //! `Final Answer` is none, and stays text.
 

@@ -1,6 +1,7 @@
 //! `<|tool_call>call:f{k:<|"|>text<|"|>,n:42}<tool_call|>`: Gemma 4.
 //!
-//! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end.
+//! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end. Where the prompt
+//! has opened it, the label may be all that is left of it.
 
 use super::GemmaGrammar;
 use crate::Dialect;
