@@ -186,6 +186,16 @@ mod tests {
                     r#"call python {"code": "print({'a': 1})"}"#,
                 ),
                 ("Plain.", "say Plain."),
+                // A mark that is talked about swallows nothing.
+                (
+                    "<|channel|>analysis<|message|>Use `<|channel|>`.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+                    "think Use `<|channel|>`. | say Yes.",
+                ),
+                (
+                    "<|channel|>analysis<|message|>Use `<|channel|>` before the <|message|> mark.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+                    "think Use `<|channel|>` before the <|message|> mark. | say Yes.",
+                ),
+                ("<|channel|>analysis<|message|>Use `<|channel|>`", "think Use `<|channel|>`"),
                 (
                     r#"<|channel|>commentary to=functions.search.json<|message|>{"query": "x"}<|call|>"#,
                     r#"call search {"query": "x"}"#,

@@ -32,6 +32,12 @@ static UNTYPED: ChannelGrammar = ChannelGrammar {
     route: |_, _, _| Route::to(Turn::Answer(SCOPE)),
 };
 
+/// The same in the middle of a line, where a blank behind the mark shows that somebody talks about it.
+static INLINE: ChannelGrammar = ChannelGrammar {
+    signs: &[(MESSAGE, Part::Message(""))],
+    route: |head, _, _| Route::to(Turn::Answer(SCOPE)).filter(|_| head.is_empty()),
+};
+
 static CALL: JsonGrammar =
     JsonGrammar { close: &["<|end_message|>", "<|content_model_end_sampling|>"], ..JsonGrammar::PLAIN };
 
@@ -60,7 +66,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "inkling",
     openers: &[
         Opener { mark: Mark::Tag(MESSAGE), then: NAMED, grammar: Grammar::Channel(&HEAD) },
-        Opener { mark: Mark::Tag(MESSAGE), then: Then::Anything, grammar: Grammar::Channel(&UNTYPED) },
+        Opener { mark: Mark::Tag(MESSAGE), then: Then::Line, grammar: Grammar::Channel(&UNTYPED) },
+        Opener { mark: Mark::Tag(MESSAGE), then: Then::Anything, grammar: Grammar::Channel(&INLINE) },
         opener("<|content_thinking|>"),
         opener("<|content_text|>"),
         Opener {
@@ -108,7 +115,22 @@ mod tests {
                     "think The <|content_invoke_tool_json|> mark. | say So.",
                 ),
                 ("<|content_invoke_tool_json|>{\"name\": \"search\", \"args", "cut search"),
+                ("The mark <|message_model|> is a mark.", "say The mark <|message_model|> is a mark."),
+                ("So.<|message_model|>More.<|message_model|><|content_text|>All.", "say So.More.All."),
+                (
+                    "<|content_thinking|>The <|message_model|> mark.<|end_message|><|message_model|> So be it.",
+                    "think The <|message_model|> mark. | say So be it.",
+                ),
             ],
         );
+    }
+
+    #[test]
+    fn a_mark_that_is_talked_about_hides_no_call_of_others() {
+        let text =
+            "The mark <|message_model|> is not used here.\n\n<tool_call>{\"name\": \"time\"}</tool_call>";
+        let read = crate::read(text, crate::Reading::default(), None);
+        assert_eq!((read.calls.len(), read.dialect), (1, Some("hermes")));
+        assert_eq!(read.content, "The mark <|message_model|> is not used here.\n\n");
     }
 }

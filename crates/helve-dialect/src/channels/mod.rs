@@ -78,12 +78,12 @@ impl ChannelBody {
     #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
-        if let Some(kind) = self.kind {
-            return self.message(kind, &chunk, report);
-        }
         // Of the blanks behind a mark, which are read already, the head keeps one.
         if self.head.is_empty() && report.held.ends_with(is_blank) {
             self.head.push(' ');
+        }
+        if let Some(kind) = self.kind {
+            return self.message(kind, &chunk, report);
         }
         let step = loop {
             let rest = chunk.rest();
@@ -97,11 +97,9 @@ impl ChannelBody {
                 Found::Char => self.head.push_str(&rest[..taken]),
                 Found::Beginning(text) => self.head.push_str(text),
                 Found::Sign(Part::Again) => self.head.clear(),
-                Found::Sign(Part::Over) if is_prose(&self.head) => {
-                    chunk.keep(report);
-                    let ends = |(sign, _): &&(&str, Part)| report.held.ends_with(sign);
-                    let back = self.grammar.signs.iter().find(ends).map_or(0, |(sign, _)| sign.len());
-                    return Step::NotACall(Rest { back, pos: chunk.pos });
+                Found::Sign(Part::Over) if is_prose(&self.head) => return self.prose(&mut chunk, report),
+                Found::Sign(Part::Message(_)) if goes_on(&self.head) => {
+                    return self.prose(&mut chunk, report);
                 }
                 Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
                 Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
@@ -117,6 +115,13 @@ impl ChannelBody {
         };
         chunk.keep(report);
         step
+    }
+
+    /// What was read up to a sign is what somebody says, and the sign may mean something there.
+    fn prose(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.keep(report);
+        let back = self.signpost.found(self.grammar.signs).len();
+        Step::NotACall(Rest { back, pos: chunk.pos })
     }
 
     fn message(&self, kind: &'static str, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
@@ -166,9 +171,14 @@ const WORDS: &[&str] = &[
 ];
 
 /// Whether what stands behind a mark, and no message, is rather what somebody says about the mark: other words, or one that
-/// stands apart from it.
+/// stands apart from it, or what goes on with a sentence.
 fn is_prose(head: &str) -> bool {
     let known = |word: &str| word.starts_with("to=") || WORDS.iter().any(|known| known.starts_with(word));
     let apart = head.starts_with(is_blank) || head.trim().contains(is_blank);
-    apart && !head.split_whitespace().all(known)
+    goes_on(head) || apart && !head.split_whitespace().all(known)
+}
+
+/// Whether a sentence goes on behind the mark, or the code in which it is quoted ends: no head begins so.
+fn goes_on(head: &str) -> bool {
+    head.starts_with(['`', '.', ',', ';', '!', '?', ')'])
 }

@@ -61,13 +61,11 @@ pub(super) const OPENERS: &[Opener] = &[
     opener("<｜tool▁call▁begin｜>", Then::Name(&["<｜tool▁sep｜>"])),
 ];
 
-pub(super) const SILENT: &[&str] = &["<｜tool▁calls▁end｜>", "<｜tool▁call▁end｜>"];
-
 pub(super) const STRAYS: &[&str] =
     &["<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"];
 
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v3", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
 
 const SEPARATORS: &[&str] =
     &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool sep|>", "<|tool_sep|>"];
@@ -134,7 +132,11 @@ mod tests {
                 ("A <｜tool▁calls▁begin｜> mark.", "say A <｜tool▁calls▁begin｜> mark."),
                 (
                     "As <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name<｜tool▁call▁end｜><｜tool▁calls▁end｜>.",
-                    "say As <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name<｜tool▁call▁end｜>.",
+                    "say As <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>name<｜tool▁call▁end｜><｜tool▁calls▁end｜>.",
+                ),
+                (
+                    "The <｜tool▁call▁end｜> and\n> <｜tool▁calls▁end｜>\nmarks.",
+                    "say The <｜tool▁call▁end｜> and\n> <｜tool▁calls▁end｜>\nmarks.",
                 ),
             ],
         );

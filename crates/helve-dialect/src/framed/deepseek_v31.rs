@@ -8,7 +8,6 @@ use crate::Dialect;
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v31",
     openers: deepseek_v3::OPENERS,
-    silent: deepseek_v3::SILENT,
     strays: deepseek_v3::STRAYS,
     ..Dialect::PLAIN
 };
@@ -29,7 +28,7 @@ mod tests {
                 ),
                 (
                     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-                    "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜>",
+                    "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
                 ),
                 (
                     r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>"{\"query\": \"x\"}"<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#,

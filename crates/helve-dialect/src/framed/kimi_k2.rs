@@ -44,7 +44,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("<|tool_call_section_begin|>", SECTION),
         opener("<|tool_call_begin|>", Then::Name(&["<|tool_call_argument_begin|>"])),
     ],
-    silent: &["<|tool_calls_section_end|>", "<|tool_call_section_end|>", "<|tool_call_end|>"],
     strays: &[
         "<|tool_call_argument_begin|>",
         "<|tool_call_end|>",
@@ -128,6 +127,15 @@ mod tests {
                 (
                     "<|tool_call_begin|>time:0<|tool_call_argument_begin|><|tool_call_end|><|tool_call_begin|>0<|tool_call_argument_begin|><|tool_call_end|>",
                     "call time#time:0 {} | broken",
+                ),
+                // A head without arguments hides no call behind it.
+                (
+                    "<|tool_calls_section_begin|><|tool_call_begin|>so<|tool_call_begin|>time:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_call_begin|>so<|tool_call_begin|>time:1<|tool_call_argument_begin|>{}<|tool_calls_section_end|>",
+                    "say <|tool_calls_section_begin|><|tool_call_begin|>so | call time#time:0 {} | broken | call time#time:1 {}",
+                ),
+                (
+                    "The <|tool_call_end|> and\n> <|tool_calls_section_end|>\nmarks.",
+                    "say The <|tool_call_end|> and\n> <|tool_calls_section_end|>\nmarks.",
                 ),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],

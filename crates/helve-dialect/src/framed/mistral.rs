@@ -1,7 +1,8 @@
 //! `[TOOL_CALLS]`: Mistral, Magistral, Ministral, Devstral.
 //!
 //! Odd here: up to version 7 a JSON array follows, from 11 on a name, `[ARGS]` and the arguments, each call with its
-//! own `[TOOL_CALLS]`; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all. Ids have nine characters.
+//! own `[TOOL_CALLS]`, which the next may lack; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all.
+//! Ids have nine characters.
 
 use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
@@ -12,14 +13,15 @@ static ARRAY: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGramm
 
 static NAMED: FramedGrammar = FramedGrammar {
     signs: &[
-        ("[TOOL_CALLS]", Sign::Call),
+        // An array or an object may follow the next one.
+        ("[TOOL_CALLS]", Sign::Beyond("[TOOL_CALLS]".len())),
         ("[CALL_ID]", Sign::Id),
         ("[ARGS]", Sign::Arguments),
         ("[/TOOL_CALLS]", Sign::Close),
     ],
     closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
     bracket_ends_head: true,
-    noisy: false,
+    chained: true,
     name,
     ..FramedGrammar::PLAIN
 };
@@ -42,7 +44,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 fn name(head: &str, _: &Tools) -> Called {
-    let name = head.trim();
+    let name = head.trim().trim_matches(['"', '\'']);
     match name.is_empty() || name.contains(char::is_whitespace) {
         true => Called::Nobody,
         false => Called::Tool { name: name.to_owned(), id: None },
@@ -75,6 +77,51 @@ mod tests {
                 (r#"[THINK]hm[/THINK][TOOL_CALLS]time[ARGS]{}"#, "think hm | call time {}"),
                 (r#"[TOOL_CALLS]search[ARGS]{"query": "ha"#, "cut search"),
                 ("[TOOL_CALLS] is the mark.", "say [TOOL_CALLS] is the mark."),
+                // Each mark is judged anew.
+                (
+                    r#"[TOOL_CALLS]time[ARGS]{}[TOOL_CALLS][{"name": "search", "arguments": {"query": "x"}}]"#,
+                    r#"call time {} | call search {"query": "x"}"#,
+                ),
+                (
+                    r#"[TOOL_CALLS]time{}[TOOL_CALLS]{"name": "search", "arguments": {"query": "x"}}"#,
+                    r#"call time {} | call search {"query": "x"}"#,
+                ),
+                (
+                    r#"[TOOL_CALLS]search[ARGS]{"query": "x"[TOOL_CALLS]time[ARGS]{}"#,
+                    r#"call search {"query": "x"} (Closers) | call time {}"#,
+                ),
+                // What follows a name instead of arguments is read, too.
+                (
+                    "I will use the [TOOL_CALLS]search[ARGS] syntax.",
+                    "say I will use the [TOOL_CALLS]search[ARGS] syntax.",
+                ),
+                ("First [TOOL_CALLS]search[ARGS], then.", "say First [TOOL_CALLS]search[ARGS], then."),
+                (
+                    r#"[TOOL_CALLS]time[ARGS][TOOL_CALLS]search[ARGS]{"query": "x"}"#,
+                    r#"call time {} | call search {"query": "x"}"#,
+                ),
+                (
+                    r#"[TOOL_CALLS]f[CALL_ID]a[TOOL_CALLS]search[ARGS]{"query": "x"}"#,
+                    r#"say [TOOL_CALLS]f[CALL_ID]a | call search {"query": "x"}"#,
+                ),
+                ("[TOOL_CALLS]time[ARGS]</s>", "broken time"),
+                // The mark of another call may be missing.
+                (
+                    r#"[TOOL_CALLS]time[ARGS]{}search[ARGS]{"query": "x"} time[ARGS]{}"#,
+                    r#"call time {} | call search {"query": "x"} | call time {}"#,
+                ),
+                ("[TOOL_CALLS]time[ARGS]{} time", "call time {} | say time"),
+                ("[TOOL_CALLS]time[ARGS]{}time flies", "call time {} | say time flies"),
+                ("[TOOL_CALLS]time[ARGS]{}f[ARGS]{}", "call time {} | say f{}"),
+                ("[TOOL_CALLS]time[ARGS]{}f[TOOL_CALLS]time[ARGS]{}", "call time {} | say f | call time {}"),
+                (
+                    "[THINK]So [TOOL_CALLS]time[ARGS]{}time[/THINK]It is noon.",
+                    "think So [TOOL_CALLS]time[ARGS]{}time | say It is noon.",
+                ),
+                ("[THINK]So [TOOL_CALLS]time[ARGS]{}time", "think So  | call time {} | say time"),
+                ("[TOOL_CALLS]time[ARGS] <b>So.</b>", "broken time | say <b>So.</b>"),
+                ("[TOOL_CALLS]search[ARGS] [1]", "call search [1]"),
+                (r#"[TOOL_CALLS]"search"[ARGS]{"query": "x"}"#, r#"call search {"query": "x"}"#),
             ],
         );
     }

@@ -10,6 +10,7 @@ pub(crate) mod llama31_function_tag;
 pub(crate) mod mistral;
 pub(crate) mod react;
 mod text;
+mod text_body;
 mod whole;
 
 pub(crate) use text::interpreter;
@@ -31,14 +32,20 @@ pub(crate) struct FramedGrammar {
     pub(crate) bracket_ends_head: bool,
     /// Text between calls is noise; elsewhere it is the end of the section.
     pub(crate) noisy: bool,
+    /// A declared name right behind a call, and the sign of arguments behind it, make another.
+    pub(crate) chained: bool,
     /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
     /// which so many bytes are not the section's own.
     pub(crate) text: &'static [(&'static str, usize)],
     /// Such text is code for an interpreter.
     pub(crate) code: bool,
+    /// Such text counts only with the sign that ends it, which no server leaves out.
+    pub(crate) closed: bool,
     /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
     /// and a line break.
     pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
+    /// The signs are ordinary words, so that a head of more than one word is what somebody says.
+    pub(crate) wordy: bool,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
     /// Whether the head may be all of a call, which then has no arguments.
@@ -52,9 +59,12 @@ impl FramedGrammar {
         closers: &[],
         bracket_ends_head: false,
         noisy: false,
+        chained: false,
         text: &[],
         code: false,
+        closed: false,
         heads: None,
+        wordy: false,
         name: |_, _| Called::Nobody,
         is_all: |_| false,
     };
@@ -81,6 +91,8 @@ pub(crate) enum Sign {
     Arguments,
     /// It is over.
     End,
+    /// Nobody is called, and the answer follows.
+    Answer,
     /// The section is over.
     Close,
     /// The section is over, and this sign of so many bytes is no longer its own.
@@ -97,6 +109,8 @@ pub(crate) enum Called {
     Unnamed {
         id: Option<String>,
     },
+    /// The head says that nobody is.
+    NoTool,
     Nobody,
 }
 
@@ -136,6 +150,10 @@ enum State {
     Beyond(&'static str),
     /// A call is whole and counts as soon as anything follows it.
     Ready,
+    /// In a word behind a call that may be the name of another.
+    Chained,
+    /// In the blanks before the answer.
+    Answer,
 }
 
 impl FramedBody {
@@ -166,7 +184,7 @@ impl FramedBody {
         self.unnamed = false;
         self.calls = 0;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
-            Some((_, Sign::Call)) => State::Head,
+            Some((_, Sign::Call | Sign::Beyond(_))) => State::Head,
             Some((_, Sign::Arguments)) => State::Unheaded,
             _ if mark.is_empty() => State::BeforeArguments,
             _ => State::Between,
@@ -224,7 +242,8 @@ impl FramedBody {
             return None;
         }
         let before_arguments = match self.state {
-            State::BeforeArguments => matches!(c, '{' | '[' | '"'),
+            State::BeforeArguments if c == '[' => !self.may_be_sign(b'['),
+            State::BeforeArguments => matches!(c, '{' | '"'),
             State::Head => self.grammar.bracket_ends_head && c == '{',
             _ => false,
         };
@@ -237,13 +256,19 @@ impl FramedBody {
                 return self.no_call(chunk, report);
             }
             match encoded {
-                true => self.begin_encoded(chunk, report),
+                true => self.begin_with("\"", chunk, report),
                 false => self.begin_arguments(chunk, report),
             }
             return None;
         }
-        if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() && self.words(chunk) {
-            return None;
+        if self.state == State::Answer && !is_blank(c) {
+            return Some(Step::Done(Rest::at(chunk.pos)));
+        }
+        if matches!(self.state, State::Head | State::Id) && !self.signpost.in_sign() {
+            let run = self.words(chunk);
+            if run > 0 {
+                return self.not_a_head(run, chunk, report);
+            }
         }
         let rest = chunk.rest();
         let (taken, found) = self.signpost.step(self.grammar.signs, rest);
@@ -256,19 +281,39 @@ impl FramedBody {
         }
     }
 
-    /// Takes what can only be part of a head or an id, as far as it is short enough for one.
-    fn words(&mut self, chunk: &mut Chunk<'_>) -> bool {
+    /// Takes what can only be part of a head or an id, as far as it is short enough for one. Says how much.
+    fn words(&mut self, chunk: &mut Chunk<'_>) -> usize {
         let rest = chunk.rest();
         let near = &rest[..rest.floor_char_boundary(HEAD_MAX)];
         let signs = Signpost::first_bytes(self.grammar.signs);
-        let run = near.bytes().position(|byte| byte == b'{' || signs[byte as usize]).unwrap_or(near.len());
+        let wordy = self.grammar.wordy;
+        let ends = |byte: u8| byte == b'{' || signs[byte as usize] || wordy && is_blank(byte as char);
+        let run = near.bytes().position(ends).unwrap_or(near.len());
         let word = if self.state == State::Head { &mut self.head } else { &mut self.id };
-        let fits = run > 0 && word.len() + run <= HEAD_MAX;
-        if fits {
-            word.push_str(&rest[..run]);
-            chunk.pos += run;
+        if word.len() + run > HEAD_MAX {
+            return 0;
         }
-        fits
+        word.push_str(&rest[..run]);
+        chunk.pos += run;
+        run
+    }
+
+    /// With these last bytes, what seemed to be a head of one word is none. They are read again.
+    fn not_a_head(
+        &mut self,
+        last: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        if !self.grammar.wordy || self.state != State::Head {
+            return None;
+        }
+        let (before, word) = self.head.split_at(self.head.len() - last);
+        if !before.ends_with(is_blank) || word.starts_with(is_blank) || before.trim().is_empty() {
+            return None;
+        }
+        chunk.keep(report);
+        Some(Step::NotACall(Rest { back: last, pos: chunk.pos }))
     }
 
     /// Text that is no sign has passed.
@@ -279,6 +324,7 @@ impl FramedBody {
                 if self.head.len() > HEAD_MAX {
                     return self.no_call(chunk, report);
                 }
+                return self.not_a_head(text.len(), chunk, report);
             }
             State::Id => {
                 self.id.push_str(text);
@@ -286,17 +332,61 @@ impl FramedBody {
                     return self.no_call(chunk, report);
                 }
             }
+            State::Between if self.grammar.chained && self.calls > 0 && text.chars().all(is_name) => {
+                self.head.clear();
+                self.head.push_str(text);
+                self.id.clear();
+                self.state = State::Chained;
+            }
             State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
                 return self.over(chunk, report);
             }
-            State::BeforeArguments if !text.trim().is_empty() => return self.no_call(chunk, report),
+            State::Chained if text.chars().all(is_name) && self.head.len() < HEAD_MAX => {
+                self.head.push_str(text);
+            }
+            State::Chained => return self.over(chunk, report),
+            State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
+            State::BeforeArguments if !text.trim().is_empty() => {
+                return self.no_arguments(text, chunk, report);
+            }
             _ => {}
         }
         None
     }
 
+    /// Something else than a value stands in the place of the arguments. Behind the first name it may be what somebody says
+    /// about the marks; else the call is broken, and what follows it is not its own.
+    fn no_arguments(
+        &mut self,
+        text: &str,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        if self.grammar.noisy {
+            return self.no_call(chunk, report);
+        }
+        chunk.keep(report);
+        let behind = report.held.split_off(report.held.len() - text.len());
+        let rest = Rest { back: text.len(), pos: chunk.pos };
+        let prose = self.calls == 0 && !self.head.is_empty() && goes_on_as_prose(report.held, text);
+        if !prose {
+            self.give_up(chunk, report);
+        }
+        report.held.push_str(&behind);
+        Some(self.done(rest))
+    }
+
+    /// Whether some sign begins with this byte.
+    fn may_be_sign(&self, byte: u8) -> bool {
+        self.grammar.signs.iter().any(|(sign, _)| sign.as_bytes().first() == Some(&byte))
+    }
+
     fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match (self.state, sign) {
+            (State::Chained, Sign::Arguments) if vouches(&self.head, report.tools) && self.named(report) => {
+                self.state = State::BeforeArguments;
+            }
+            (State::Chained, _) => return self.over(chunk, report),
             (State::Head | State::Id, Sign::Arguments) => {
                 if !self.named(report) {
                     return self.no_call(chunk, report);
@@ -306,6 +396,18 @@ impl FramedBody {
             (State::Head, Sign::Id) => {
                 self.id.clear();
                 self.state = State::Id;
+            }
+            (State::BeforeArguments, Sign::Beyond(back)) if !self.head.is_empty() => {
+                chunk.keep(report);
+                let beyond = report.held.split_off(report.held.len() - back);
+                if report.named().is_some_and(|name| vouches(name, report.tools)) {
+                    report.arguments("{}");
+                    self.count(chunk, report);
+                } else if self.calls > 0 {
+                    self.give_up(chunk, report);
+                }
+                report.held.push_str(&beyond);
+                return Some(self.done(Rest { back, pos: chunk.pos }));
             }
             (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
                 // The head of a message that is all for one tool says enough.
@@ -326,7 +428,25 @@ impl FramedBody {
                 report.arguments("{}");
                 self.count(chunk, report);
             }
-            (State::Head | State::Id, _) => return self.no_call(chunk, report),
+            (State::Head | State::Id, Sign::End | Sign::Close | Sign::Id) => {
+                return self.no_call(chunk, report);
+            }
+            (State::Head, Sign::Answer)
+                if matches!((self.grammar.name)(&self.head, report.tools), Called::NoTool) =>
+            {
+                self.state = State::Answer;
+            }
+            (State::Head | State::Id, Sign::Call | Sign::Answer)
+                if self.calls == 0 && !report.calls.has_started() =>
+            {
+                let back = self.signpost.found(self.grammar.signs).len();
+                chunk.keep(report);
+                return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
+            }
+            (State::Head | State::Id, Sign::Call) => {
+                self.give_up(chunk, report);
+                return self.sign(sign, chunk, report);
+            }
             (_, Sign::Call) => {
                 self.head.clear();
                 self.id.clear();
@@ -350,6 +470,14 @@ impl FramedBody {
         None
     }
 
+    /// Whether the head may be the name of a tool.
+    fn may_call(&self, tools: &Tools) -> bool {
+        let head = self.head.trim();
+        let may_name = |name: &str| tools.is_unknown() || tools.resolve(name).is_some();
+        head.is_empty()
+            || matches!((self.grammar.name)(head, tools), Called::Tool { name, .. } if may_name(&name))
+    }
+
     /// Whether the head is all of a call.
     fn is_all_head(&self, tools: &Tools) -> bool {
         (self.grammar.is_all)(&self.head)
@@ -368,7 +496,7 @@ impl FramedBody {
                 self.unnamed = true;
                 id
             }
-            Called::Unnamed { .. } | Called::Nobody => return false,
+            Called::Unnamed { .. } | Called::NoTool | Called::Nobody => return false,
         };
         let written = self.id.trim();
         if let Some(id) = id.or_else(|| (!written.is_empty()).then(|| written.to_owned())) {
@@ -387,88 +515,13 @@ impl FramedBody {
         self.head.ends_with('"') && self.head.matches('"').count() % 2 == 1
     }
 
-    /// Begins arguments whose quote was taken for the head's.
-    fn begin_encoded(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    /// Begins arguments whose beginning was taken for something else.
+    fn begin_with(&mut self, beginning: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         chunk.keep(report);
-        report.held.pop();
+        report.held.truncate(report.held.len() - beginning.len());
         self.arguments = Arguments::new(report.held.len());
-        self.arguments.feed(&mut Chunk::new("\"", 0), self.grammar.closers, report);
+        self.arguments.feed(&mut Chunk::new(beginning, 0), self.grammar.closers, report);
         self.state = State::Arguments;
-    }
-
-    /// Takes one character of arguments that are text. An object is what it looks like.
-    fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
-        if c == '{' && !self.signpost.in_sign() && !self.inked {
-            self.begin_arguments(chunk, report);
-            return None;
-        }
-        let rest = chunk.rest();
-        let (taken, found) = self.signpost.step(self.grammar.text, rest);
-        chunk.pos += taken;
-        match found {
-            Found::Nothing => {}
-            Found::Char => self.push_text(&rest[..taken]),
-            Found::Beginning(text) => self.push_text(text),
-            Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
-                self.head.clear();
-                self.state = State::Beyond(self.signpost.found(self.grammar.text));
-            }
-            Found::Sign(back) => return self.end_text(back, chunk, report),
-        }
-        None
-    }
-
-    fn push_text(&mut self, text: &str) {
-        self.inked |= !text.trim().is_empty();
-        self.text.push_str(text);
-    }
-
-    /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
-    fn read_beyond(
-        &mut self,
-        sign: &'static str,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
-        if c == '\n' && self.grammar.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
-            return self.end_text(sign.len() + self.head.len(), chunk, report);
-        }
-        if is_name(c) && self.head.len() < HEAD_MAX {
-            self.head.push(c);
-            chunk.pos += c.len_utf8();
-        } else {
-            self.no_head(sign);
-        }
-        None
-    }
-
-    /// What stands behind the sign is no head, so both are text.
-    fn no_head(&mut self, sign: &str) {
-        self.push_text(sign);
-        self.text.push_str(&self.head);
-        self.state = State::Text;
-    }
-
-    /// The text is over, and so many bytes behind it are not the section's own.
-    fn end_text(&mut self, back: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        chunk.keep(report);
-        let beyond = report.held.split_off(report.held.len() - back);
-        match self.text_arguments(report) {
-            Some(arguments) => {
-                report.arguments(&arguments);
-                self.count(chunk, report);
-            }
-            None => self.give_up(chunk, report),
-        }
-        report.held.push_str(&beyond);
-        Some(self.done(Rest { back, pos: chunk.pos }))
-    }
-
-    fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
-        let read = if self.grammar.code { text::code } else { text::arguments };
-        read(&self.text, report.named()?, report.tools)
     }
 
     fn read_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -491,7 +544,11 @@ impl FramedBody {
         }
         self.state = State::Ready;
         if let Flow::Tag(tag) = flow {
+            // The tag is not the call's own, and a sign must be there to be given back.
+            chunk.keep(report);
+            report.held.truncate(report.held.len() - tag.len());
             self.count(chunk, report);
+            report.held.push_str(tag);
             let sign = self.grammar.signs.iter().find(|(text, _)| *text == tag);
             return sign.and_then(|(_, sign)| self.sign(*sign, chunk, report));
         }
@@ -538,12 +595,11 @@ impl FramedBody {
         if let State::Beyond(sign) = self.state {
             self.no_head(sign);
         }
-        if self.state == State::Text && end == End::Normal {
-            // No sign holds this character, so it shows what seemed to begin one.
-            if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
-                self.text.push_str(text);
-            }
-            if let Some(arguments) = self.text_arguments(report) {
+        if self.state == State::Text && end == End::Normal && !self.grammar.closed {
+            self.end_of_text();
+            if self.is_text_whole(report)
+                && let Some(arguments) = self.text_arguments(report)
+            {
                 report.arguments(&arguments);
                 self.state = State::Ready;
             }
@@ -554,9 +610,27 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
+            State::Chained if report.calls.waits() => {
+                report.calls.text_waits(self.over_at..report.held.len());
+                Ending::Done
+            }
+            State::Chained => Ending::NotACall,
+            State::Answer => Ending::Done,
+            State::Head if self.grammar.wordy && end == End::Normal && !self.may_call(report.tools) => {
+                Ending::NotACall
+            }
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+}
+
+/// Whether what stands where arguments were awaited is the middle of a sentence.
+fn goes_on_as_prose(before: &str, text: &str) -> bool {
+    match text.chars().next() {
+        Some(c) if c.is_alphabetic() => before.ends_with(is_blank),
+        Some(c) => matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')'),
+        None => false,
     }
 }
 

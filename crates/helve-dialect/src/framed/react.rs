@@ -1,14 +1,16 @@
 //! `Thought: …⏎Action: f⏎Action Input: {…}⏎Observation:`: ReAct, and `✿FUNCTION✿: f⏎✿ARGS✿: {…}`: Qwen 1.
 //!
-//! Odd here: plain words are the marks, so they are not looked for unasked. The model is to stop at `Observation:`;
-//! what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
+//! Odd here: plain words are the marks, so they are not looked for unasked, and what follows them shows whether they are
+//! only said: an action is one word, and its input follows. The action `None` calls nobody.
+//!
+//! The model is to stop at `Observation:`; what it writes behind it is made up, and dropped. An input that is no object is the value of the tool's only
 //! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
 //! `Final Answer` is none, and stays text.
 
 use super::{Called, FramedGrammar, Sign};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 use crate::json_tags::JsonGrammar;
-use crate::{Dialect, Tools};
+use crate::{Dialect, Tools, reasoning};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[
@@ -16,6 +18,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ("Action Input:", Sign::Arguments),
         ("✿FUNCTION✿:", Sign::Call),
         ("✿ARGS✿:", Sign::Arguments),
+        ("Final Answer:", Sign::Answer),
     ],
     text: &[
         until("Observation:"),
@@ -24,7 +27,16 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         until("\nFinal Answer:"),
         until("✿RESULT✿"),
         until("✿FUNCTION✿:"),
+        until("<|im_end|>"),
+        until("<|eot_id|>"),
+        until("<|eom_id|>"),
+        until("<|end_of_text|>"),
+        until("<|endoftext|>"),
+        until("<|end|>"),
+        until("<end_of_turn>"),
+        until("<｜end▁of▁sentence｜>"),
     ],
+    wordy: true,
     name,
     ..FramedGrammar::PLAIN
 };
@@ -52,7 +64,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         opener("Action:"),
         opener("✿FUNCTION✿:"),
     ],
-    reasoning: &[Reasoning { open: "Thought:", close: "Final Answer:" }],
+    reasoning: &[Reasoning { open: "Thought:", close: "Final Answer:" }, reasoning::think::MARKS[0]],
     hush: &["Observation:", "✿RESULT✿"],
     found: false,
     ..Dialect::PLAIN
@@ -60,9 +72,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
 
 fn name(head: &str, _: &Tools) -> Called {
     let name = head.trim().trim_matches(['`', '"', '*']);
-    match name.is_empty() || name.contains(char::is_whitespace) {
-        true => Called::Nobody,
-        false => Called::Tool { name: name.to_owned(), id: None },
+    match name {
+        "" => Called::Nobody,
+        "None" | "none" | "N/A" => Called::NoTool,
+        _ if name.contains(char::is_whitespace) => Called::Nobody,
+        _ => Called::Tool { name: name.to_owned(), id: None },
     }
 }
 
@@ -93,6 +107,38 @@ mod tests {
                 ),
                 ("Action: time\nAction Input: now\nObservation: made up", "broken time"),
                 ("Action: search\nAction Input:\nObservation: made up", "broken search"),
+                // A label that somebody only says is text.
+                (
+                    "The next Action: do it now. Then rest.\nBye.",
+                    "say The next Action: do it now. Then rest.\nBye.",
+                ),
+                ("Action: take a walk\nthen sleep.", "say Action: take a walk\nthen sleep."),
+                (
+                    "Action: sleep\nActually, Action: search\nAction Input: x",
+                    r#"say Action: sleep
+Actually,  | call search {"query": "x"}"#,
+                ),
+                ("My next Action: rest", "say My next Action: rest"),
+                ("My Final Answer: is 4", "say My Final Answer: is 4"),
+                ("Action: search", "cut"),
+                ("Action: search\nAction In", "cut"),
+                ("Action: None\nFinal Answer: x", "say x"),
+                ("Thought: I know.\nAction: None\nFinal Answer: x", "think I know. | say x"),
+                // What was cut off is no text.
+                ("Action: search\nAction Input:\n```json\n{\"query\": \"Par", "cut search"),
+                ("Action: search\nAction Input: \"Par", "cut search"),
+                ("Action: search\nAction Input:", "cut search"),
+                ("Action: time\nAction Input:", "call time {}"),
+                ("Action: search\nAction Input: ls -la\nObserv", r#"call search {"query": "ls -la"}"#),
+                ("Action: search\nAction Input: FOO", r#"call search {"query": "FOO"}"#),
+                ("✿FUNCTION✿: search\n✿ARGS✿: ls\n✿", r#"call search {"query": "ls"}"#),
+                ("Action: search\nAction Input: ls<|im_end|>", r#"call search {"query": "ls"}"#),
+                ("Action: search\nAction Input: ls</s>", r#"call search {"query": "ls"}"#),
+                ("Action: search\nAction Input: <s>ls</s> x", r#"call search {"query": "<s>ls</s> x"}"#),
+                (
+                    "<think>Hm.</think>Thought: So.\nAction: time\nAction Input: {}",
+                    "think Hm.So. | call time {}",
+                ),
                 ("✿FUNCTION✿: search\n✿ARGS✿: rain\n✿RESULT✿: dry", r#"call search {"query": "rain"}"#),
                 (
                     "Thought: So.\nAction:\n```json\n{\"action\": \"search\", \"action_input\": {\"query\": \"```\"}}\n```\nObservation: made up",

@@ -24,6 +24,19 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
     }
 }
 
+/// Whether the end of the message may be the end of the text: nothing is missing, and no quote and no fence is open.
+pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
+    let text = written.trim();
+    if text.is_empty() {
+        let parameters = tools.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
+        return parameters.is_none_or(Map::is_empty);
+    }
+    let open_fence = text.starts_with("```") && unfenced(text) == text;
+    let quotes = text.matches('"').count() - text.matches("\\\"").count();
+    let open_quote = text.starts_with('"') && quotes % 2 == 1;
+    !open_fence && !open_quote
+}
+
 /// The arguments of an interpreter: its code, as it is written.
 pub(super) fn code(written: &str, tool: &str, tools: &Tools) -> Option<String> {
     let code = written.trim_matches(['\n', '\r']);
@@ -81,6 +94,17 @@ mod tests {
         check("none", "", Some("{}"));
         check("none", "now", None);
         check("nonesuch", "now", None);
+    }
+
+    #[test]
+    fn text_that_the_end_of_the_message_cut_off_is_not_whole() {
+        let some = json!({"properties": {"a": {}, "b": {}}});
+        let tools = Tools::new([("some".to_owned(), some), ("none".to_owned(), json!({}))]);
+        let cut = ["```", "```json\n{\"q\": \"Par", "\"Par", "\"say \\\"hi\\\"", "", "\n"];
+        cut.iter().for_each(|written| assert!(!is_whole(written, "some", &tools), "{written}"));
+        let whole = ["```json\n{}\n```", "\"Par\"", "\"a\" or \"b\"", "5\" wide", "x"];
+        whole.iter().for_each(|written| assert!(is_whole(written, "some", &tools), "{written}"));
+        assert!(is_whole("", "none", &tools));
     }
 
     #[test]

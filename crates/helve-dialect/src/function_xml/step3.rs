@@ -37,7 +37,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
             grammar: Grammar::Tags(&GRAMMAR),
         },
     ],
-    silent: &["<｜tool_calls_end｜>", "<｜tool_call_end｜>"],
     strays: &[
         "<｜tool_call_begin｜>",
         "<｜tool_sep｜>",

@@ -26,6 +26,8 @@ pub(crate) struct GemmaBody {
     /// Open containers inside the call: whether each is an object.
     objects: Vec<bool>,
     first: bool,
+    /// The members stand in two pairs of brackets.
+    doubled: bool,
     /// A comma of a list that is not told yet.
     comma: bool,
     /// Calls in the text that is being read.
@@ -55,6 +57,7 @@ impl GemmaBody {
             key: String::new(),
             objects: Vec::new(),
             first: true,
+            doubled: false,
             comma: false,
             quoted: Quoted::default(),
         }
@@ -67,6 +70,7 @@ impl GemmaBody {
         self.awaited = None;
         self.objects.clear();
         self.first = true;
+        self.doubled = false;
         self.comma = false;
     }
 
@@ -326,6 +330,7 @@ impl GemmaBody {
                     false => self.state = State::Broken,
                 }
             }
+            (State::Key, b'{') => self.second_bracket(at, chunk, report),
             (State::Colon, b':') => self.state = State::Value,
             (State::Colon, _) => self.state = State::Broken,
             (State::Value, _) => self.value(byte, at, report),
@@ -334,15 +339,19 @@ impl GemmaBody {
                 self.after(byte, at, report);
             }
             (State::Text, _) if !self.grammar.decodes => report.arguments("<"),
-            (State::Quoted, b'"') => {
+            (State::Quoted(quote), byte) if byte == quote => {
                 let word = chunk.between(self.word_at, at + 1, report.held);
-                let text = json::unquoted(word).map(|text| coerce::quoted(&text));
-                let text = text.unwrap_or_else(|| coerce::quoted(word.trim_matches('"')));
-                report.arguments(&text);
+                let json = json_of_quoted(word);
+                report.arguments(&json);
                 self.state = State::AfterValue;
             }
-            (State::Quoted, b'\\') => self.state = State::Escaped,
-            (State::Escaped, _) => self.state = State::Quoted,
+            (State::Quoted(quote), b'\\') => self.state = State::Escaped(quote),
+            (State::Escaped(quote), _) => self.state = State::Quoted(quote),
+            (State::Doubled, b'}') => {
+                report.arguments("}");
+                self.state = State::Ready;
+            }
+            (State::Doubled, _) => self.state = State::Broken,
             (State::AfterValue, _) => self.after(byte, at, report),
             (State::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
                 // Text behind a whole call: the closing mark is missing.
@@ -374,6 +383,17 @@ impl GemmaBody {
         self.first = true;
         self.word_at = at + 1;
         self.state = State::Key;
+    }
+
+    /// A bracket stands where a key does, at this place of the held text. Only the first of all may be doubled.
+    fn second_bracket(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        let empty = chunk.between(self.word_at, at, report.held).trim().is_empty();
+        if empty && self.first && self.objects.is_empty() && !self.doubled {
+            self.doubled = true;
+            self.word_at = at + 1;
+        } else {
+            self.state = State::Broken;
+        }
     }
 
     /// The key ends at this place of the held text.
@@ -421,7 +441,7 @@ impl GemmaBody {
             _ => {
                 self.separate(report);
                 self.word_at = at;
-                self.state = if byte == b'"' { State::Quoted } else { State::Word };
+                self.state = if matches!(byte, b'"' | b'\'') { State::Quoted(byte) } else { State::Word };
             }
         }
     }
@@ -451,6 +471,7 @@ impl GemmaBody {
                 report.arguments("]");
                 State::AfterValue
             }
+            (None, b'}') if self.doubled => State::Doubled,
             (None, b'}' | b')') => {
                 report.arguments("}");
                 State::Ready
@@ -494,6 +515,33 @@ fn give_back(back: usize, report: &mut Report<'_, '_>) -> Ending {
         return Ending::Done;
     }
     Ending::NotACall
+}
+
+/// Text between ordinary quotes of either kind, which may hold escapes.
+fn json_of_quoted(word: &str) -> String {
+    let inside = word.get(1..word.len() - 1).unwrap_or("");
+    let word = match word.starts_with('"') {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(double_quoted(inside)),
+    };
+    json::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
+}
+
+/// The same text as it would stand between double quotes.
+fn double_quoted(inside: &str) -> String {
+    let mut text = String::from("\"");
+    let mut escaped = false;
+    for c in inside.chars() {
+        if c == '"' && !escaped {
+            text.push('\\');
+        } else if c == '\'' && escaped {
+            text.pop();
+        }
+        text.push(c);
+        escaped = c == '\\' && !escaped;
+    }
+    text.push('"');
+    text
 }
 
 /// A key as it is meant: blanks around it and ordinary quotes are no part of it.

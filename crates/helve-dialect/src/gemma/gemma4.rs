@@ -1,10 +1,13 @@
 //! `<|tool_call>call:f{k:<|"|>text<|"|>,n:42}<tool_call|>`: Gemma 4.
 //!
-//! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end.
+//! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end. Where the prompt
+//! has opened it, the label may be all that is left of it.
 
 use super::GemmaGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::body::Turn;
+use crate::channels::{ChannelGrammar, Part, Route};
+use crate::dialect::{Given, Grammar, Mark, Opener, Reasoning, Then};
 
 pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<|\"|>",
@@ -14,6 +17,16 @@ pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
     decodes: false,
 };
 
+/// The label of a channel that the prompt has opened, alone on the first line.
+const LABEL: Grammar = Grammar::Channel(&ChannelGrammar {
+    signs: &[("\n", Part::Message("label")), (" ", Part::Body("")), ("<", Part::Body(""))],
+    route: |head, kind, _| Route::to(Turn::On).filter(|_| kind == "label" && head.trim() == "thought"),
+});
+
+const fn channel(open: &'static str) -> Reasoning {
+    Reasoning { open, close: "<channel|>" }
+}
+
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",
     openers: &[Opener {
@@ -21,8 +34,17 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Words(&["call:", ":"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
-    reasoning: &[Reasoning { open: "<|channel>thought", close: "<channel|>" }],
-    silent: &["<turn|>", "<tool_call|>", "<|tool_response>", "<eos>"],
+    given: Given {
+        openers: &[Opener { mark: Mark::Start, then: Then::Words(&["thought"]), grammar: LABEL }],
+        ..Given::NOTHING
+    },
+    reasoning: &[
+        channel("<|channel>thought"),
+        channel("<|channel>analysis"),
+        channel("<|channel>thinking"),
+        channel("<|channel>reasoning"),
+    ],
+    silent: &["<turn|>", "<|tool_response>", "<eos>"],
     strays: &["<|\"|>", "<tool_call|>"],
     ..Dialect::PLAIN
 };
@@ -31,6 +53,24 @@ pub(crate) static DIALECT: Dialect = Dialect {
 mod tests {
     use super::*;
     use crate::cases::check;
+    use crate::{Reading, Tools, read};
+
+    #[test]
+    fn the_label_of_a_channel_that_the_prompt_opened_is_no_reasoning() {
+        let reading = Reading::of(&DIALECT, Tools::unknown()).reasoning_open(true);
+        for (text, reasoning) in [
+            ("thought\nplan<channel|>So.", "plan"),
+            ("\nthought\nplan<channel|>So.", "plan"),
+            ("thoughtful\nplan<channel|>So.", "thoughtful\nplan"),
+            ("thought about it<channel|>So.", "thought about it"),
+            ("thought<channel|>So.", "thought"),
+        ] {
+            for chunk in [None, Some(1), Some(3)] {
+                let read = read(text, reading.clone(), chunk);
+                assert_eq!((read.reasoning.as_str(), read.content.as_str()), (reasoning, "So."), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn cases() {
@@ -105,6 +145,7 @@ mod tests {
                     "<|tool_call>call:time{}\u{a0}<tool_call|>\n<|tool_call>call:time{}\n<tool_call|>",
                     "call time {} | call time {}",
                 ),
+                ("The <tool_call|> mark.", "say The <tool_call|> mark."),
                 ("The <|tool_call> token.", "say The <|tool_call> token."),
                 // Commas too many are no part of a key.
                 (
@@ -112,6 +153,29 @@ mod tests {
                     "call search {\"limit\": 2, \"query\": \"x \"}",
                 ),
                 ("<|tool_call>call:search{,limit:2}<tool_call|>", "call search {\"limit\": 2}"),
+                // Brackets may be doubled around all members, and nowhere else.
+                (
+                    "<|tool_call>call:search{{query:<|\"|>x<|\"|>}}<tool_call|>So.",
+                    "call search {\"query\": \"x\"} | say So.",
+                ),
+                ("<|tool_call>call:time{{ } }<tool_call|>", "call time {}"),
+                ("<|tool_call>call:search{{limit:2}<tool_call|>", "broken search"),
+                ("<|tool_call>call:search{{limit:2},query:x}<tool_call|>", "broken search"),
+                ("<|tool_call>call:f{a:1,{b:2}}<tool_call|>", "broken f"),
+                ("<|tool_call>call:f{o:{{b:2}}}<tool_call|>", "broken f"),
+                // Python's words and quotes.
+                (
+                    "<|tool_call>call:search{query:None,limit:None,l:[None,True]}<tool_call|>",
+                    "call search {\"query\": \"None\", \"limit\": null, \"l\": [null, true]}",
+                ),
+                (
+                    "<|tool_call>call:search{query:'Rome, \"it\\'s\"',limit:2}<tool_call|>",
+                    "call search {\"query\": \"Rome, \\\"it's\\\"\", \"limit\": 2}",
+                ),
+                ("<|tool_call>call:search{query:it's}<tool_call|>", "call search {\"query\": \"it's\"}"),
+                ("<|tool_call>call:search{query:'it's'}<tool_call|>", "broken search"),
+                // Other names of the same channel.
+                ("<|channel>analysis\nx<channel|>y", "think x | say y"),
             ],
         );
     }

@@ -96,11 +96,15 @@ fn json_of_text(text: &str, tool: &str, parameter: Option<&str>, tools: &Tools) 
 /// A bare word: what it looks like, unless the schema of the parameter knows better. Text would stand in quotes.
 fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) -> String {
     let word = word.trim();
-    match parameter {
-        Some(parameter) if word != "null" || tools.is_text(tool, parameter) == Some(true) => {
-            tools.typed(tool, parameter, word)
+    match (parameter, word) {
+        (Some(parameter), "null" | "None") if tools.is_text(tool, parameter) != Some(true) => {
+            "null".to_owned()
         }
-        _ => coerce::by_look(word),
+        (Some(parameter), _) => tools.typed(tool, parameter, word),
+        (None, "None") => "null".to_owned(),
+        (None, "True") => "true".to_owned(),
+        (None, "False") => "false".to_owned(),
+        (None, _) => coerce::by_look(word),
     }
 }
 

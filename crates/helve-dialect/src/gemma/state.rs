@@ -14,11 +14,13 @@ pub(super) enum State {
     Value,
     Word,
     Text,
-    /// Text between ordinary quotes.
-    Quoted,
+    /// Text between ordinary quotes, of which this is one.
+    Quoted(u8),
     /// Behind a backslash in such text.
-    Escaped,
+    Escaped(u8),
     AfterValue,
+    /// Behind the first of two brackets that end the call.
+    Doubled,
     /// The call is whole; its closing mark may follow.
     Ready,
     /// No call; only the closing mark ends it.
@@ -33,9 +35,9 @@ impl State {
             Self::Key => &KEY,
             Self::Word => &WORD,
             Self::QuotedKey | Self::Text | Self::Broken => &TEXT,
-            Self::Quoted => &QUOTED,
-            Self::Escaped => &NONE,
-            Self::Colon | Self::Value | Self::AfterValue | Self::Ready => &BLANKS,
+            Self::Quoted(_) => &QUOTED,
+            Self::Escaped(_) => &NONE,
+            Self::Colon | Self::Value | Self::AfterValue | Self::Doubled | Self::Ready => &BLANKS,
         }
     }
 
@@ -52,11 +54,11 @@ impl State {
 }
 
 static NAME: ByteSet = all_but(b"{(<");
-static KEY: ByteSet = all_but(b":,})<");
+static KEY: ByteSet = all_but(b":,{})<");
 static WORD: ByteSet = all_but(b",}])<");
 static TEXT: ByteSet = all_but(b"<");
-static MEMBERS: ByteSet = all_but(b",{}[]()>\"");
-static QUOTED: ByteSet = all_but(b"\"\\<");
+static MEMBERS: ByteSet = all_but(b",{}[]()>\"'");
+static QUOTED: ByteSet = all_but(b"\"'\\<");
 static NONE: ByteSet = [false; 256];
 static BLANKS: ByteSet = {
     let mut blanks = NONE;

@@ -89,7 +89,7 @@ impl Call<'_, '_> {
             b'<' => self.quoted(parameter, depth),
             b'{' if depth < DEPTH => self.members(depth + 1),
             b'[' if depth < DEPTH => self.items(depth + 1),
-            b'{' | b'[' | b'}' | b']' | b')' | b',' | b'"' => None,
+            b'{' | b'[' | b'}' | b']' | b')' | b',' | b'"' | b'\'' => None,
             _ => self.bare(parameter),
         }
     }
@@ -218,6 +218,10 @@ mod tests {
         "(",
         ")",
         "\"",
+        "'",
+        "limit:None,",
+        "query:'a, b',",
+        "{limit:2}}",
         "\\",
         "é",
         "\n",

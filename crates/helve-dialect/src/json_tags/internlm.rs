@@ -15,6 +15,7 @@ static CODE: FramedGrammar = FramedGrammar {
     signs: &[("<|action_start|>", Sign::Call), ("<|interpreter|>", Sign::Arguments)],
     text: &[("<|action_end|>", 0)],
     code: true,
+    closed: true,
     name: |_, tools| {
         let name = framed::interpreter(tools).unwrap_or("python").to_owned();
         Called::Tool { name, id: None }
@@ -56,7 +57,7 @@ mod tests {
                     "So.<|action_start|> <|interpreter|>\nprint({'a': 1})\n<|action_end|> Done.",
                     r#"say So. | call python {"code": "print({'a': 1})"} | say  Done."#,
                 ),
-                ("<|action_start|><|interpreter|>\nx = 1", r#"call python {"code": "x = 1"}"#),
+                ("<|action_start|><|interpreter|>\nx = 1", "cut python"),
             ],
         );
     }

@@ -22,7 +22,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
         // Nothing at all.
         Opener { mark: MARK, then: Then::Words(&["<|tool_call_end|>"]), grammar: Grammar::Json(&JSON) },
     ],
-    silent: &["<|tool_call_end|>"],
     strays: &["<|tool_call_end|>"],
     ..Dialect::PLAIN
 };
@@ -52,7 +51,10 @@ mod tests {
                 ("<|tool_call_start|>[time()]<", "call time {} | say <"),
                 ("So. <|tool_call_start|>\n<|tool_call_end|> Ok.", "say So.  Ok."),
                 ("Now:<|tool_call_start|>", "say Now: | cut"),
-                ("A <|tool_call_start|> and <|tool_call_end|>.", "say A <|tool_call_start|> and ."),
+                (
+                    "A <|tool_call_start|> and <|tool_call_end|>.",
+                    "say A <|tool_call_start|> and <|tool_call_end|>.",
+                ),
             ],
         );
     }

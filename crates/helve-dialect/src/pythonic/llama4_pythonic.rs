@@ -7,6 +7,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama4_pythonic",
     openers: pythonic::OPENERS,
     silent: pythonic::SILENT,
+    strays: pythonic::STRAYS,
     ..Dialect::PLAIN
 };
 

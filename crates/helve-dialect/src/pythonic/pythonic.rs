@@ -30,10 +30,12 @@ pub(super) const OPENERS: &[Opener] = &[
     },
 ];
 
-pub(super) const SILENT: &[&str] = &["<|python_end|>", "<|python_tag|>", "<|eot|>", "<|eom|>", "<end_code>"];
+pub(super) const SILENT: &[&str] = &["<|python_tag|>", "<|eot|>", "<|eom|>", "<end_code>"];
+
+pub(super) const STRAYS: &[&str] = &["<|python_end|>"];
 
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, ..Dialect::PLAIN };
+    Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
 
 #[cfg(test)]
 mod tests {

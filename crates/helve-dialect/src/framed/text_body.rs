@@ -1,0 +1,104 @@
+//! Arguments that are plain text, as the body of a framed call reads them: where they end, and whether they are whole.
+
+use super::{FramedBody, HEAD_MAX, State, text};
+use crate::body::{Chunk, Rest, Step};
+use crate::calls::Report;
+use crate::dialect::{HTML_END_TOKEN, is_name};
+use crate::signpost::Found;
+
+impl FramedBody {
+    /// Takes one character of arguments that are text. An object is what it looks like.
+    pub(super) fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        if c == '{' && !self.signpost.in_sign() && !self.inked {
+            self.begin_arguments(chunk, report);
+            return None;
+        }
+        let rest = chunk.rest();
+        let (taken, found) = self.signpost.step(self.grammar.text, rest);
+        chunk.pos += taken;
+        match found {
+            Found::Nothing => {}
+            Found::Char => self.push_text(&rest[..taken]),
+            Found::Beginning(text) => self.push_text(text),
+            Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
+                self.head.clear();
+                self.state = State::Beyond(self.signpost.found(self.grammar.text));
+            }
+            Found::Sign(back) => return self.end_text(back, chunk, report),
+        }
+        None
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.inked |= !text.trim().is_empty();
+        self.text.push_str(text);
+    }
+
+    /// Takes one character behind a sign that ends the text before a head, and is part of it elsewhere.
+    pub(super) fn read_beyond(
+        &mut self,
+        sign: &'static str,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> Option<Step> {
+        let Some(c) = chunk.char() else { return Some(Step::More) };
+        if c == '\n' && self.grammar.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
+            return self.end_text(sign.len() + self.head.len(), chunk, report);
+        }
+        if is_name(c) && self.head.len() < HEAD_MAX {
+            self.head.push(c);
+            chunk.pos += c.len_utf8();
+        } else {
+            self.no_head(sign);
+        }
+        None
+    }
+
+    /// What stands behind the sign is no head, so both are text.
+    pub(super) fn no_head(&mut self, sign: &str) {
+        self.push_text(sign);
+        self.text.push_str(&self.head);
+        self.state = State::Text;
+    }
+
+    /// The text is over, and so many bytes behind it are not the section's own.
+    fn end_text(&mut self, back: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        chunk.keep(report);
+        let beyond = report.held.split_off(report.held.len() - back);
+        match self.text_arguments(report) {
+            Some(arguments) => {
+                report.arguments(&arguments);
+                self.count(chunk, report);
+            }
+            None => self.give_up(chunk, report),
+        }
+        report.held.push_str(&beyond);
+        Some(self.done(Rest { back, pos: chunk.pos }))
+    }
+
+    /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
+    pub(super) fn end_of_text(&mut self) {
+        // No sign holds this character, so it shows what that is.
+        if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
+            let is_label = text.starts_with('\n') || self.text.ends_with('\n');
+            if self.grammar.code || !is_label {
+                self.text.push_str(text);
+            }
+        }
+        if !self.grammar.code && self.text.ends_with(HTML_END_TOKEN) {
+            self.text.truncate(self.text.len() - HTML_END_TOKEN.len());
+        }
+    }
+
+    /// Whether nothing shows that the end of the message cut the text off.
+    pub(super) fn is_text_whole(&self, report: &Report<'_, '_>) -> bool {
+        let tool = report.named().unwrap_or("");
+        self.grammar.code || text::is_whole(&self.text, tool, report.tools)
+    }
+
+    pub(super) fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
+        let read = if self.grammar.code { text::code } else { text::arguments };
+        read(&self.text, report.named()?, report.tools)
+    }
+}
