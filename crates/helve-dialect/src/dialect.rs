@@ -226,6 +226,7 @@ impl Then {
             }
             Self::Words(words) => return word_ahead(text.as_bytes(), words),
             Self::Function => return function_ahead(text),
+            Self::Name(ends) => name_ahead(text, ends),
             _ => false,
         };
         let first = text.chars().next().map_or(0, char::len_utf8);
@@ -348,6 +349,14 @@ fn word_ahead(text: &[u8], words: &[&str]) -> Fit {
     } else {
         Fit::No
     }
+}
+
+/// Whether a name and one of these texts come next, certainly.
+fn name_ahead(text: &str, ends: &[&str]) -> bool {
+    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
+    let len = text.bytes().take(NAME_MAX - 1).take_while(letter).count();
+    let behind = text[len..].trim_start_matches(is_blank).as_bytes();
+    text[..len].contains(char::is_alphanumeric) && ends.iter().any(|end| begins(behind, end))
 }
 
 /// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
