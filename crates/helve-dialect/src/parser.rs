@@ -274,6 +274,7 @@ impl Parser {
         }
         match role {
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
+            Role::Think(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
             // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
             Role::Unthink if self.live.is_words(marker) => self.speech.at_start(),
             Role::Silent if self.live.is_words(marker) => self.code == Code::None && self.speech.at_start(),

@@ -90,6 +90,7 @@ mod tests {
         check_given(
             &DIALECT,
             &[
+                ("A Thought: hello", "say A Thought: hello"),
                 (
                     "Thought: I must look.\nAction: search\nAction Input: {\"query\": \"x\"}\nObservation: made up",
                     r#"think I must look. | call search {"query": "x"}"#,

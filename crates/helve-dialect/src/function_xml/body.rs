@@ -1,12 +1,11 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
 mod brackets;
+mod keys;
 mod members;
 mod passing;
 mod split;
 mod tags;
-
-use std::collections::BTreeSet;
 
 use super::tag;
 use super::value::{Gap, Value, behind_blanks};
@@ -19,6 +18,7 @@ use crate::dialect::is_name;
 use crate::json;
 use crate::scan::find_byte;
 use crate::{Dropped, End};
+use keys::Keys;
 use split::Split;
 
 pub(crate) struct TagBody {
@@ -45,7 +45,7 @@ pub(crate) struct TagBody {
     /// The beginning of a member, as it is written.
     member: String,
     /// The parameters that have begun.
-    keys: BTreeSet<String>,
+    keys: Keys,
     /// Text stands where none should, so what follows it is no body in JSON.
     stray: bool,
     /// An element stands where a parameter should.
@@ -96,7 +96,7 @@ impl TagBody {
             wrapped: None,
             arguments: 0,
             member: String::new(),
-            keys: BTreeSet::new(),
+            keys: Keys::default(),
             stray: false,
             unread: false,
             in_json: false,

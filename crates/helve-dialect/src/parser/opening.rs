@@ -250,7 +250,7 @@ impl Parser {
 
     fn first_choice(&self, opening: Opening, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            if choice.then == Then::Line && !self.line.is_fresh() {
+            if matches!(choice.then, Then::Line) && !self.line.is_fresh() {
                 continue;
             }
             match fits(choice.then) {
@@ -339,7 +339,13 @@ impl Parser {
             // The head of a message that never came, unless what takes anything takes it for text.
             let mut choices = self.live.choices(opening.mark).iter();
             let ahead = self.held.split_off(opening.ahead_at);
-            match choices.find(|choice| choice.then == Then::Anything) {
+            let fresh = self.line.is_fresh();
+            let takes_anything = |choice: &&Choice| match choice.then {
+                Then::Anything => true,
+                Then::Line => fresh,
+                _ => false,
+            };
+            match choices.find(takes_anything) {
                 Some(choice) => {
                     self.enter(opening, *choice);
                     self.look_again(&ahead, out);

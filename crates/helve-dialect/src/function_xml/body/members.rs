@@ -119,7 +119,7 @@ impl TagBody {
         // A body in JSON holds all arguments there are.
         self.bad |= self.state == State::AfterJson;
         self.has_key = false;
-        let is_new = self.keys.insert(key.to_owned());
+        let is_new = self.keys.insert(key);
         self.bad |= self.grammar.once && !is_new;
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);
