@@ -62,6 +62,18 @@ const SEEDS: &[&str] = &[
     "functools[{\"name\": \"search\", \"arguments\": {}},], [1] and {x}; [{\"name\": \"search\"}]",
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"{\\\"query\\\": 1}\"<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     "Here is my thought process: hm\nHere's my response: <|tool_call|>[{\"name\": \"search\"}] Here is my response:",
+    "So:\n~~~~xml\n<tool_call>{\"name\": \"search\"}</tool_call>\n~~~~\n~ ~~x~~",
+    "<tool_response>{\"r\": \"<tool_call>{\\\"name\\\": \\\"search\\\"}</tool_call>\"}</tool_response> So.<s>a</s> b</s>",
+    "[TOOL_CALLS]search[ARGS]{\"query\": \"x\"}search[ARGS]{}[TOOL_CALLS][{\"name\": \"search\"}][ARGS]x",
+    "<tool_calls>\n<tool_call>\n{{\"name\": \"search\", \"arguments\": {{\"query\": (\"x\")}}}}\n</tool_call>\n</tool_calls>",
+    "<|tool_call>call:search{query:<|\"|>abc}<tool_call|>\nSo.<|tool_call>call:search{{limit:2,,a:'b'}}<tool_call|><turn|>",
+    "<tool_call>\n<function=search>\n<parameter=query>\na <parameter=limit> b </parameter> <param=limit>2</param>\n</function>",
+    "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\"><steptml:parameter name=\"query\">x</steptml:invoke>",
+    "<tool_call:a>search<arg_key:a>query</arg_key:a><arg_value:a>x</arg_value></tool_call><tool_call>search</tool_call>",
+    "all\nshift x >>> y>>>search\n{\"query\": \"x\"}>>>all\nSo `>>>search`.<|eot_id|>",
+    "The mark <|channel|> is one.\n<|open|>response<|sep|>`<|open|>call tool=\"search\"<|sep|>` <|close|>response<|sep|>",
+    "Action: search\nAction Input: \"x\nThought: A Thought: so\nFinal Answer: 4<|im_end|>",
+    "So. ```tool_code\nprint(search(query=(\"x\"))) # now\n```\nmore [search().x, search(\"a\", query=\"b\")]",
     "Some `code`, > a quotation,\n> <tool_call>{}</tool_call>\n```\n<tool_call>\n```\n日本 😀",
 ];
 
