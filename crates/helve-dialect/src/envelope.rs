@@ -402,7 +402,8 @@ pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) {
         return;
     }
     if text.trim().is_empty() {
-        report.arguments_are(String::new(), Vec::new());
+        let blanks = (!text.is_empty()).then_some(crate::Repair::Blanks);
+        report.arguments_are(String::new(), blanks.into_iter().collect());
     } else if let Some(repaired) =
         report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
     {

@@ -158,6 +158,7 @@ mod tests {
         check(
             &DIALECT,
             &[
+                ("<|channel|>commentary to=functions.time<|message|>\" \"<|call|>", "call time {} (Blanks)"),
                 (
                     r#"<|channel|>analysis<|message|>Look, `so<|end|><|start|>assistant<|channel|>commentary to=functions.search <|constrain|>json<|message|>{"query": "x"}<|call|>"#,
                     r#"think Look, `so | call search {"query": "x"}"#,

@@ -217,11 +217,17 @@ fn bits() -> impl Strategy<Value = Vec<String>> {
 
 fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
     let live = crate::registry::Live::of(dialect);
+    let mut start = live.start.iter();
+    let glued = start.any(|choice| match choice.then {
+        crate::dialect::Then::Glued(words) => words.iter().any(|word| text.trim_start().starts_with(word)),
+        _ => false,
+    });
     let mut marks = live.roles.iter().enumerate();
-    marks.any(|(marker, role)| {
-        let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::Role::Call(_));
-        is_markup && text.contains(live.markers.text(marker))
-    })
+    glued
+        || marks.any(|(marker, role)| {
+            let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::Role::Call(_));
+            is_markup && text.contains(live.markers.text(marker))
+        })
 }
 
 fn is_subsequence(part: &str, whole: &str) -> bool {
