@@ -240,7 +240,7 @@ impl Then {
             Self::Words(words) => word_goes_on(read, text, words),
             Self::Name(ends) => match name_goes_on(read, gap, text) {
                 0 => match read.find(NO_NAME).unwrap_or(read.len()) {
-                    0 => (0, Fit::Unsure),
+                    end if !is_named(&read[..end]) => (0, Fit::Unsure),
                     end => word_goes_on(&read[end..], text, ends),
                 },
                 run => (run, Fit::Unsure),
@@ -317,14 +317,18 @@ fn word_goes_on(begun: &str, text: &str, words: &[&str]) -> (usize, Fit) {
     (0, Fit::Unsure)
 }
 
+/// Whether what may be a name is one: it holds more than signs.
+fn is_named(name: &str) -> bool {
+    name.contains(char::is_alphanumeric)
+}
+
 /// What ends a name.
 const NO_NAME: [char; 6] = ['<', '>', '(', '[', '\\', '{'];
 
 /// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
 fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
     if let Some(at) = text.find(NO_NAME) {
-        let named = text[..at].contains(char::is_alphanumeric);
-        return if named { any_of(&text[at..], ends) } else { Fit::No };
+        return if is_named(&text[..at]) { any_of(&text[at..], ends) } else { Fit::No };
     }
     match text.chars().next_back() {
         Some(last)
@@ -356,7 +360,7 @@ fn name_ahead(text: &str, ends: &[&str]) -> bool {
     let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
     let len = text.bytes().take(NAME_MAX - 1).take_while(letter).count();
     let behind = text[len..].trim_start_matches(is_blank).as_bytes();
-    text[..len].contains(char::is_alphanumeric) && ends.iter().any(|end| begins(behind, end))
+    is_named(&text[..len]) && ends.iter().any(|end| begins(behind, end))
 }
 
 /// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
