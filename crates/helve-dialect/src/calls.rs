@@ -29,6 +29,8 @@ pub(crate) struct Calls {
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
     pub(crate) lost: bool,
+    /// What is read was told before.
+    pub(crate) muted: bool,
     /// Bytes looked at, a second look counted again.
     #[cfg(test)]
     pub(crate) steps: u64,
@@ -205,7 +207,7 @@ impl Calls {
     /// The call has named its tool.
     pub(crate) fn name(&mut self, name: &str, out: &mut Out<'_>) {
         self.draft.name = name.to_owned();
-        if self.draft.index.is_some() {
+        if self.draft.index.is_some() || self.muted {
             return;
         }
         let index = self.number();

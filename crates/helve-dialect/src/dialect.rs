@@ -182,11 +182,16 @@ impl Then {
             Self::Json if first == '{' || text == "[]" => Fit::Yes,
             Self::Json => follows(text, "[{").map_or_else(|fit| fit, |_| Fit::Yes),
             Self::Object => {
-                if let Some(key) = text.strip_prefix("{'") {
-                    return envelope::may_begin_with(key, '\'');
+                let (quote, key) = match text.strip_prefix("{'") {
+                    Some(key) => ('\'', Ok(key)),
+                    None => ('"', follows(text.strip_prefix('[').unwrap_or(text), "{\"")),
+                };
+                match key {
+                    // No name has a blank in it.
+                    Ok(key) if gap && !key.is_empty() => Fit::No,
+                    Ok(key) => envelope::may_begin_with(key, quote),
+                    Err(fit) => fit,
                 }
-                let object = text.strip_prefix('[').unwrap_or(text);
-                follows(object, "{\"").map_or_else(|fit| fit, |key| envelope::may_begin_with(key, '"'))
             }
             Self::Function => {
                 let name = text.strip_prefix('[').unwrap_or(text);

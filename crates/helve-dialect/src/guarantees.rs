@@ -2,6 +2,7 @@
 
 mod behind;
 mod forms;
+mod found;
 mod quotations;
 mod soup;
 mod story;

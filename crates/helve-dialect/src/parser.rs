@@ -268,7 +268,7 @@ impl Parser {
                 _ if scope.closes.contains(&text) => true,
                 _ if END_TOKENS.contains(&text) => self.code == Code::None,
                 _ if !scope.opens.contains(&text) => false,
-                _ if !reasoning => plain,
+                _ if !reasoning => plain && (self.trusting || !self.in_result),
                 _ => self.live.is_head(marker) || self.code == Code::None && self.trusting,
             };
         }

@@ -7,7 +7,7 @@
 use super::{ChannelGrammar, Part, Route};
 use crate::Dialect;
 use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then, is_blank};
 use crate::function_xml::kimi_k3::GRAMMAR;
 
 static OPEN: ChannelGrammar = ChannelGrammar {
@@ -16,6 +16,7 @@ static OPEN: ChannelGrammar = ChannelGrammar {
         Route::to(match head.trim() {
             "think" => Turn::Reasoning(SCOPE),
             "response" => Turn::Answer(SCOPE),
+            name if name.contains(is_blank) && !name.contains('=') => return None,
             _ => Turn::Over,
         })
     },
@@ -27,7 +28,8 @@ static CLOSE: ChannelGrammar = ChannelGrammar {
     route: |head, _, _| {
         Route::to(match head.trim() {
             "think" | "response" => Turn::Over,
-            _ => Turn::On,
+            "tools" | "call" | "argument" | "json" | "message" => Turn::On,
+            _ => return None,
         })
     },
 };

@@ -185,7 +185,7 @@ impl TagBody {
             return self.over(0, chunk, report);
         }
         chunk.pos += text.len();
-        self.text(text, chunk)
+        self.text(text, chunk, report)
     }
 
     /// Everything is data up to the end of the quotation.
@@ -207,7 +207,7 @@ impl TagBody {
     }
 
     /// Text between tags that is no value.
-    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>) -> Option<Step> {
+    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match self.state {
             State::Key => self.word.push_str(text),
             State::Word if self.word.len() + text.len() > WORD_MAX => {
@@ -216,7 +216,7 @@ impl TagBody {
                 let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
                 let fits = ends.find(|end| *end > room).unwrap_or(text.len());
                 chunk.pos -= text.len() - fits;
-                return self.not_a_call(chunk);
+                return self.not_a_call(chunk, report);
             }
             State::Word => self.word.push_str(text),
             // A key must be followed by its value.
@@ -318,8 +318,12 @@ impl TagBody {
         None
     }
 
-    fn not_a_call(&mut self, chunk: &Chunk<'_>) -> Option<Step> {
-        Some(Step::NotACall(Rest::at(chunk.pos)))
+    /// What began like a call is none. Behind calls of the section, that ends it.
+    fn not_a_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+        match self.calls {
+            0 => Some(Step::NotACall(Rest::at(chunk.pos))),
+            _ => self.over(0, chunk, report),
+        }
     }
 
     /// Something follows the last call that does not belong to it; so many bytes of it were taken.

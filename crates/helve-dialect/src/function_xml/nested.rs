@@ -228,7 +228,8 @@ impl NestedBody {
     fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
         chunk.keep(report);
         if !report.calls.has_started() {
-            return Step::NotACall(Rest::at(chunk.pos));
+            let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+            return self.done(Rest { back, pos: chunk.pos });
         }
         report.give_up(Dropped::Broken);
         Step::Done(Rest::at(chunk.pos))

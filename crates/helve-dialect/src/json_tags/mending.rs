@@ -144,7 +144,13 @@ impl JsonBody {
             let (mut from, mut passed) = (0, 0);
             report.restart();
             loop {
+                report.calls.muted = passed < self.of_object;
                 let flow = envelope.feed(&repaired.text, from, report);
+                report.calls.muted = false;
+                // Only what stands in a name can have swallowed what follows it.
+                if report.named().is_some_and(|name| name.contains('"')) {
+                    return false;
+                }
                 // What was no list must not become a list of arguments.
                 if repaired.changes.contains(&Repair::Sequences) && report.arguments_so_far().starts_with('[')
                 {
@@ -163,6 +169,7 @@ impl JsonBody {
                     }
                     Flow::Done(_) => {
                         self.state = if passed > 0 {
+                            report.forget();
                             State::Between
                         } else {
                             report.repaired(repaired.changes.clone());

@@ -241,9 +241,13 @@ impl Parser {
         }
     }
 
-    /// Whether what was taken for the inside of a call holds the end of the reasoning or of the result around it.
+    /// Whether what was taken for the inside of a call holds the end of the reasoning or of the result around it. It is
+    /// believed once.
     fn channel_ends_in_section(&self) -> bool {
         let section = &self.held[self.section_at..];
+        if !self.trusting {
+            return false;
+        }
         if self.result_ends_in(section) {
             return true;
         }

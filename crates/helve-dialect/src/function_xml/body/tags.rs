@@ -33,10 +33,7 @@ impl TagBody {
                 if self.bad {
                     self.state = State::Between;
                     self.bad = false;
-                    return match self.calls {
-                        0 => self.not_a_call(chunk),
-                        _ => self.over(0, chunk, report),
-                    };
+                    return self.not_a_call(chunk, report);
                 }
                 self.in_call(raw, &tag, chunk, report)
             }

@@ -1,0 +1,125 @@
+//! What reviews found, so that it stays found: each text with what must come of it.
+
+use super::*;
+
+fn tools() -> Tools {
+    let search = json!({"properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}});
+    Tools::new([("search".to_owned(), search), ("time".to_owned(), json!({}))])
+}
+
+/// Calls as `name arguments`, and what is said, whole and in pieces.
+fn check(name: &str, text: &str, calls: &[&str], said: &str) {
+    for end in [End::Normal, End::Cut] {
+        for open in [false, true] {
+            let reading = Reading::new(dialect(name), tools()).reasoning_open(open);
+            let whole = run(&[text], reading.clone(), end);
+            if end == End::Normal && !open {
+                let written = whole.calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
+                assert_eq!(written.collect::<Vec<_>>(), calls, "{name}: {text:?} {whole:?}");
+                assert_eq!(whole.content(), said, "{name}: {text:?}");
+            }
+            // Nothing comes out twice.
+            let told: usize = whole.said.iter().map(|(_, text)| text.len()).sum();
+            let called: usize = whole.calls.iter().map(|call| call.name.len()).sum();
+            assert!(told + called <= text.len(), "{name}: {text:?} {whole:?}");
+            for size in [1, 2, 3, 7] {
+                let mut cut = run(&cut(text, &[size]), reading.clone(), end);
+                cut.steps = whole.steps;
+                assert_eq!(cut, whole, "{name}: {text:?} in pieces of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_quotation_is_read_again_once() {
+    for close in ["</tool_response>", "</tool_result>"] {
+        let text =
+            format!("<tool_response><|open|>response<|sep|><|open|>call tool=\"search\"<|sep|>{close}");
+        check("kimi_k3", &text, &[], &text.replace("<|open|>response<|sep|>", ""));
+        check("", &text, &[], &text.replace("<|open|>response<|sep|>", ""));
+    }
+}
+
+#[test]
+fn a_call_that_was_told_is_not_told_again_when_its_object_is_repaired() {
+    check(
+        "hermes",
+        r#"<tool_call>{"tool_calls": [{"name": "search", "arguments": {"query": "b"}}], 'x': 1}</tool_call><tool_call>{"tool_calls": []}</tool_call>"#,
+        &[r#"search {"query": "b"}"#],
+        "",
+    );
+    check(
+        "hermes",
+        r#"<tool_call>{"tool_calls": [{"name": "search", "arguments": {"query": "b"}}, {'name': 'time'}]}</tool_call>"#,
+        &[r#"search {"query": "b"}"#, "time {}"],
+        "",
+    );
+    for tail in ["}", "}, 'note': 'x'}"] {
+        check(
+            "apertus",
+            &format!("<|tools_prefix|>[{{\"search\": {{\"query\": \"b\"{tail}]<|tools_suffix|>"),
+            &[r#"search {"query": "b"}"#],
+            "",
+        );
+    }
+    check(
+        "apertus",
+        r#"<|tools_prefix|>[{"search": {"query": "b"}]<|tools_suffix|> <|tools_prefix|>[{"tool_calls": []}]<|tools_suffix|>"#,
+        &[r#"search {"query": "b"}"#],
+        "",
+    );
+}
+
+#[test]
+fn a_blank_behind_a_quote_is_in_no_name() {
+    for before in ["{\" ", "a {\" ", "{\"x\":{\" "] {
+        let text = format!("{before}functools[{{\"name\":\"time\",\"arguments\":{{}}}}]");
+        check("", &text, &["time {}"], before);
+    }
+}
+
+#[test]
+fn what_follows_the_calls_of_a_section_makes_no_text_of_them() {
+    let call = "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"time\">]<]minimax[>[</invoke>";
+    check("minimax_m3", &format!("{call}]<]minimax[>[</b> so"), &["time {}"], "</b> so");
+    check(
+        "hy_v4",
+        "<tool_calls:a><tool_call:a>time</tool_call:a><tool_call:a>run</tool_call:a]<]x></tool_calls:a>tail",
+        &["time {}"],
+        "a>run</tool_call:a]<]x>tail",
+    );
+}
+
+#[test]
+fn an_argument_whose_tag_went_wrong_breaks_its_call() {
+    for wrong in
+        ["<parameter=query</parameter>", "<parameter=a<b>x</parameter>", "<parameter=que</b>ry>x</parameter>"]
+    {
+        let text = format!(
+            "<tool_call><function=search>{wrong}<parameter=limit>3</parameter></function></tool_call>"
+        );
+        check("qwen3_coder", &text, &[], "");
+    }
+}
+
+#[test]
+fn words_between_the_marks_of_kimi_k3_are_text() {
+    for text in [
+        "The <|close|> mark and the <|sep|> mark.",
+        "<|close|>hello world<|sep|>",
+        "An <|open|> here and <|sep|>.",
+    ] {
+        check("kimi_k3", text, &[], text);
+    }
+}
+
+#[test]
+fn no_name_swallows_what_follows_it() {
+    check(
+        "hermes",
+        r#"<tool_call>{"name": "search"me": "time", "ar, "arguments": "{\"query\": \"x\"}"}</tool_call>"#,
+        &[],
+        "",
+    );
+}
