@@ -376,7 +376,8 @@ fn function_ahead(text: &str) -> Fit {
     let behind = name[len..].trim_start_matches(is_blank);
     let apart = behind.len() < name.len() - len;
     match behind.chars().next() {
-        Some('(') if len > 0 => Fit::Yes,
+        Some('(') if is_named(&name[..len]) => Fit::Yes,
+        Some('(') if len > 0 => Fit::No,
         Some(_) if len > 0 && apart => Fit::No,
         _ => Fit::Unsure,
     }

@@ -72,6 +72,13 @@ fn a_call_that_was_told_is_not_told_again_when_its_object_is_repaired() {
 }
 
 #[test]
+fn signs_alone_are_no_name() {
+    let text = "<|python_tag|>- (\"a\" \"b\")time()";
+    check("", text, &[], text);
+    check("deepseek_v31", "<｜tool▁call▁begin｜>\"<\n", &[], "<｜tool▁call▁begin｜>\"<\n");
+}
+
+#[test]
 fn a_blank_behind_a_quote_is_in_no_name() {
     for before in ["{\" ", "a {\" ", "{\"x\":{\" "] {
         let text = format!("{before}functools[{{\"name\":\"time\",\"arguments\":{{}}}}]");
