@@ -5,9 +5,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use helve_dialect::{Dialect, End, Parser, Piece, Reading, Tools, dialects, read, repair};
+use helve_dialect::{Dialect, End, Parser, Piece, ReadResult, Reading, Tools, dialects, read, repair};
 use serde_json::json;
 
 /// A small generator of its own, so that a seed means the same text for ever.
@@ -77,11 +78,29 @@ const SEEDS: &[&str] = &[
     "Some `code`, > a quotation,\n> <tool_call>{}</tool_call>\n```\n<tool_call>\n```\n日本 😀",
 ];
 
+/// The seeds, and the texts of the shared corpus where it is there.
+fn seeds() -> &'static [String] {
+    static ALL: OnceLock<Vec<String>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut seeds: Vec<String> = SEEDS.iter().map(|seed| (*seed).to_owned()).collect();
+        let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+        for file in ["dev-cases.jsonl", "edge-cases.jsonl"] {
+            let lines = std::fs::read_to_string(corpus.join(file)).unwrap_or_default();
+            let cases = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+            let texts = cases.filter_map(|case| Some(case["text"].as_str()?.to_owned()));
+            seeds.extend(texts.filter(|text| (1..2000).contains(&text.len())));
+        }
+        seeds
+    })
+}
+
 /// Pieces of seeds, cut at characters and put together anew, with repetitions.
 fn hostile(chance: &mut Chance) -> String {
     let mut text = String::new();
     for _ in 0..1 + chance.below(6) {
-        let chars: Vec<char> = chance.pick(SEEDS).chars().collect();
+        let own = chance.below(2) == 0;
+        let seed = if own { *chance.pick(SEEDS) } else { chance.pick(seeds()).as_str() };
+        let chars: Vec<char> = seed.chars().collect();
         let from = chance.below(chars.len());
         let to = from + chance.below(chars.len() - from + 1);
         let piece: String =
@@ -120,12 +139,28 @@ fn try_reading(text: &str, reading: &Reading, chunk: usize) {
     for call in &whole.calls {
         assert!(serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok(), "{}", call.arguments);
     }
+    let broken_off = read_cut(text, reading, text.len());
+    assert!(broken_off.calls.len() <= whole.calls.len(), "a cut stream has more calls than a whole one");
+    assert_eq!(read_cut(text, reading, chunk), broken_off, "cut off, in pieces of {chunk}");
+}
+
+/// What comes of a stream that breaks off behind the text.
+fn read_cut(text: &str, reading: &Reading, chunk: usize) -> ReadResult {
+    let mut result = ReadResult::default();
+    let mut take = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => result.content.push_str(text),
+        Piece::Reasoning(text) => result.reasoning.push_str(text),
+        Piece::CallFinished { call, .. } => result.calls.push(call),
+        _ => {}
+    };
     let mut parser = Parser::new(reading.clone());
-    let mut calls = 0;
-    let mut count = |piece: Piece<'_>| calls += matches!(piece, Piece::CallFinished { .. }) as usize;
-    parser.feed(text, &mut count);
-    parser.finish(End::Cut, &mut count);
-    assert!(calls <= whole.calls.len(), "a cut stream has more calls than a whole one");
+    let chars: Vec<char> = text.chars().collect();
+    for piece in chars.chunks(chunk.max(1)) {
+        parser.feed(&String::from_iter(piece), &mut take);
+    }
+    let finding = parser.finish(End::Cut, &mut take);
+    result.dialect = finding.dialect;
+    result
 }
 
 fn crashes() -> PathBuf {
