@@ -112,6 +112,11 @@ impl Standing {
 }
 
 impl Grammar {
+    /// Whether the family can read a call in one go.
+    pub(crate) fn may_lie_whole(self) -> bool {
+        matches!(self, Self::Json(_) | Self::Framed(_) | Self::Gemma(_))
+    }
+
     /// Reads a call that lies whole at the position, in the families that can do so in one go. `None` says no more
     /// than that it must be read step by step.
     pub(crate) fn whole<'t>(

@@ -26,7 +26,7 @@ impl Parser {
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
-        if text.len() - at < SHORTEST {
+        if text.len() - at < SHORTEST || !self.may_lie_whole(opening) {
             return None;
         }
         self.calls_in_one_go(opening, text, at, out)
