@@ -259,15 +259,39 @@ impl FramedBody {
         if self.grammar.noisy {
             return self.no_call(chunk, report);
         }
+        self.end_before(text.len(), chunk, report, |body, chunk, report| {
+            let prose = body.calls == 0 && !body.head.is_empty() && goes_on_as_prose(report.held, text);
+            if !prose {
+                body.give_up(chunk, report);
+            }
+        })
+    }
+
+    /// Ends the section before its last bytes, which are not its own, once it is settled what the call was.
+    pub(super) fn end_before<'t>(
+        &mut self,
+        back: usize,
+        chunk: &mut Chunk<'t>,
+        report: &mut Report<'_, '_>,
+        settle: impl FnOnce(&mut Self, &mut Chunk<'t>, &mut Report<'_, '_>),
+    ) -> Option<Step> {
         chunk.keep(report);
-        let behind = report.held.split_off(report.held.len() - text.len());
-        let rest = Rest { back: text.len(), pos: chunk.pos };
-        let prose = self.calls == 0 && !self.head.is_empty() && goes_on_as_prose(report.held, text);
-        if !prose {
-            self.give_up(chunk, report);
+        let beyond = report.held.split_off(report.held.len() - back);
+        settle(self, chunk, report);
+        report.held.push_str(&beyond);
+        Some(self.done(Rest { back, pos: chunk.pos }))
+    }
+
+    /// Whether the call that is open has said enough without arguments; then it counts.
+    fn counts_without_arguments(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> bool {
+        let vouched = report.named().is_some_and(|name| vouches(name, report.tools));
+        // The head of a message that is all for one tool says enough.
+        let counts = vouched || self.head.is_empty();
+        if counts {
+            report.arguments("{}");
+            self.count(chunk, report);
         }
-        report.held.push_str(&behind);
-        Some(self.done(rest))
+        counts
     }
 
     /// Whether some sign begins with this byte.
@@ -292,30 +316,22 @@ impl FramedBody {
                 self.state = State::Id;
             }
             (State::BeforeArguments, Sign::Beyond(back)) if !self.head.is_empty() => {
-                chunk.keep(report);
-                let beyond = report.held.split_off(report.held.len() - back);
-                if report.named().is_some_and(|name| vouches(name, report.tools)) {
-                    report.arguments("{}");
-                    self.count(chunk, report);
-                } else if self.calls > 0 {
-                    self.give_up(chunk, report);
-                }
-                report.held.push_str(&beyond);
-                return Some(self.done(Rest { back, pos: chunk.pos }));
+                return self.end_before(back, chunk, report, |body, chunk, report| {
+                    if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
+                        body.give_up(chunk, report);
+                    }
+                });
             }
             (State::BeforeArguments, Sign::End | Sign::Call | Sign::Close) => {
-                // The head of a message that is all for one tool says enough.
-                let headed = self.head.is_empty();
-                if headed || report.named().is_some_and(|name| vouches(name, report.tools)) {
-                    report.arguments("{}");
-                    self.count(chunk, report);
-                } else if self.calls == 0 {
+                if self.counts_without_arguments(chunk, report) {
+                    return self.sign(sign, chunk, report);
+                }
+                if self.calls == 0 {
                     let again = if sign == Sign::Call { self.signpost.found(self.grammar.signs) } else { "" };
                     chunk.keep(report);
                     return Some(Step::NotACall(Rest { back: again.len(), pos: chunk.pos }));
-                } else {
-                    self.give_up(chunk, report);
                 }
+                self.give_up(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (State::Head, Sign::End) if self.is_all_head(report.tools) && self.named(report) => {
@@ -350,13 +366,11 @@ impl FramedBody {
             (State::Between, Sign::Close) => return Some(Step::Done(Rest::at(chunk.pos))),
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
             (_, Sign::Beyond(back)) => {
-                chunk.keep(report);
-                let beyond = report.held.split_off(report.held.len() - back);
-                if report.calls.has_started() {
-                    self.give_up(chunk, report);
-                }
-                report.held.push_str(&beyond);
-                return Some(self.done(Rest { back, pos: chunk.pos }));
+                return self.end_before(back, chunk, report, |body, chunk, report| {
+                    if report.calls.has_started() {
+                        body.give_up(chunk, report);
+                    }
+                });
             }
             (State::Between, Sign::End) => self.over_at = chunk.held_at(report),
             _ => {}

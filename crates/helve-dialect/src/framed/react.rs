@@ -86,6 +86,15 @@ mod tests {
     use crate::cases::check_given;
 
     #[test]
+    fn tokens_that_end_the_turn_end_an_input() {
+        for token in
+            crate::dialect::END_TOKENS.iter().filter(|token| **token != crate::dialect::HTML_END_TOKEN)
+        {
+            assert!(GRAMMAR.text.iter().any(|(end, _)| end == token), "{token}");
+        }
+    }
+
+    #[test]
     fn cases() {
         check_given(
             &DIALECT,

@@ -420,6 +420,7 @@ impl JsonBody {
             _ => Ending::NotACall,
         }
     }
+
     /// The message is over with the beginning of a closing tag, of which one character says nothing yet.
     fn unclosed(&mut self, end: End, report: &mut Report<'_, '_>) {
         if end == End::Normal && self.closer.seen() == 1 {

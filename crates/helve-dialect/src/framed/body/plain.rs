@@ -1,7 +1,7 @@
 //! Arguments that are plain text, as the body of a framed call reads them: where they end, and whether they are whole.
 
 use super::{FramedBody, HEAD_MAX, State, text};
-use crate::body::{Chunk, Rest, Step};
+use crate::body::{Chunk, Step};
 use crate::calls::Report;
 use crate::dialect::{HTML_END_TOKEN, is_name};
 use crate::signpost::Found;
@@ -64,17 +64,13 @@ impl FramedBody {
 
     /// The text is over, and so many bytes behind it are not the section's own.
     fn end_text(&mut self, back: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        chunk.keep(report);
-        let beyond = report.held.split_off(report.held.len() - back);
-        match self.text_arguments(report) {
+        self.end_before(back, chunk, report, |body, chunk, report| match body.text_arguments(report) {
             Some(arguments) => {
                 report.arguments(&arguments);
-                self.count(chunk, report);
+                body.count(chunk, report);
             }
-            None => self.give_up(chunk, report),
-        }
-        report.held.push_str(&beyond);
-        Some(self.done(Rest { back, pos: chunk.pos }))
+            None => body.give_up(chunk, report),
+        })
     }
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.

@@ -13,16 +13,39 @@ impl TagBody {
         if self.split.is_some() && self.is_in_key(raw, tag, report) {
             return false;
         }
+        if self.closes_loosely(tag) {
+            // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
+            self.value.closes_more(raw, Element::NamedByText);
+            return false;
+        }
+        if self.is_structural(tag, report) {
+            self.split_off(report);
+            self.end_value(report);
+            return true;
+        }
+        match self.value.is_foreign(tag) {
+            false => self.inside_value(raw, tag, report),
+            true if self.split.is_some() => self.value_data(raw, report),
+            true => self.value.foreign(raw, tag, report),
+        }
+        false
+    }
+
+    /// Whether a tag that forgot its suffix closes the call behind a value that one has closed.
+    fn closes_loosely(&self, tag: &Tag<'_>) -> bool {
+        let closes = (self.closing(), tag.kind, tag.closes)
+            == (Some(Element::Parameter), Some(Element::NamedByText), true);
+        let foreign = self.split.is_none() && self.value.is_foreign(tag);
+        closes && foreign && self.value.loosely && !self.value.is_prefixed_otherwise(tag)
+    }
+
+    /// Whether the tag is one that stands behind a value which the tag before it may have closed.
+    fn is_structural(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
         let foreign = self.value.is_foreign(tag);
-        let structural = match (self.closing(), tag.kind, tag.closes) {
+        match (self.closing(), tag.kind, tag.closes) {
             (None, ..) => false,
             _ if self.value.is_prefixed_otherwise(tag) => false,
             _ if foreign && self.split.is_some() => false,
-            // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
-            (Some(Element::Parameter), Some(Element::NamedByText), true) if foreign && self.value.loosely => {
-                self.value.closes_more(raw, Element::NamedByText);
-                return false;
-            }
             (Some(_), Some(Element::Wrapper), false) if self.value.loosely => false,
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
@@ -38,19 +61,11 @@ impl TagBody {
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
             (Some(_), None, false) => !self.value.element.is_empty(),
             _ => false,
-        };
-        if structural {
-            self.split_off(report);
-            self.end_value(report);
-            return true;
         }
-        if foreign {
-            match self.split {
-                Some(_) => self.value_data(raw, report),
-                None => self.value.foreign(raw, tag, report),
-            }
-            return false;
-        }
+    }
+
+    /// A tag that belongs to the value, or may close it, or may begin the next parameter.
+    fn inside_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         match (tag.kind, tag.closes) {
             (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}
             (Some(Element::Parameter), false) if tag.label.is_some() => {
@@ -58,7 +73,7 @@ impl TagBody {
                     self.value.quote(Element::Parameter);
                 } else if self.parameter_may_begin(tag, report) {
                     self.split_at(raw, tag, report);
-                    return false;
+                    return;
                 } else if self.split.is_none() && self.value.is_closed_alike(tag) {
                     self.value.inside += 1;
                 }
@@ -67,7 +82,7 @@ impl TagBody {
             (Some(Element::Call), false) if tag.label.is_some() => self.value.quote(Element::Call),
             (Some(Element::Key), false) if !self.value.quotes(Element::NamedByText) => {
                 self.split_at(raw, tag, report);
-                return false;
+                return;
             }
             // The value of a call that is written out stands behind its key.
             (Some(Element::Key), true) if self.value.quotes(Element::NamedByText) => {
@@ -80,22 +95,21 @@ impl TagBody {
                 if self.value.element.is_empty() && !self.value.unquote(element) =>
             {
                 self.parameter_may_close(raw, tag, report);
-                return false;
+                return;
             }
             (None, true) if !self.value.element.is_empty() && self.value.element == tag.element => {
                 self.value.may_close(raw, Element::Parameter, report);
-                return false;
+                return;
             }
             (Some(element @ (Element::Call | Element::NamedByText | Element::Wrapper)), true)
                 if !self.value.unquote(element) && !tag.empty =>
             {
                 self.may_close(raw, element, report);
-                return false;
+                return;
             }
             _ => {}
         }
         self.value_data(raw, report);
-        false
     }
 
     /// Whether a parameter may begin inside a value that nothing has surely closed. Elsewhere its tag is data.
