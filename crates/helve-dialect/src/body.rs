@@ -13,7 +13,7 @@ use crate::function_xml::nested::NestedBody;
 use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
-use crate::scan::ByteSet;
+use crate::scan::{ByteSet, all_in, begins};
 use crate::{End, Tools};
 
 /// What became of a piece of text given to a body.
@@ -88,8 +88,45 @@ pub(crate) enum Passing {
     Text(Awaited),
     /// Of these bytes only it tells nothing without what follows, so that both can be read together.
     Later(&'static ByteSet),
+    /// The same, and so does the beginning of a mark behind such bytes.
+    Before(&'static Before),
     /// What was deferred is the beginning of this mark, and more of it waits too.
     Mark(Awaited),
+}
+
+impl Passing {
+    /// Whether the text tells nothing without what follows it.
+    #[inline]
+    pub(crate) fn waits(self, text: &str) -> bool {
+        match self {
+            Self::Later(quiet) => all_in(quiet, text),
+            Self::Before(before) => before.takes(text),
+            _ => false,
+        }
+    }
+}
+
+/// Bytes that tell nothing without what follows them, and the mark that mostly does.
+pub(crate) struct Before {
+    pub(crate) quiet: &'static ByteSet,
+    pub(crate) mark: &'static str,
+}
+
+impl Before {
+    /// Whether the text is made of such bytes, with perhaps the beginning of the mark behind them.
+    #[inline]
+    pub(crate) fn takes(&self, text: &str) -> bool {
+        all_in(self.quiet, text) || self.takes_with_mark(text)
+    }
+
+    fn takes_with_mark(&self, text: &str) -> bool {
+        let first = self.mark.as_bytes()[0];
+        text.bytes().rposition(|byte| byte == first).is_some_and(|at| {
+            all_in(self.quiet, &text[..at])
+                && text.len() - at < self.mark.len()
+                && begins(self.mark.as_bytes(), &text[at..])
+        })
+    }
 }
 
 /// A mark that may be on its way. This is said for every piece of a call, so it is said in one word.

@@ -106,7 +106,8 @@ impl GemmaBody {
         match self.state {
             State::Text if !self.grammar.decodes => Passing::Text(self.behind_text()),
             State::Ready => Passing::Mark(&self.grammar.close),
-            state => Passing::Later(state.quiet()),
+            state if state.is_between_values() => Passing::Before(&self.grammar.members),
+            state => Passing::Later(state.idle()),
         }
     }
 

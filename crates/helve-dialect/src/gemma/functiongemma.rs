@@ -2,8 +2,9 @@
 //!
 //! Odd here: text between the marks may be a number or a list; the schema decides, or else its looks.
 
-use super::GemmaGrammar;
+use super::{GemmaGrammar, MEMBERS};
 use crate::Dialect;
+use crate::body::Before;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
 static GRAMMAR: GemmaGrammar = GemmaGrammar {
@@ -11,6 +12,7 @@ static GRAMMAR: GemmaGrammar = GemmaGrammar {
     close: "<end_function_call>",
     next: &["<start_function_call>", "<start_function_response>", "<end_of_turn>", "<eos>"],
     ending: "<escape>}<end_function_call>",
+    members: Before { quiet: &MEMBERS, mark: "<escape>" },
     decodes: true,
 };
 

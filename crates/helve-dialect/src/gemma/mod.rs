@@ -11,8 +11,9 @@ mod state;
 mod whole;
 
 pub(crate) use body::GemmaBody;
+pub(crate) use state::MEMBERS;
 
-use crate::body::Awaited;
+use crate::body::{Awaited, Before};
 use crate::calls::WholeCall;
 use crate::scan::begins;
 use crate::{Tools, coerce};
@@ -28,6 +29,8 @@ pub(crate) struct GemmaGrammar {
     pub(crate) next: &'static [&'static str],
     /// What most calls end with: the end of a text, the bracket, and the mark behind the call.
     pub(crate) ending: &'static str,
+    /// What stands between the values of its members.
+    pub(crate) members: Before,
     /// Text between its marks is JSON where it looks so.
     pub(crate) decodes: bool,
 }

@@ -29,7 +29,7 @@ impl Parser {
                 self.passing = Passing::Mark(mark);
                 true
             }
-            Passing::Later(quiet) if self.deferred.len() + text.len() <= LATER && all_in(quiet, text) => {
+            passing if self.deferred.len() + text.len() <= LATER && passing.waits(text) => {
                 self.deferred.push_str(text);
                 true
             }
@@ -63,8 +63,7 @@ impl Parser {
 
     /// Whether what was deferred, and nothing follows yet, may wait longer.
     pub(super) fn may_wait(&self) -> bool {
-        matches!(self.passing, Passing::Later(quiet)
-            if self.deferred.len() <= LATER && all_in(quiet, &self.deferred))
+        self.deferred.len() <= LATER && self.passing.waits(&self.deferred)
     }
 
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
