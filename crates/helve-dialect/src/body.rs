@@ -296,7 +296,8 @@ impl<'t> Chunk<'t> {
     }
 }
 
-/// Recognises a closing mark that may be cut anywhere. Exact as long as a mark's first byte stands in it only once.
+/// Recognises a closing mark that may be cut anywhere. Exact as long as a mark's first byte stands in it only once, or the
+/// mark is a run of that byte.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Closer {
     of: usize,

@@ -14,7 +14,7 @@ pub(crate) enum Found<S> {
     Beginning(&'static str),
 }
 
-/// Recognises signs. Exact as long as a sign's first character stands in it only once.
+/// Recognises signs.
 #[derive(Default)]
 pub(crate) struct Signpost {
     /// The sign that may be there, and how much of it was seen.
@@ -31,6 +31,11 @@ impl Signpost {
     /// The sign that was found last, of the same signs.
     pub(crate) fn found<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
         signs.get(self.of).map_or("", |(sign, _)| sign)
+    }
+
+    /// The beginning of a sign that was seen last: text, if no more of it comes.
+    pub(crate) fn begun<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+        self.found(signs).get(..self.at).unwrap_or("")
     }
 
     /// The bytes that some sign begins with.
@@ -100,10 +105,11 @@ impl Signpost {
                         // The sign may have parted from the text inside a character.
                         let whole = seen.floor_char_boundary(self.at);
                         pos -= self.at - whole;
-                        self.at = 0;
-                        return match whole {
+                        let marks = signs.iter().map(|(sign, _)| *sign);
+                        (self.of, self.at) = begun_within(&seen[..whole], marks).unwrap_or_default();
+                        return match whole - self.at {
                             0 => (first_len(text), Found::Char),
-                            _ => (pos, Found::Beginning(&seen[..whole])),
+                            text => (pos, Found::Beginning(&seen[..text])),
                         };
                     }
                 }
@@ -117,6 +123,13 @@ impl Signpost {
         }
         (pos, Found::Nothing)
     }
+}
+
+/// The mark that may have begun inside the beginning of another, and how much of it was seen: `]` in `]<]`, which is no
+/// longer the beginning of `]<]minimax`.
+fn begun_within<'m>(seen: &str, marks: impl Iterator<Item = &'m str> + Clone) -> Option<(usize, usize)> {
+    let mut tails = seen.char_indices().skip(1).map(|(at, _)| &seen[at..]);
+    tails.find_map(|tail| marks.clone().position(|mark| mark.starts_with(tail)).map(|of| (of, tail.len())))
 }
 
 fn first_len(text: &str) -> usize {
@@ -156,6 +169,41 @@ mod tests {
                 "{chunk}"
             );
             assert!(signpost.in_sign());
+        }
+    }
+
+    #[test]
+    fn a_sign_may_begin_inside_the_beginning_of_another() {
+        let signs = [("]<]m[>[", 1), ("```", 2), ("✿F✿", 3), ("｜｜c", 4)];
+        for (written, expected) in [
+            ("]<]<]m[>[x", "]<#1x"),
+            ("]]<]m[>[", "]#1"),
+            ("]<]]<]m[>[", "]<]#1"),
+            ("``x```", "``x#2"),
+            ("✿✿F✿", "✿#3"),
+            ("✿F✿F✿", "#3F✿"),
+            ("｜｜｜c", "｜#4"),
+        ] {
+            let chars: Vec<char> = written.chars().collect();
+            for chunk in 1..=chars.len() {
+                let mut signpost = Signpost::default();
+                let mut told = String::new();
+                for piece in chars.chunks(chunk) {
+                    let piece: String = piece.iter().collect();
+                    let mut rest = piece.as_str();
+                    while !rest.is_empty() {
+                        let (taken, what) = signpost.step(&signs, rest);
+                        match what {
+                            Found::Sign(sign) => told += &format!("#{sign}"),
+                            Found::Nothing => {}
+                            Found::Char => told += &rest[..taken],
+                            Found::Beginning(beginning) => told += beginning,
+                        }
+                        rest = &rest[taken..];
+                    }
+                }
+                assert_eq!(told + signpost.begun(&signs), expected, "{written} in pieces of {chunk}");
+            }
         }
     }
 }

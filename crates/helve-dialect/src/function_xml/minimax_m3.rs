@@ -47,6 +47,9 @@ mod tests {
             "§<limit>3§</limit>",
             "a §<limit",
             "§ §",
+            "a]",
+            "a]<",
+            "a]<]minimax[>",
         ] {
             let expected = format!("call search {}", json!({"query": spelt(text)}));
             check(&DIALECT, &[(&call(&format!("{text}§</query>")), &expected)]);

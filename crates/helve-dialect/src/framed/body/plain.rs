@@ -75,12 +75,10 @@ impl FramedBody {
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
     pub(super) fn end_of_text(&mut self) {
-        // No sign holds this character, so it shows what that is.
-        if let (_, Found::Beginning(text)) = self.signpost.step(self.grammar.text, "\0") {
-            let is_label = text.starts_with('\n') || self.text.ends_with('\n');
-            if self.grammar.code || !is_label {
-                self.text.push_str(text);
-            }
+        let begun = self.signpost.begun(self.grammar.text);
+        let is_label = begun.starts_with('\n') || self.text.ends_with('\n');
+        if self.grammar.code || !is_label {
+            self.text.push_str(begun);
         }
         if !self.grammar.code && self.text.ends_with(HTML_END_TOKEN) {
             self.text.truncate(self.text.len() - HTML_END_TOKEN.len());
