@@ -35,6 +35,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) words: Option<&'a str>,
     /// What the model's server can hold it to.
     pub(crate) holds: Holds,
+    /// Whether its answer begins inside reasoning that its prompt has opened.
+    pub(crate) reasoning_open: bool,
 }
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
@@ -86,10 +88,11 @@ impl<'a> Asking<'a> {
     /// How the answer is to be read: in whatever dialect it is written. A model that was told one may answer in
     /// another, and a server may leave a native call in the text.
     pub(crate) fn reading(&self) -> Reading {
-        match self.tools {
+        let reading = match self.tools {
             Tools::Withheld => Reading::any(helve_dialect::Tools::new([])),
             Tools::Offered => Reading::expecting(self.profile.map(Profile::dialect), self.kit.words.clone()),
-        }
+        };
+        reading.reasoning_open(self.reasoning_open)
     }
 
     /// That a call is required, where words are the way to say it.

@@ -27,6 +27,8 @@ pub(crate) struct Listener<'a> {
     step: u32,
     attempt: u32,
     parser: Parser,
+    /// How the text is read if the server tells the reasoning by itself, as long as nothing has come.
+    without_reasoning: Option<Reading>,
     hearing: Hearing,
     usage: Usage,
     /// When the first piece of the answer came.
@@ -68,7 +70,8 @@ impl<'a> Listener<'a> {
             feed,
             step,
             attempt,
-            parser: Parser::new(reading),
+            parser: Parser::new(reading.clone()),
+            without_reasoning: Some(reading.reasoning_open(false)),
             hearing: Hearing { parts: 0, current: None, calls: vec![] },
             usage: Usage::default(),
             first_at: None,
@@ -119,11 +122,18 @@ impl<'a> Listener<'a> {
     }
 
     fn take(&mut self, event: ModelEvent) {
-        let Self { feed, step, attempt, parser, hearing, .. } = self;
+        let Self { feed, step, attempt, parser, without_reasoning, hearing, .. } = self;
+        let reading = without_reasoning.take();
         let place = Place { feed, step: *step, attempt: *attempt };
         match event {
             ModelEvent::Text(text) => parser.feed(&text, &mut |piece| hearing.take(place, piece)),
-            ModelEvent::Reasoning(text) => hearing.write(place, PartKind::Reasoning, &text),
+            ModelEvent::Reasoning(text) => {
+                // Then none of it is in the text, whatever the prompt has opened.
+                if let Some(reading) = reading {
+                    *parser = Parser::new(reading);
+                }
+                hearing.write(place, PartKind::Reasoning, &text);
+            }
             ModelEvent::CallStarted { index, id, tool } => {
                 hearing.begin(place, From::Vendor(index), id, tool)
             }

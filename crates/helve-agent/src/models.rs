@@ -30,6 +30,8 @@ pub struct ModelOptions {
     pub small: bool,
     /// How many tokens it can read and write at once, if anybody knows.
     pub context_tokens: Option<u64>,
+    /// Whether its answers begin inside reasoning that its prompt has opened; if nobody says, as the probe found it.
+    pub reasoning_open: Option<bool>,
     /// Where it comes from; none for a model inside the program.
     pub origin: Option<Origin>,
 }
@@ -203,6 +205,12 @@ impl Models {
             learned.no_native_tools = learned.no_native_tools.filter(|before| profile.at <= *before);
             learned.profile = Some(Arc::new(profile));
         }
+    }
+
+    /// Whether the model's answers begin inside reasoning that its prompt has opened.
+    pub fn reasoning_open(&self, name: &str) -> bool {
+        let found = || Some(self.learned().get(name)?.profile.as_ref()?.reasoning_open.is_yes());
+        self.options(name).and_then(|options| options.reasoning_open).or_else(found).unwrap_or_default()
     }
 
     /// The dialect of the last call that the model wrote into its text.

@@ -80,6 +80,7 @@ impl<'a> Probe<'a> {
                     self.profile.native = heard.finding;
                     self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
                     self.profile.reasons = judge::reasons(&said);
+                    self.profile.reasoning_open = judge::reasoning_open(&said);
                     if self.profile.native.is_unknown() {
                         return Ok(None);
                     }

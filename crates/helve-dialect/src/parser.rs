@@ -66,6 +66,8 @@ pub struct Parser {
     in_result: bool,
     /// How the message ends, where the text at hand is all of it.
     ending: Option<End>,
+    /// Whether the first mark of reasoning closes it.
+    closes_first: Option<bool>,
 }
 
 enum Place {
@@ -108,6 +110,7 @@ impl Parser {
             scope: None,
             in_result: false,
             ending: None,
+            closes_first: None,
         }
     }
 
@@ -189,7 +192,11 @@ impl Parser {
     fn wind_up_all(&mut self, end: End, out: &mut Out<'_>) -> Finding {
         self.wind_up(end, out);
         self.speech.end(self.calls.found.is_some(), out);
-        Finding { dialect: self.given.or(self.calls.found), complete: end == End::Normal && !self.calls.lost }
+        Finding {
+            dialect: self.given.or(self.calls.found),
+            complete: end == End::Normal && !self.calls.lost,
+            reasoning_open: self.closes_first == Some(true),
+        }
     }
 
     fn advance(&mut self, text: &str, out: &mut Out<'_>) {
@@ -219,6 +226,11 @@ impl Parser {
     fn mark(&mut self, marker: usize, out: &mut Out<'_>) {
         let live = self.live;
         let text = live.markers.text(marker);
+        match live.roles[marker] {
+            Role::Think(_) => _ = self.closes_first.get_or_insert(false),
+            Role::Unthink => _ = self.closes_first.get_or_insert(true),
+            _ => {}
+        }
         match &live.roles[marker] {
             Role::Call(_) => self.open(Opening::tag(marker), text),
             Role::Think(closers) if !self.speech.in_reasoning() => {

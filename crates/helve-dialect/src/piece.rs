@@ -68,4 +68,6 @@ pub struct Finding {
     pub dialect: Option<&'static str>,
     /// The stream ended normally, and no call was cut off or broken.
     pub complete: bool,
+    /// The text began inside reasoning: a mark closed it that none in the text had opened. So the prompt had.
+    pub reasoning_open: bool,
 }

@@ -16,6 +16,8 @@ pub struct ReadResult {
     pub dropped: Vec<DroppedCall>,
     pub dialect: Option<&'static str>,
     pub complete: bool,
+    /// The text began inside reasoning, as [`Finding`] has it.
+    pub reasoning_open: bool,
 }
 
 /// A call that cannot be run, and what the model wrote.
@@ -58,6 +60,7 @@ pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
     };
     result.dialect = finding.dialect;
     result.complete = finding.complete;
+    result.reasoning_open = finding.reasoning_open;
     result
 }
 
@@ -73,7 +76,11 @@ impl Reading {
         if !text.is_empty() {
             out(Piece::Text(text));
         }
-        Finding { dialect: self.dialect.map(|dialect| dialect.name), complete: end == End::Normal }
+        Finding {
+            dialect: self.dialect.map(|dialect| dialect.name),
+            complete: end == End::Normal,
+            reasoning_open: false,
+        }
     }
 }
 
@@ -139,6 +146,20 @@ mod tests {
             text: "<tool_call>{\"name\": \"f\", ".to_owned(),
         };
         assert_eq!(result.dropped, [dropped]);
+    }
+
+    #[test]
+    fn reasoning_that_the_prompt_opened_is_noticed_when_it_is_closed() {
+        let text = "hm</think>So.";
+        for (text, open, noticed) in [
+            (text, false, true),
+            (text, true, true),
+            ("hm", true, false),
+            ("<think>hm</think>So.</think>", false, false),
+        ] {
+            let read = read(text, Reading::default().reasoning_open(open), Some(3));
+            assert_eq!(read.reasoning_open, noticed, "{text} {open}");
+        }
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub struct ModelProfile {
     pub names_its_end: Finding,
     /// It thinks before it answers, and shows it.
     pub reasons: Finding,
+    /// Its answers begin inside reasoning that its prompt has opened, and its server leaves that in the text.
+    #[serde(default = "not_asked")]
+    pub reasoning_open: Finding,
     /// Its server refuses a conversation in which the reasoning before a call is missing.
     pub wants_reasoning_back: Finding,
     /// Its server takes tools whose schemas say more than names and types.
@@ -44,7 +47,7 @@ pub struct ModelProfile {
 impl ModelProfile {
     /// A profile of which nothing is known yet.
     pub fn unknown(at: Timestamp, subject: impl Into<String>) -> Self {
-        let unknown = || Finding::unknown("not asked");
+        let unknown = not_asked;
         Self {
             at,
             subject: subject.into(),
@@ -54,6 +57,7 @@ impl ModelProfile {
             streams_arguments: unknown(),
             names_its_end: unknown(),
             reasons: unknown(),
+            reasoning_open: unknown(),
             wants_reasoning_back: unknown(),
             rich_schemas: unknown(),
             rejects: vec![],
@@ -65,7 +69,7 @@ impl ModelProfile {
     }
 
     /// Every finding with a name that a person would give it.
-    pub fn findings(&self) -> [(&'static str, &Finding); 8] {
+    pub fn findings(&self) -> [(&'static str, &Finding); 9] {
         [
             ("native calls", &self.native),
             ("parallel calls", &self.parallel),
@@ -73,10 +77,15 @@ impl ModelProfile {
             ("streams arguments", &self.streams_arguments),
             ("names its end", &self.names_its_end),
             ("reasons", &self.reasons),
+            ("reasoning open", &self.reasoning_open),
             ("wants reasoning back", &self.wants_reasoning_back),
             ("rich schemas", &self.rich_schemas),
         ]
     }
+}
+
+fn not_asked() -> Finding {
+    Finding::unknown("not asked")
 }
 
 /// An answer, and what was seen that makes it so.

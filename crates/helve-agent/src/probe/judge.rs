@@ -42,12 +42,28 @@ pub(super) fn written(said: &Said, clock: &ToolSpec, profile: Option<&Profile>) 
     found.dialect.filter(|_| sound)
 }
 
+/// Whether it thinks, be it told by its server or left in the text.
 pub(super) fn reasons(said: &Said) -> Finding {
-    if said.reasoning.is_empty() && said.echo.is_none() {
-        Finding::no("it answered at once")
-    } else {
-        Finding::yes(format!("it thought: {}", shorten(&said.reasoning)))
+    if !said.reasoning.is_empty() || said.echo.is_some() {
+        return Finding::yes(format!("it thought: {}", shorten(&said.reasoning)));
     }
+    let read = read(&said.text, Reading::default().reasoning_open(begins_inside_reasoning(said)), None);
+    match read.reasoning.is_empty() {
+        true => Finding::no("it answered at once"),
+        false => Finding::yes(format!("it thought, in the text: {}", shorten(&read.reasoning))),
+    }
+}
+
+/// Whether the prompt has opened the reasoning, so that only its end is in the text.
+pub(super) fn reasoning_open(said: &Said) -> Finding {
+    match begins_inside_reasoning(said) {
+        true => Finding::yes("it closed reasoning that nothing in its answer had opened"),
+        false => Finding::no("it closed no reasoning that it had not opened"),
+    }
+}
+
+fn begins_inside_reasoning(said: &Said) -> bool {
+    said.reasoning.is_empty() && read(&said.text, Reading::default(), None).reasoning_open
 }
 
 pub(super) fn streams_arguments(said: &Said) -> Finding {

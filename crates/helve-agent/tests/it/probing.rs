@@ -73,3 +73,17 @@ async fn a_question_does_not_wait_for_ever_until_its_model_is_known() {
     assert_eq!(ask(&runtime, "hi").await, "run.finished");
     assert_eq!(model.asked().len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_model_whose_prompt_opens_the_reasoning_is_found_out_and_read_so() {
+    let call = r#"Once more.</think>{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "time", "arguments": "{\"zone\": \"Asia/Tokyo\"}"}}]}"#;
+    let probe = [says("The clock.</think>It is late."), says("Again.</think>I cannot know."), says(call)];
+    let answer = says("They greet.</think>\nHello.");
+    let model = Arc::new(ScriptedModel::new(probe.into_iter().chain([answer])).in_mode(ToolMode::Auto));
+    let store = Arc::new(MemoryStore::new());
+    let runtime = runtime(&store, &model);
+    assert_eq!(ask(&runtime, "hi").await, "run.finished");
+    assert!(runtime.models().reasoning_open("scripted"));
+    let profile = store.model_profiles().await.unwrap().pop().unwrap().1;
+    assert!(profile.reasons.is_yes() && profile.reasoning_open.is_yes(), "{profile:?}");
+}

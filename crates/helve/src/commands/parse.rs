@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use helve_dialect::{Dialect, ReadResult, Reading, Tools, dialect, dialects, read};
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct ParseArgs {
     /// Read only this dialect; `list` prints those there are [default: found from the text]
     #[arg(long, value_name = "NAME")]
@@ -23,10 +23,22 @@ pub(crate) struct ParseArgs {
     /// Each line is {"id", "text", "tools"?, "dialect"?, "reasoning_open"?}; one result line each, in order
     #[arg(long)]
     jsonl: bool,
+    /// The prompt has already opened the reasoning: the text begins inside it. A line may say so by itself
+    #[arg(long)]
+    reasoning_open: bool,
     /// Feed the text N characters at a time, which must not change the result
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     chunk: Option<u32>,
 }
+
+const AFTER_HELP: &str = "\
+Without --jsonl the whole input is one text. A result is one line:
+  {\"content\": …, \"reasoning\": …, \"calls\": [{\"name\": …, \"arguments\": {…}}], \"dialect\": …, \"complete\": true}
+`complete` is false where a call was cut off or is broken; such a call is not among the calls.
+With --jsonl a result has the `id` of its line, blank lines have none, and a line that cannot be read gives
+{\"id\": …, \"error\": …} and makes the command fail at the end.
+
+  echo '<tool_call>{\"name\": \"time\", \"arguments\": {}}</tool_call>' | helve parse";
 
 /// Borrowed from the line as far as possible: files of such lines are large.
 #[derive(Deserialize)]
@@ -40,28 +52,15 @@ struct Line<'l> {
     #[serde(default, borrow)]
     dialect: Option<Cow<'l, str>>,
     #[serde(default)]
-    reasoning_open: bool,
+    reasoning_open: Option<bool>,
 }
 
+#[derive(Serialize)]
 struct Found<'l> {
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'l RawValue>,
+    #[serde(flatten)]
     read: ReadResult,
-}
-
-impl Serialize for Found<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut found = serializer.serialize_struct("Found", 6)?;
-        match self.id {
-            Some(id) => found.serialize_field("id", id)?,
-            None => found.skip_field("id")?,
-        }
-        found.serialize_field("content", &self.read.content)?;
-        found.serialize_field("reasoning", &self.read.reasoning)?;
-        found.serialize_field("calls", &self.read.calls)?;
-        found.serialize_field("dialect", &self.read.dialect)?;
-        found.serialize_field("complete", &self.read.complete)?;
-        found.end()
-    }
 }
 
 pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
@@ -82,7 +81,13 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
             Tools::from_openai(&value).with_context(|| format!("`{}`", path.display()))?
         }
     };
-    let mut reader = Reader { given, declared, chunk: args.chunk.map(|chunk| chunk as usize), of_line: None };
+    let mut reader = Reader {
+        given,
+        declared,
+        reasoning_open: args.reasoning_open,
+        chunk: args.chunk.map(|chunk| chunk as usize),
+        of_line: None,
+    };
     let mut out = std::io::BufWriter::with_capacity(BUFFER, std::io::stdout().lock());
     let mut input = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     if args.jsonl {
@@ -95,7 +100,7 @@ pub(super) fn run(args: &ParseArgs) -> anyhow::Result<ExitCode> {
     }
     let mut text = String::new();
     input.read_to_string(&mut text).context("standard input cannot be read as UTF-8")?;
-    let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: false };
+    let line = Line { id: None, text: text.into(), tools: None, dialect: None, reasoning_open: None };
     write_line(&mut out, &reader.find(&line)?)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -113,6 +118,7 @@ const BUFFER: usize = 1 << 18;
 struct Reader {
     given: Option<&'static Dialect>,
     declared: Tools,
+    reasoning_open: bool,
     chunk: Option<usize>,
     of_line: Option<(String, Tools)>,
 }
@@ -157,7 +163,8 @@ impl Reader {
     fn find<'l>(&mut self, line: &Line<'l>) -> anyhow::Result<Found<'l>> {
         let dialect = line.dialect.as_deref().map(named).transpose()?.or(self.given);
         let tools = self.tools(line.tools)?;
-        let reading = Reading::new(dialect, tools).reasoning_open(line.reasoning_open);
+        let reasoning_open = line.reasoning_open.unwrap_or(self.reasoning_open);
+        let reading = Reading::new(dialect, tools).reasoning_open(reasoning_open);
         Ok(Found { id: line.id, read: read(&line.text, reading, self.chunk) })
     }
 

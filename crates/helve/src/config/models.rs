@@ -40,6 +40,8 @@ pub(super) struct ModelTable {
     price: Option<PriceTable>,
     /// How many tokens it can read and write at once; known of some models, and nobody's guess of others.
     context_tokens: Option<NonZeroU64>,
+    /// Whether its prompt opens the reasoning, so that its answers begin inside it; found by the probe if not said.
+    reasoning_open: Option<bool>,
 }
 
 /// A model and where it comes from.
@@ -253,6 +255,7 @@ fn from_table(
         variants: table.variants,
         price,
         context_tokens: table.context_tokens.map(NonZeroU64::get),
+        reasoning_open: table.reasoning_open,
         ..ModelOptions::default()
     };
     Ok(ModelSettings {

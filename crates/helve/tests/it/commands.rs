@@ -16,6 +16,9 @@ fn parse_prints_the_calls_found_in_a_text() {
             "calls": [{"name": "f", "arguments": {"x": 1}}]
         })
     );
+    let inside: Value =
+        serde_json::from_str(&out(&run(&["parse", "--reasoning-open"], "it is</think>Yes."))).unwrap();
+    assert_eq!((&inside["reasoning"], &inside["content"]), (&json!("it is"), &json!("Yes.")));
 }
 
 #[test]

@@ -133,6 +133,7 @@ impl Driver {
             holds: model.holds(),
             takes_choice: models.takes(model, choice, params),
             words: quest.words.as_deref(),
+            reasoning_open: models.reasoning_open(model.name()),
         }
     }
 }
