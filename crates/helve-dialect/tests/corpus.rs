@@ -116,6 +116,24 @@ fn read_case(case: &Value, given: bool) -> ReadResult {
     whole
 }
 
+/// The page that tells every case that is read otherwise than expected, and why.
+const PAGE: &str = include_str!("../../../docs/reference/corpus.md");
+
+/// Whether the page has the case among those read otherwise. Of several from one source it names the first in full.
+fn is_on_page(id: &str) -> bool {
+    let rows =
+        PAGE.lines().skip_while(|line| !line.starts_with("| case |")).take_while(|line| !line.is_empty());
+    let mut named = rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cases| {
+        let first = cases.trim().split(", ").next().unwrap_or_default();
+        let source = first.rfind('-').map_or("", |at| &first[..=at]);
+        cases.trim().split(", ").map(move |case| match case.contains('-') {
+            true => case.to_owned(),
+            false => format!("{source}{case}"),
+        })
+    });
+    named.any(|case| case == id)
+}
+
 /// Reads every case and prints the table. Gives the rows by format, and the tiers' and the sums' among them.
 fn score(file: &str) -> Option<BTreeMap<String, Row>> {
     let only = std::env::var("FORMAT").ok();
@@ -124,6 +142,9 @@ fn score(file: &str) -> Option<BTreeMap<String, Row>> {
         let results = [true, false].map(|given| read_case(&case, given));
         let right = [&results[0], &results[1]].map(|result| calls_match(result, &case));
         let text_right = text_matches(&results[0], &case);
+        let id = text(&case, "id");
+        let read_otherwise = right.contains(&false);
+        assert_eq!(is_on_page(id), read_otherwise, "docs/reference/corpus.md on {id}: {results:?}");
         let (format, tier) = (text(&case, "format"), text(&case, "tier"));
         for key in [format, &format!("tier {tier}"), &format!("{format}, tier {tier}"), "all"] {
             let row = rows.entry(key.to_owned()).or_default();

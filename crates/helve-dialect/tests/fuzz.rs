@@ -1,7 +1,7 @@
 //! Hostile text, made by chance: no panic, no dependence on the pieces, no growth beyond the input.
 //!
 //! A few thousand texts in every test run; `FUZZ_SECONDS=3600 cargo test --release -p helve-dialect --test fuzz` for longer,
-//! `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes` and tried first.
+//! `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes`, and tried in every dialect in every run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -119,12 +119,13 @@ fn hostile(chance: &mut Chance) -> String {
 fn reading(chance: &mut Chance) -> Reading {
     let all: &[&'static Dialect] = dialects();
     let dialect = if chance.below(3) == 0 { Some(*chance.pick(all)) } else { None };
-    let schema = json!({"properties": {"query": {"type": "string"}, "limit": {"type": ["integer", "null"]}}});
-    let tools = match chance.below(2) {
-        0 => Tools::unknown(),
-        _ => Tools::new([("search".to_owned(), schema)]),
-    };
+    let tools = if chance.below(2) == 0 { Tools::unknown() } else { declared() };
     Reading::new(dialect, tools).reasoning_open(chance.below(4) == 0)
+}
+
+fn declared() -> Tools {
+    let schema = json!({"properties": {"query": {"type": "string"}, "limit": {"type": ["integer", "null"]}}});
+    Tools::new([("search".to_owned(), schema)])
 }
 
 /// Reads the text whole and in pieces, and checks what must hold.
@@ -176,14 +177,39 @@ fn rounds() -> impl Iterator<Item = usize> {
 
 const ROUNDS: usize = 4_000;
 
+/// What ever failed: a file for each text that the fuzzer found, and those that the properties in `src` were shrunk to.
+fn kept() -> Vec<String> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(crashes())
+        .expect("the folder of crashes is there")
+        .map(|entry| entry.expect("can be listed").path())
+        .collect();
+    paths.sort();
+    let mut texts = vec![];
+    for path in paths {
+        let file = std::fs::read_to_string(&path).expect("can be read");
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("txt") => texts.push(file),
+            Some("jsonl") => texts.extend(file.lines().map(|line| -> String {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            })),
+            _ => {}
+        }
+    }
+    texts
+}
+
 #[test]
 fn what_failed_once_does_not_fail_again() {
-    let mut chance = Chance(7);
-    for entry in std::fs::read_dir(crashes()).into_iter().flatten().flatten() {
-        let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
-        for _ in 0..60 {
-            let reading = reading(&mut chance);
-            try_reading(&text, &reading, 1 + chance.below(7));
+    let texts = kept();
+    assert!(texts.len() >= 29, "crashes are kept for ever");
+    let readings = dialects().iter().map(|dialect| Some(*dialect)).chain([None]);
+    for dialect in readings {
+        for (tools, open) in [(false, false), (false, true), (true, false), (true, true)] {
+            let tools = if tools { declared() } else { Tools::unknown() };
+            let reading = Reading::new(dialect, tools).reasoning_open(open);
+            for text in &texts {
+                [1, 4].into_iter().for_each(|chunk| try_reading(text, &reading, chunk));
+            }
         }
     }
 }
@@ -197,12 +223,19 @@ fn hostile_text_is_read_the_same_however_it_is_cut() {
         // Long pieces hold whole calls, which are read in one go.
         let longest = *chance.pick(&[7, 120]);
         let chunk = 1 + chance.below(longest);
-        let outcome = catch_unwind(AssertUnwindSafe(|| try_reading(&text, &reading, chunk)));
-        if outcome.is_err() {
-            let path = crashes().join(format!("{:016x}.txt", chance.0));
-            std::fs::write(&path, &text).expect("the crash is kept");
-            panic!("kept in {}: {text:?} read by {reading:?} in pieces of {chunk}", path.display());
-        }
+        try_or_keep(&text, &mut chance, || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| try_reading(&text, &reading, chunk)));
+            assert!(outcome.is_ok(), "read by {reading:?} in pieces of {chunk}");
+        });
+    }
+}
+
+/// Keeps the text if it does not pass.
+fn try_or_keep(text: &str, chance: &mut Chance, tried: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(tried)).is_err() {
+        let path = crashes().join(format!("{:016x}.txt", chance.0));
+        std::fs::write(&path, text).expect("the crash is kept");
+        panic!("kept in {}: {text:?}", path.display());
     }
 }
 
@@ -211,10 +244,12 @@ fn repair_never_panics_and_gives_json() {
     let mut chance = Chance::from_environment();
     for _ in rounds() {
         let text = hostile(&mut chance);
-        let from = text.find(['{', '[']).unwrap_or(0);
-        if let Some(repaired) = repair(&text[from..]) {
-            let valid = serde_json::from_str::<serde::de::IgnoredAny>(&repaired.text).is_ok();
-            assert!(valid, "{:?} became {:?}", &text[from..], repaired.text);
-        }
+        try_or_keep(&text, &mut chance, || {
+            let from = text.find(['{', '[']).unwrap_or(0);
+            if let Some(repaired) = repair(&text[from..]) {
+                let valid = serde_json::from_str::<serde::de::IgnoredAny>(&repaired.text).is_ok();
+                assert!(valid, "{:?} became {:?}", &text[from..], repaired.text);
+            }
+        });
     }
 }
