@@ -3,9 +3,7 @@
 //! A dialect is data. Its file is `src/<family>/<name>.rs` with one `DIALECT` and a table of cases; the automaton
 //! that reads the inside of a call belongs to the family, and is in its `mod.rs` or in a file beside it.
 //!
-//! To add one: write that file, say in its `//!` what is odd, add its `mod` line to the family and its row to the
-//! registry, and its bits to `guarantees/soup.rs`. A new family adds a variant to [`Grammar`] and to `Body`; a new kind
-//! of look-ahead adds one to [`Then`].
+//! How to add one is in CONTRIBUTING.md.
 
 use std::fmt;
 

@@ -3,6 +3,47 @@
 //! A [`Parser`] takes a model's message as it streams and gives out text, reasoning and calls; which [`Dialect`] the
 //! model speaks it is told or finds out. A [`Profile`] puts tools, calls and results into words for models without native
 //! calling, and names the dialect in which they answer.
+//!
+//! ```
+//! use helve_dialect::{End, Parser, Piece, Reading, Tools};
+//!
+//! let tools = Tools::from_openai(&serde_json::json!([{"name": "search", "parameters": {"type": "object"}}])).unwrap();
+//! let mut parser = Parser::new(Reading::any(tools));
+//! let mut answer = String::new();
+//! let mut calls = vec![];
+//! let mut take = |piece: Piece<'_>| match piece {
+//!     Piece::Text(text) => answer += text,                     // final
+//!     Piece::Reasoning(_) => {}                                // final
+//!     Piece::CallStarted { .. } | Piece::CallArguments { .. } => {} // to show a call while it is written
+//!     Piece::CallFinished { call, .. } => calls.push(call),    // the only thing that may be run
+//!     Piece::CallDropped { .. } => {}                          // cut off, broken, or only quoted
+//! };
+//! for piece in ["Let me look. <tool", "_call>{\"name\": \"search\", \"arguments\"", ": {\"q\": 1}}</tool_call>"] {
+//!     parser.feed(piece, &mut take);
+//! }
+//! let finding = parser.finish(End::Normal, &mut take);
+//! assert_eq!((answer.as_str(), calls[0].arguments.as_str()), ("Let me look. ", "{\"q\": 1}"));
+//! assert_eq!((finding.dialect, finding.complete), (Some("hermes"), true));
+//! ```
+//!
+//! # How a message is read
+//!
+//! 1. A [`Reading`] says what is known beforehand. `registry` has made of it what is *live*: all marks to look for, in one
+//!    automaton (`marker`), with the role of each.
+//! 2. In prose (`parser/prose`) only the first bytes of marks are looked for, and text goes out as it came. Code and
+//!    quoted lines are kept track of (`parser/code`), since what stands in them is quoted.
+//! 3. Behind a mark that may begin a call comes the look-ahead (`parser/opening`): several dialects share marks, and what
+//!    follows one decides between them ([`Dialect`]'s `Then`), or shows that somebody only talks about it.
+//! 4. Then a *section* begins. Its inside is read by the automaton of the dialect's family (`body`, one for each family),
+//!    which tells a `Report` what it finds; `calls` numbers that and makes pieces of it. All that was read since the mark
+//!    is *held*, so that it can still come out as text, be repaired, or be told of a call that was dropped.
+//! 5. Where it is open whether a call is meant or quoted, it is on *trial* (`parser/trial`): it streams, but it counts only
+//!    when what follows has settled the doubt.
+//! 6. A section that ends gives back what is not its own, and prose goes on there.
+//!
+//! Two things are there for speed alone, and change no result. Text that tells nothing by itself is *deferred* and read
+//! together with what follows (`parser/section`). And a call that lies whole in the text at hand is read in one go
+//! (`parser/whole`, and the `whole` of a family): `None` there says no more than that it must be read step by step.
 
 mod arguments;
 mod ascii;

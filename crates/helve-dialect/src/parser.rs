@@ -50,11 +50,11 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// What need not pass the body, or the look-ahead.
+    /// Which text the section, or the look-ahead, need not see at once: it goes straight out, or is deferred.
     passing: Passing,
-    /// What either will read together with what follows.
+    /// Text that told nothing by itself. The section, or the look-ahead, reads it together with what follows.
     deferred: String,
-    /// The body has left the end of what it was given, until more of it has come.
+    /// The section has not read the end of what it was given: it may be the beginning of a mark.
     unread: bool,
     trial: Option<Trial>,
     calls: Calls,
@@ -81,6 +81,7 @@ enum Place {
 }
 
 impl Parser {
+    /// A parser for one message.
     pub fn new(reading: Reading) -> Self {
         let live = reading.live;
         Self {
@@ -114,7 +115,7 @@ impl Parser {
         }
     }
 
-    /// Reads a message of which all is there. Kept out of its callers, of whose code it would be most.
+    /// Reads a message of which all is there. Not inlined: it is long, and those who call it are not.
     #[inline(never)]
     pub(crate) fn read(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
         let mut parser = Self::new(reading.clone());

@@ -4,6 +4,8 @@ use crate::Repair;
 
 /// One piece of a model's message, in order.
 ///
+/// `index` numbers the calls of a message from 0, in the order in which they begin; one that is dropped has its number too.
+///
 /// Text and reasoning are final. A call is final only when it is finished: `CallStarted` and `CallArguments` let a
 /// page show a call while it is being written, and may still be taken back by `CallDropped`.
 #[derive(Debug, Clone, PartialEq, Eq)]

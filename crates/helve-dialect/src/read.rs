@@ -9,12 +9,17 @@ use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, json};
 /// A whole message, read. Serialised, it is what `helve parse` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadResult {
+    /// The answer, without markup.
     pub content: String,
+    /// What the model thought, as far as that is in the text.
     pub reasoning: String,
+    /// The calls that may be run.
     pub calls: Vec<ParsedCall>,
     /// What looked like a call and was none, except quotations.
     pub dropped: Vec<DroppedCall>,
+    /// The dialect of the calls, or the one that was given.
     pub dialect: Option<&'static str>,
+    /// No call was cut off or broken.
     pub complete: bool,
     /// The text began inside reasoning, as [`Finding`] has it.
     pub reasoning_open: bool,

@@ -107,6 +107,7 @@ impl Tools {
         Ok(Self::new(specs))
     }
 
+    /// Whether nothing is known about them.
     pub fn is_unknown(&self) -> bool {
         self.0.is_none()
     }
