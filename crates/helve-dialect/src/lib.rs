@@ -45,6 +45,7 @@
 //! together with what follows (`parser/section`). And a call that lies whole in the text at hand is read in one go
 //! (`parser/whole`, and the `whole` of a family): `None` there says no more than that it must be read step by step.
 
+mod ahead;
 mod arguments;
 mod ascii;
 mod body;

@@ -178,29 +178,31 @@ fn rounds() -> impl Iterator<Item = usize> {
 const ROUNDS: usize = 4_000;
 
 /// What ever failed: a file for each text that the fuzzer found, and those that the properties in `src` were shrunk to.
-fn kept() -> Vec<String> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(crashes())
-        .expect("the folder of crashes is there")
-        .map(|entry| entry.expect("can be listed").path())
-        .collect();
+fn kept() -> std::io::Result<Vec<String>> {
+    let mut paths = vec![];
+    for entry in std::fs::read_dir(crashes())? {
+        paths.push(entry?.path());
+    }
     paths.sort();
     let mut texts = vec![];
     for path in paths {
-        let file = std::fs::read_to_string(&path).expect("can be read");
+        let file = std::fs::read_to_string(&path)?;
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("txt") => texts.push(file),
-            Some("jsonl") => texts.extend(file.lines().map(|line| -> String {
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-            })),
+            Some("jsonl") => {
+                for line in file.lines() {
+                    texts.push(serde_json::from_str(line)?);
+                }
+            }
             _ => {}
         }
     }
-    texts
+    Ok(texts)
 }
 
 #[test]
 fn what_failed_once_does_not_fail_again() {
-    let texts = kept();
+    let texts = kept().expect("crashes can be read");
     assert!(texts.len() >= 29, "crashes are kept for ever");
     let readings = dialects().iter().map(|dialect| Some(*dialect)).chain([None]);
     for dialect in readings {
@@ -234,8 +236,8 @@ fn hostile_text_is_read_the_same_however_it_is_cut() {
 fn try_or_keep(text: &str, chance: &mut Chance, tried: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(tried)).is_err() {
         let path = crashes().join(format!("{:016x}.txt", chance.0));
-        std::fs::write(&path, text).expect("the crash is kept");
-        panic!("kept in {}: {text:?}", path.display());
+        let kept = std::fs::write(&path, text);
+        panic!("kept in {}, {kept:?}: {text:?}", path.display());
     }
 }
 
