@@ -46,6 +46,10 @@ pub(super) const FORMS: &[(&str, &str)] = &[
         "<tool_calls:a><tool_call:a>get_weather<tool_sep:a><arg_key:a>city</arg_key:a><arg_value:a>¤</arg_value:a></tool_call:a></tool_calls:a>",
     ),
     (
+        "hy_v4",
+        "<tool_calls:a><tool_call:a>get_weather<arg_key:a>city</arg_key:a><arg_value:a>¤</arg_value:a></tool_call:a></tool_calls:a>",
+    ),
+    (
         "minimax_m2",
         "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">¤</parameter>\n</invoke>\n</minimax:tool_call>",
     ),
@@ -69,6 +73,14 @@ pub(super) const FORMS: &[(&str, &str)] = &[
     (
         "deepseek_v32",
         "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">¤</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    ),
+    (
+        "deepseek_v4",
+        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">¤</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ),
+    (
+        "deepseek_v41",
+        "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"get_weather\">\n<｜DSML｜ parameter name=\"city\" string=\"true\">¤</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>",
     ),
     ("mistral", r#"[TOOL_CALLS]get_weather[ARGS]{"city": "¤"}"#),
     (
@@ -100,6 +112,10 @@ pub(super) const CHANNELS: &[(&str, &str)] = &[
     (
         "muse_glimmer",
         "<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name=\"get_weather\">\n<atem:parameter name=\"city\">¤</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
+    ),
+    (
+        "beam",
+        "<|start|>assistant to=get_weather<|message|><rfl:parameter name=\"city\">¤</rfl:parameter><|eot|>",
     ),
     (
         "kimi_k3",

@@ -372,9 +372,12 @@ impl Parser {
         }
     }
 
-    /// Whether a word behind the mark, and a blank between the two, make it a mark that is only talked about.
+    /// Whether a word behind the mark, and a blank between the two, make it a mark that is only talked about. The beginning of
+    /// a word that is awaited does not.
     fn is_prose_about(&self, opening: Opening) -> bool {
+        let awaited = |choice: &Choice| matches!(choice.then, Then::Words(_));
         let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
-        apart && !self.ink.is_empty() && self.ink.chars().all(is_name)
+        let wordy = !self.ink.is_empty() && self.ink.chars().all(is_name);
+        apart && wordy && !self.live.choices(opening.mark).iter().all(awaited)
     }
 }
