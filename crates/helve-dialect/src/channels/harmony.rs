@@ -73,8 +73,7 @@ static BARE: ChannelGrammar = ChannelGrammar {
     },
 };
 
-static BARE_ARGUMENTS: FramedGrammar =
-    FramedGrammar { bracket_ends_head: true, ..FramedGrammar::PLAIN };
+static BARE_ARGUMENTS: FramedGrammar = FramedGrammar { bracket_ends_head: true, ..FramedGrammar::PLAIN };
 
 const BARE_SCOPE: &Scope = &Scope {
     opens: &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."],

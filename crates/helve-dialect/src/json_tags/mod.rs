@@ -236,6 +236,7 @@ impl JsonBody {
             self.count(report);
             if in_wrapper {
                 self.state = State::Object;
+                report.calls.told = chunk.held_at(report);
             } else {
                 self.state = State::Between;
                 chunk.let_go(report);

@@ -233,8 +233,8 @@ impl Parser {
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
-                    let text = self.held.get(self.calls.told..).unwrap_or("");
-                    self.calls.give_up(Dropped::Cut, text, true, out);
+                    let text = self.held.split_off(self.calls.told.min(self.held.len()));
+                    self.calls.give_up(Dropped::Cut, &text, true, out);
                     self.section_over();
                 }
             },

@@ -70,8 +70,8 @@ impl Parser {
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Broken(index, name, range) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -90,17 +90,18 @@ impl Parser {
         }
         self.trial = None;
         let held = std::mem::take(&mut self.held);
-        // The first tells what the model wrote, for all of them.
-        let mut untold = held.as_str();
-        for waiting in self.calls.settled() {
+        let settled = self.calls.settled();
+        // The first call tells what the model wrote, for all of them.
+        let mut untold = untold(&held, &settled);
+        for waiting in settled {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, text, out);
+                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Broken(index, name, range) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
                 }
             }
         }
@@ -114,4 +115,17 @@ impl Parser {
         held.clear();
         self.held = held;
     }
+}
+
+/// What of the held text is told by nothing that waits but calls.
+fn untold(held: &str, waiting: &[Waiting]) -> String {
+    let mut untold = String::new();
+    let mut from = 0;
+    for waiting in waiting {
+        if let Waiting::Text(range) | Waiting::Broken(.., range) = waiting {
+            untold.push_str(held.get(from..range.start).unwrap_or(""));
+            from = range.end;
+        }
+    }
+    untold + &held[from..]
 }
