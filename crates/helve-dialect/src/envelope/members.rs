@@ -37,13 +37,12 @@ impl Envelope {
     }
 
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
-    /// without an object, and nothing but one, where they are known, behind another call.
+    /// without an object.
     pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Into {
         let key = json::unquoted(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
-        let may_be_another = !self.wrapper || report.tools.is_unknown();
-        let calls = kind == Kind::Object && self.field == Field::Other && may_be_another;
+        let calls = kind == Kind::Object && self.field == Field::Other;
         if declared || calls && !name.is_empty() {
             self.recognised = true;
             self.call.naming = Naming::Strong;
