@@ -556,10 +556,6 @@ impl FramedBody {
                 Ending::Done
             }
             State::Between if self.calls > 0 => Ending::Done,
-            State::Chained if report.calls.waits() => {
-                report.calls.text_waits(self.over_at..report.held.len());
-                Ending::Done
-            }
             State::Chained => Ending::NotACall,
             State::Answer => Ending::Done,
             State::Head if self.grammar.wordy && end == End::Normal && !self.may_call(report.tools) => {

@@ -69,6 +69,10 @@ mod tests {
                     r#"call time {} | call search {"query": "x"}"#,
                 ),
                 (r#"<|tools_prefix|>[{"id": "1", "note": "so"}]<|tools_suffix|>"#, "broken"),
+                (
+                    r#"<|tools_prefix|>[{"time": {}, "search" {"query": "x"}}]<|tools_suffix|>"#,
+                    "call time {} | broken",
+                ),
                 // The name of a parameter is no argument.
                 (
                     r#"<|tools_prefix|>[{"search": "query": "x"}}, {"time": {}}]<|tools_suffix|>"#,

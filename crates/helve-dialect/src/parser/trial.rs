@@ -27,19 +27,22 @@ impl Parser {
             return;
         };
         self.drop_waiting(out);
+        self.calls.give_up(Dropped::Quoted, "", false, out);
         if let Trial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
         self.release_held(out);
     }
 
-    /// A head ends the channel that was open, so that nothing on trial in it was a call.
+    /// A head ends the channel that was open, so that nothing on trial in it was a call. One that the head begins is.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
         if self.trial != Some(Trial::Channel) {
             return;
         }
         let head = self.held.split_off(self.section_at);
-        self.reject(out);
+        self.trial = None;
+        self.drop_waiting(out);
+        self.release_held(out);
         self.section_at = 0;
         self.calls.told = 0;
         self.held = head;
@@ -54,7 +57,6 @@ impl Parser {
             };
             self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
-        self.calls.give_up(Dropped::Quoted, "", false, out);
     }
 
     /// Everything on trial was meant.
