@@ -58,7 +58,10 @@ impl Envelope {
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
     pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
+        let key = self.key.trim_matches('"');
+        let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
         if self.call.form == Form::Nested {
+            self.call.astray |= declared && !report.arguments_so_far().contains(&self.key);
             return Into::Nowhere;
         }
         if self.call.naming == Naming::Strong {
@@ -77,9 +80,8 @@ impl Envelope {
             report.arguments(&self.key);
             report.arguments(": ");
         } else {
-            let key = self.key.trim_matches('"');
-            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
             self.call.undeclared_member |= !declared;
+            self.call.astray |= declared;
             if !self.call.members.is_empty() {
                 self.call.members.push_str(", ");
             }

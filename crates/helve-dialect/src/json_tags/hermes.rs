@@ -68,6 +68,15 @@ mod tests {
         check(
             &DIALECT,
             &[
+                // No call runs without an argument that stands in the wrong place.
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {}, "query": "x"}</tool_call><tool_call>{"name": "search", "query": "x", "arguments": {"limit": 3}}</tool_call>"#,
+                    "broken search | broken search",
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {"query": "x"}, "query": "x", "note": 1}</tool_call>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
                 (
                     "So.\n<tool_call>\n```json\n{\"name\": \"time\", \"arguments\": {}}\n```\n</tool_call>\nDone.",
                     "say So.\n | call time {} | say \nDone.",

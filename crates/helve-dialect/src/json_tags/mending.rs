@@ -139,7 +139,6 @@ impl JsonBody {
             State::Refused => None,
             _ => report.repair(raw, closing),
         };
-        let reported = self.of_object;
         let whole = repaired.is_some_and(|repaired| {
             let mut envelope = Envelope::new(self.grammar.rules(self.standing));
             let (mut from, mut passed) = (0, 0);
@@ -171,16 +170,6 @@ impl JsonBody {
                         } else {
                             report.restart();
                         }
-                    }
-                    // What was broken is no call, but may have been meant for one.
-                    Flow::Done(_)
-                        if passed > 0
-                            && passed == reported
-                            && !report.calls.has_started()
-                            && repaired.changes.contains(&Repair::InnerQuotes) =>
-                    {
-                        report.forget();
-                        return false;
                     }
                     Flow::Done(_) => {
                         self.state = if passed > 0 {
