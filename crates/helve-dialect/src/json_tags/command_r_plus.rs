@@ -11,8 +11,7 @@ use crate::framed::react::FENCES;
 static GRAMMAR: JsonGrammar = JsonGrammar { nobody: NOBODY, ..JsonGrammar::PLAIN };
 
 /// The fence is part of the mark.
-static MARKED: JsonGrammar =
-    JsonGrammar { led: true, close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
+static MARKED: JsonGrammar = JsonGrammar { led: true, close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
 
 const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
 
