@@ -209,11 +209,7 @@ impl Parser {
                     self.held.push_str(text);
                     return;
                 }
-                match self.trial {
-                    // The fence says that its calls are meant, and not what else is in it.
-                    Some(Trial::Fence { firm: true, .. }) if self.calls.any_waits() => self.accept(out),
-                    _ => self.reject(out),
-                }
+                self.text_follows(out);
             }
             Some(Trial::Inline(_) | Trial::Channel) => {
                 let from = self.held.len();

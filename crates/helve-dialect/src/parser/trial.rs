@@ -34,6 +34,14 @@ impl Parser {
         self.release_held(out);
     }
 
+    /// Text follows calls that it belies, unless their fence says that they are meant, whatever else is in it.
+    pub(super) fn text_follows(&mut self, out: &mut Out<'_>) {
+        match self.trial {
+            Some(Trial::Fence { firm: true, .. }) if self.calls.any_waits() => self.accept(out),
+            _ => self.reject(out),
+        }
+    }
+
     /// A head ends the channel that was open, so that nothing on trial in it was a call. One that the head begins is.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
         if self.trial != Some(Trial::Channel) {
