@@ -152,12 +152,24 @@ fn what_waits_is_told_once_whether_it_is_meant_or_cut() {
         ("hermes", format!("<think><tool_call>{one}, {{\"two\": 2}}</tool_call>")),
         ("hermes", format!("<tool_call>{{\"tool_calls\": [{one}, {{\"two\": 2}}]}}</tool_call>")),
         ("hermes", format!("```\n<tool_call>{one}</tool_call><tool_call>{{\"two\": 2}}</tool_call>\n```")),
+        ("hermes", format!("```\ntwo <tool_call>{one}</tool_call>\n```")),
+        ("raven", "Call: search(query=\"one\") two.".to_owned()),
+        (
+            "",
+            format!(
+                "<tool_call>{one}</tool_call><|channel|>commentary to=functions.search<|message|>{{\"query\": \"two\"}}<|call|>"
+            ),
+        ),
     ] {
-        for reading in [Reading::new(dialect(name), tools()), Reading::any(tools())] {
+        for (dialect, open) in [(dialect(name), false), (dialect(name), true), (None, false), (None, true)] {
             for end in [End::Normal, End::Cut] {
+                let reading = Reading::new(dialect, tools()).reasoning_open(open);
                 let outcome = run(&[&text], reading.clone(), end);
                 let counts = [times(&outcome, "one"), times(&outcome, "two")];
                 assert_eq!(counts, [1, 1], "{name}: {text:?} {end:?} {outcome:?}");
+                let mut whole = run_whole(&text, &reading, end);
+                whole.steps = outcome.steps;
+                assert_eq!(whole, outcome, "{name}: {text:?}");
             }
         }
     }
