@@ -4,7 +4,7 @@ mod plain;
 
 use super::{Called, FramedGrammar, HEAD_MAX, Sign, text};
 use crate::arguments::{Arguments, Flow};
-use crate::body::{Chunk, Ending, Passing, Rest, Step};
+use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::{is_blank, is_name};
 use crate::json::PLAIN;
@@ -533,6 +533,16 @@ impl FramedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
+    /// The message is over behind the last call. Of the beginning of a sign one character says nothing yet.
+    fn unsigned(&self, end: End, report: &mut Report<'_, '_>) {
+        let rest = report.held.get(self.over_at..).unwrap_or("").trim();
+        if end == End::Normal && rest.chars().count() == 1 {
+            let mut behind = Behind::default();
+            behind.stands(self.over_at, 0);
+            behind.tell(Standing::Marked, end, report);
+        }
+    }
+
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
         if let State::Beyond(sign) = self.state {
             self.no_head(sign);
@@ -555,7 +565,10 @@ impl FramedBody {
                 report.give_up(Dropped::Broken);
                 Ending::Done
             }
-            State::Between if self.calls > 0 => Ending::Done,
+            State::Between if self.calls > 0 => {
+                self.unsigned(end, report);
+                Ending::Done
+            }
             State::Chained => Ending::NotACall,
             State::Answer => Ending::Done,
             State::Head if self.grammar.wordy && end == End::Normal && !self.may_call(report.tools) => {
