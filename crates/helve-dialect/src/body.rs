@@ -290,8 +290,9 @@ impl<'t> Chunk<'t> {
 
     /// What was read so far is done with, unless a trial may still turn it into text. It need not even be held.
     pub(crate) fn let_go(&mut self, report: &mut Report<'_, '_>) {
-        if report.let_go() {
-            self.kept = self.pos;
+        match report.let_go() {
+            true => self.kept = self.pos,
+            false => report.calls.told = self.held_at(report),
         }
     }
 }

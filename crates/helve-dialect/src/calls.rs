@@ -34,7 +34,7 @@ pub(crate) struct Calls {
     /// Bytes looked at, a second look counted again.
     #[cfg(test)]
     pub(crate) steps: u64,
-    /// Where the text begins in the held text that no dropped call has told yet.
+    /// Where the text begins in the held text that no call has told yet, whole or dropped.
     pub(crate) told: usize,
 }
 
@@ -110,8 +110,8 @@ pub(crate) enum Waiting {
     /// A range of the held text.
     Text(Range<usize>),
     Call(u32, ParsedCall),
-    /// What a call that was written badly has said of itself, if it was one, and its text.
-    Broken(Option<u32>, Option<String>, String),
+    /// What a call that was written badly has said of itself, if it was one, and its range of the held text.
+    Broken(Option<u32>, Option<String>, Range<usize>),
 }
 
 impl Calls {
@@ -222,17 +222,16 @@ impl Calls {
 
     /// Gives up the call being written, if there is one, and one that never started if there must be.
     pub(crate) fn give_up(&mut self, why: Dropped, text: &str, must: bool, out: &mut Out<'_>) {
+        let (index, name) = self.forget_draft();
+        if index.is_some() || must {
+            self.dropped(index, name.as_deref(), why, text, out);
+        }
+    }
+
+    /// What the call being written has said of itself, if there is one.
+    fn forget_draft(&mut self) -> (Option<u32>, Option<String>) {
         let draft = mem::take(&mut self.draft);
-        if draft.index.is_none() && !must {
-            return;
-        }
-        let name = (!draft.name.is_empty()).then_some(draft.name);
-        match &mut self.waiting {
-            Some(waiting) if why == Dropped::Broken => {
-                waiting.push(Waiting::Broken(draft.index, name, text.to_owned()));
-            }
-            _ => self.dropped(draft.index, name.as_deref(), why, text, out),
-        }
+        (draft.index, (!draft.name.is_empty()).then_some(draft.name))
     }
 
     /// A call is none. One that nobody has heard of gets its number now.
@@ -389,8 +388,12 @@ impl Report<'_, '_> {
 
     /// The call is none.
     pub(crate) fn give_up(&mut self, why: Dropped) {
-        let text = self.held.get(self.calls.told..).unwrap_or("");
-        self.calls.give_up(why, text, true, self.out);
+        let told = self.calls.told.min(self.held.len())..self.held.len();
+        let (index, name) = self.calls.forget_draft();
+        match &mut self.calls.waiting {
+            Some(waiting) => waiting.push(Waiting::Broken(index, name, told)),
+            None => self.calls.dropped(index, name.as_deref(), why, &self.held[told], self.out),
+        }
         self.let_go();
         self.calls.told = self.held.len();
     }

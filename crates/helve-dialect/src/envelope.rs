@@ -73,6 +73,8 @@ struct Fields {
     /// Members beside the name, while it is open whether they are the arguments.
     members: String,
     undeclared_member: bool,
+    /// An argument stands beside the member that holds the arguments, if there is one, and not among them.
+    astray: bool,
     described: bool,
     parameters: bool,
 }
@@ -360,6 +362,10 @@ impl Envelope {
         let call = std::mem::take(&mut self.call);
         // A model that repeats a tool's declaration does not call it.
         if call.naming == Naming::None || call.described && call.parameters {
+            return false;
+        }
+        // It would run without the argument.
+        if call.astray && call.form == Form::Nested {
             return false;
         }
         if self.rules.strict && !(call.form == Form::Nested && report.arguments_so_far().starts_with('{')) {

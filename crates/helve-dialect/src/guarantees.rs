@@ -8,6 +8,7 @@ mod quotations;
 mod soup;
 mod story;
 mod strays;
+mod words;
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -196,6 +196,7 @@ mod tests {
         check(r#"{"a": "x" "b": "y"}"#, None);
         check(r#"{"a": 1 "b"}"#, None);
         check(r#"{"a" == 1}"#, None);
+        check(r#"{"a": 1, "b" {"c": 2}}"#, None);
         check("{\"a\": 1 // one }", None);
         check("{\"a\": 1 /* one }", None);
         check(r#"{"a": b}"#, None);

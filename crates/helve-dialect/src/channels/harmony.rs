@@ -32,7 +32,6 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
     ],
     closers: &["<|call|>", "<|end|>"],
     bracket_ends_head: true,
-    noisy: true,
     ..FramedGrammar::PLAIN
 };
 
@@ -74,8 +73,7 @@ static BARE: ChannelGrammar = ChannelGrammar {
     },
 };
 
-static BARE_ARGUMENTS: FramedGrammar =
-    FramedGrammar { signs: &[], closers: &[], bracket_ends_head: true, noisy: false, ..FramedGrammar::PLAIN };
+static BARE_ARGUMENTS: FramedGrammar = FramedGrammar { bracket_ends_head: true, ..FramedGrammar::PLAIN };
 
 const BARE_SCOPE: &Scope = &Scope {
     opens: &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."],
@@ -182,6 +180,16 @@ mod tests {
                 ),
                 (r#"<|channel|>commentary to=functions.search<|message|>{"query": "ha"#, "cut search"),
                 ("<|channel|>commentary to=container.exec<|message|>ls -la<|call|>", "broken container.exec"),
+                ("<|channel|>commentary to=container.exec<|message|>ls -la", "broken container.exec"),
+                // A message for a tool that goes on behind the arguments says the rest to the user.
+                (
+                    "<|channel|>commentary to=functions.time<|message|>{} So.<|call|><|start|>assistant<|channel|>final<|message|>Ok.",
+                    "call time {} | say So.Ok.",
+                ),
+                (
+                    r#"<|channel|>commentary to=functions.search<|message|>"query": "x"}<|call|>"#,
+                    "broken search",
+                ),
                 (
                     "<|channel|>analysis to=python code<|message|>print({'a': 1})<|call|>",
                     r#"call python {"code": "print({'a': 1})"}"#,

@@ -37,13 +37,12 @@ impl Envelope {
     }
 
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
-    /// without an object, and nothing but one, where they are known, behind another call.
+    /// without an object.
     pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Into {
         let key = json::unquoted(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
-        let may_be_another = !self.wrapper || report.tools.is_unknown();
-        let calls = kind == Kind::Object && self.field == Field::Other && may_be_another;
+        let calls = kind == Kind::Object && self.field == Field::Other;
         if declared || calls && !name.is_empty() {
             self.recognised = true;
             self.call.naming = Naming::Strong;
@@ -59,7 +58,10 @@ impl Envelope {
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
     pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
+        let key = self.key.trim_matches('"');
+        let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
         if self.call.form == Form::Nested {
+            self.call.astray |= declared && !report.arguments_so_far().contains(&self.key);
             return Into::Nowhere;
         }
         if self.call.naming == Naming::Strong {
@@ -78,9 +80,8 @@ impl Envelope {
             report.arguments(&self.key);
             report.arguments(": ");
         } else {
-            let key = self.key.trim_matches('"');
-            let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
             self.call.undeclared_member |= !declared;
+            self.call.astray |= declared;
             if !self.call.members.is_empty() {
                 self.call.members.push_str(", ");
             }

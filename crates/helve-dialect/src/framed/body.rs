@@ -4,7 +4,7 @@ mod plain;
 
 use super::{Called, FramedGrammar, HEAD_MAX, Sign, text};
 use crate::arguments::{Arguments, Flow};
-use crate::body::{Chunk, Ending, Passing, Rest, Step};
+use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
 use crate::dialect::{is_blank, is_name};
 use crate::json::PLAIN;
@@ -27,6 +27,8 @@ pub(crate) struct FramedBody {
     calls: usize,
     /// Where the text after the last call begins in the held text.
     over_at: usize,
+    /// The fence around its arguments may end here.
+    fenced: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -42,6 +44,8 @@ enum State {
     Text,
     /// Behind a sign that ends them if a head follows.
     Beyond(&'static str),
+    /// In a call that is broken, up to the sign that ends it.
+    Broken,
     /// A call is whole and counts as soon as anything follows it.
     Ready,
     /// In a word behind a call that may be the name of another.
@@ -64,6 +68,7 @@ impl FramedBody {
             unnamed: false,
             calls: 0,
             over_at: 0,
+            fenced: false,
         };
         body.restart(grammar, mark);
         body
@@ -77,6 +82,7 @@ impl FramedBody {
         self.id.clear();
         self.unnamed = false;
         self.calls = 0;
+        self.fenced = false;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
             Some((_, Sign::Call | Sign::Beyond(_))) => State::Head,
             Some((_, Sign::Arguments)) => State::Unheaded,
@@ -132,11 +138,15 @@ impl FramedBody {
             return None;
         }
         if self.state == State::Ready {
-            self.count(chunk, report);
-            return None;
+            if self.is_value(report) || self.may_be_sign(c) {
+                self.count(chunk, report);
+                return None;
+            }
+            chunk.pos += c.len_utf8();
+            return self.no_arguments(c.len_utf8(), chunk, report);
         }
         let before_arguments = match self.state {
-            State::BeforeArguments if c == '[' => !self.may_be_sign(b'['),
+            State::BeforeArguments if c == '[' => !self.may_be_sign('['),
             State::BeforeArguments => matches!(c, '{' | '"'),
             State::Head => self.grammar.bracket_ends_head && c == '{',
             _ => false,
@@ -232,35 +242,39 @@ impl FramedBody {
                 self.id.clear();
                 self.state = State::Chained;
             }
-            State::Between if !self.grammar.noisy && !text.trim().is_empty() => {
-                return self.over(chunk, report);
-            }
+            State::Between if !text.trim().is_empty() => return self.over(text.len(), chunk, report),
             State::Chained if text.chars().all(is_name) && self.head.len() < HEAD_MAX => {
                 self.head.push_str(text);
             }
-            State::Chained => return self.over(chunk, report),
+            State::Chained => return self.over(0, chunk, report),
             State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
             State::BeforeArguments if !text.trim().is_empty() => {
-                return self.no_arguments(text, chunk, report);
+                return self.no_arguments(text.len(), chunk, report);
             }
             _ => {}
         }
         None
     }
 
-    /// Something else than a value stands in the place of the arguments. Behind the first name it may be what somebody says
-    /// about the marks; else the call is broken, and what follows it is not its own.
+    /// What stands in the place of the arguments is no value, or not with these last bytes. Behind the first name it may be
+    /// what somebody says about the marks; else the call is broken, and what follows it is its own only up to a sign that
+    /// ends it.
     fn no_arguments(
         &mut self,
-        text: &str,
+        last: usize,
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
-        if self.grammar.noisy {
-            return self.no_call(chunk, report);
+        chunk.keep(report);
+        let (before, text) = report.held.split_at(report.held.len() - last);
+        let alone = self.state == State::BeforeArguments && self.calls == 0 && !self.head.is_empty();
+        let prose = alone && goes_on_as_prose(before, text);
+        let ends = self.head.is_empty() || self.grammar.signs.iter().any(|(_, sign)| *sign == Sign::End);
+        if ends && !prose {
+            self.state = State::Broken;
+            return None;
         }
-        self.end_before(text.len(), chunk, report, |body, chunk, report| {
-            let prose = body.calls == 0 && !body.head.is_empty() && goes_on_as_prose(report.held, text);
+        self.end_before(last, chunk, report, |body, chunk, report| {
             if !prose {
                 body.give_up(chunk, report);
             }
@@ -294,9 +308,15 @@ impl FramedBody {
         counts
     }
 
-    /// Whether some sign begins with this byte.
-    fn may_be_sign(&self, byte: u8) -> bool {
-        self.grammar.signs.iter().any(|(sign, _)| sign.as_bytes().first() == Some(&byte))
+    /// Whether the arguments are whole, whatever follows them. A string with more behind it may be a member whose object
+    /// lost its brace, and what a fence encloses is all theirs.
+    fn is_value(&self, report: &Report<'_, '_>) -> bool {
+        report.arguments_so_far().starts_with(['{', '[']) && !self.head.contains("```")
+    }
+
+    /// Whether some sign begins with this character.
+    fn may_be_sign(&self, c: char) -> bool {
+        self.grammar.signs.iter().any(|(sign, _)| sign.starts_with(c))
     }
 
     fn sign(&mut self, sign: Sign, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -304,7 +324,7 @@ impl FramedBody {
             (State::Chained, Sign::Arguments) if vouches(&self.head, report.tools) && self.named(report) => {
                 self.state = State::BeforeArguments;
             }
-            (State::Chained, _) => return self.over(chunk, report),
+            (State::Chained, _) => return self.over(0, chunk, report),
             (State::Head | State::Id, Sign::Arguments) => {
                 if !self.named(report) {
                     return self.no_call(chunk, report);
@@ -314,6 +334,10 @@ impl FramedBody {
             (State::Head, Sign::Id) => {
                 self.id.clear();
                 self.state = State::Id;
+            }
+            (State::Broken, Sign::End | Sign::Call | Sign::Close) => {
+                self.give_up(chunk, report);
+                return self.sign(sign, chunk, report);
             }
             (State::BeforeArguments, Sign::Beyond(back)) if !self.head.is_empty() => {
                 return self.end_before(back, chunk, report, |body, chunk, report| {
@@ -372,7 +396,15 @@ impl FramedBody {
                     }
                 });
             }
-            (State::Between, Sign::End) => self.over_at = chunk.held_at(report),
+            (State::Head, Sign::Fence) => self.head.push_str(self.signpost.found(self.grammar.signs)),
+            (State::Between, Sign::Fence) if !self.fenced => {
+                let fence = self.signpost.found(self.grammar.signs);
+                return self.over(fence.len(), chunk, report);
+            }
+            (State::Between, Sign::End | Sign::Fence) => {
+                self.over_at = chunk.held_at(report);
+                self.fenced = false;
+            }
             _ => {}
         }
         None
@@ -468,6 +500,7 @@ impl FramedBody {
         report.finish();
         chunk.let_go(report);
         self.over_at = chunk.held_at(report);
+        self.fenced = true;
         self.state = State::Between;
     }
 
@@ -476,6 +509,7 @@ impl FramedBody {
         self.calls += 1;
         report.give_up(Dropped::Broken);
         self.over_at = report.held.len();
+        self.fenced = true;
         self.state = State::Between;
     }
 
@@ -488,15 +522,25 @@ impl FramedBody {
         None
     }
 
-    /// Something follows the last call that does not belong to it.
-    fn over(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    /// Something follows the last call that does not belong to it, and ends with these bytes.
+    fn over(&mut self, last: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         chunk.keep(report);
-        let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+        let back = if self.calls == 0 { last } else { report.held.len() - self.over_at };
         Some(self.done(Rest { back, pos: chunk.pos }))
     }
 
     fn done(&self, rest: Rest) -> Step {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    }
+
+    /// The message is over behind the last call. Of the beginning of a sign one character says nothing yet.
+    fn unsigned(&self, end: End, report: &mut Report<'_, '_>) {
+        let rest = report.held.get(self.over_at..).unwrap_or("").trim();
+        if end == End::Normal && rest.chars().count() == 1 {
+            let mut behind = Behind::default();
+            behind.stands(self.over_at, 0);
+            behind.tell(Standing::Marked, end, report);
+        }
     }
 
     pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
@@ -517,9 +561,12 @@ impl FramedBody {
                 report.finish();
                 Ending::Done
             }
-            State::Between if self.calls > 0 => Ending::Done,
-            State::Chained if report.calls.waits() => {
-                report.calls.text_waits(self.over_at..report.held.len());
+            State::Broken if end == End::Normal => {
+                report.give_up(Dropped::Broken);
+                Ending::Done
+            }
+            State::Between if self.calls > 0 => {
+                self.unsigned(end, report);
                 Ending::Done
             }
             State::Chained => Ending::NotACall,

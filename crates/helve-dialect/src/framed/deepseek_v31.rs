@@ -35,6 +35,10 @@ mod tests {
                     r#"call search {"query": "x"}"#,
                 ),
                 (
+                    "<｜tool▁call▁begin｜>time<｜tool▁sep｜><｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+                    "call time {}",
+                ),
+                (
                     "<｜tool▁call▁begin｜>time<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁call▁end｜>",
                     "call time {}",
                 ),

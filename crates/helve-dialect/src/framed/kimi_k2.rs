@@ -24,8 +24,6 @@ pub(super) static GRAMMAR: FramedGrammar = FramedGrammar {
         "<|tool_calls_section_end|>",
         "<|tool_call_section_end|>",
     ],
-    bracket_ends_head: false,
-    noisy: true,
     name,
     ..FramedGrammar::PLAIN
 };
@@ -136,6 +134,16 @@ mod tests {
                 (
                     "The <|tool_call_end|> and\n> <|tool_calls_section_end|>\nmarks.",
                     "say The <|tool_call_end|> and\n> <|tool_calls_section_end|>\nmarks.",
+                ),
+                // Words in a section are text, wherever they stand.
+                (
+                    r#"<|tool_calls_section_begin|><|tool_call_begin|>time:0<|tool_call_argument_begin|>{} Now<|tool_call_end|> more:<|tool_call_begin|>time:1<|tool_call_argument_begin|>{}<|tool_call_end|> So.<|tool_calls_section_end|>"#,
+                    "call time#time:0 {} | say Now more: | call time#time:1 {} | say  So.",
+                ),
+                // What stands in the place of the arguments is told with the call.
+                (
+                    r#"<|tool_calls_section_begin|><|tool_call_begin|>search:0<|tool_call_argument_begin|>"query": "x"}<|tool_call_end|><|tool_call_begin|>search:1<|tool_call_argument_begin|>x {"query": "y"}<|tool_call_end|><|tool_calls_section_end|>"#,
+                    "broken search | broken search",
                 ),
                 ("The <|tool_call_begin|> token.", "say The <|tool_call_begin|> token."),
             ],

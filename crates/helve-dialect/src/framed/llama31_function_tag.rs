@@ -11,8 +11,6 @@ use crate::{Dialect, Tools};
 static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[("<function=", Sign::Call), (">", Sign::Arguments), ("</function>", Sign::End)],
     closers: &["</function>"],
-    bracket_ends_head: false,
-    noisy: false,
     name,
     ..FramedGrammar::PLAIN
 };

@@ -111,6 +111,7 @@ mod tests {
                     r#"call time {} | call search {"query": "x"} | call time {}"#,
                 ),
                 ("[TOOL_CALLS]time[ARGS]{} time", "call time {} | say time"),
+                ("[TOOL_CALLS]time[ARGS]{} [", "call time {} | say ["),
                 ("[TOOL_CALLS]time[ARGS]{}time flies", "call time {} | say time flies"),
                 ("[TOOL_CALLS]time[ARGS]{}f[ARGS]{}", "call time {} | say f{}"),
                 ("[TOOL_CALLS]time[ARGS]{}f[TOOL_CALLS]time[ARGS]{}", "call time {} | say f | call time {}"),

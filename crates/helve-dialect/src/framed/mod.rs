@@ -26,8 +26,6 @@ pub(crate) struct FramedGrammar {
     pub(crate) closers: &'static [&'static str],
     /// The bracket of the arguments ends the head, whether a sign stands before it or not.
     pub(crate) bracket_ends_head: bool,
-    /// Text between calls is noise; elsewhere it is the end of the section.
-    pub(crate) noisy: bool,
     /// A declared name right behind a call, and the sign of arguments behind it, make another.
     pub(crate) chained: bool,
     /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
@@ -54,7 +52,6 @@ impl FramedGrammar {
         signs: &[],
         closers: &[],
         bracket_ends_head: false,
-        noisy: false,
         chained: false,
         text: &[],
         code: false,
@@ -87,6 +84,8 @@ pub(crate) enum Sign {
     Arguments,
     /// It is over.
     End,
+    /// The fence around its arguments begins, or ends right behind them.
+    Fence,
     /// Nobody is called, and the answer follows.
     Answer,
     /// The section is over.

@@ -47,7 +47,7 @@ const fn until(sign: &'static str) -> (&'static str, usize) {
 
 /// The fence is part of the mark.
 static FENCED: JsonGrammar =
-    JsonGrammar { lead: Some("\n"), close: &["```"], answers: &["Final Answer"], ..JsonGrammar::PLAIN };
+    JsonGrammar { led: true, close: &["```"], answers: &["Final Answer"], ..JsonGrammar::PLAIN };
 
 /// A fence that holds objects.
 pub(crate) const FENCES: Then =
@@ -155,6 +155,10 @@ Actually,  | call search {"query": "x"}"#,
                     r#"think So. | call search {"query": "```"}"#,
                 ),
                 ("Action:\n```\n{\"action\": \"time\", \"action_input\": {}}\n```\n", "call time {}"),
+                (
+                    "Action: ```json{\"action\": \"time\", \"action_input\": {}}\n{\"action\": \"time\", \"action_input\": {}}```",
+                    "call time {} | call time {}",
+                ),
                 (
                     "Action:\n```\n{\"action\": \"Final Answer\", \"action_input\": \"Dry.\"}\n```",
                     "say Action:\n```\n{\"action\": \"Final Answer\", \"action_input\": \"Dry.\"}\n```",

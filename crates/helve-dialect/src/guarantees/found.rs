@@ -130,3 +130,47 @@ fn no_name_swallows_what_follows_it() {
         "",
     );
 }
+
+/// How often the word comes out, whichever way: said, called, or told of a call that was dropped.
+fn times(outcome: &Outcome, word: &str) -> usize {
+    let said = outcome.said.iter().map(|(_, text)| text.as_str());
+    let called = outcome.calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
+    let dropped = outcome.dropped.iter().map(|(.., text)| text.as_str());
+    said.chain(called).chain(dropped).map(|text| text.matches(word).count()).sum()
+}
+
+#[test]
+fn what_waits_is_told_once_whether_it_is_meant_or_cut() {
+    let call = |word: &str| format!(r#"{{"name": "search", "arguments": {{"query": "{word}"}}}}"#);
+    let (one, two) = (call("one"), call("two"));
+    for (name, text) in [
+        ("json_bare", format!("{one}{two}")),
+        ("gigachat3", format!(r#"{one}<|function_call|>{{"two": 2}}"#)),
+        ("pythonic", "search(query=\"one\")\nsearch(query=\"two\")".to_owned()),
+        ("pythonic", "[search(query=\"one\"), search(query=\"two\"".to_owned()),
+        ("react", "Thought: So.\nAction: search\nAction Input: {\"query\": \"one\"}\ntwo".to_owned()),
+        ("hermes", format!("<think><tool_call>{one}, {{\"two\": 2}}</tool_call>")),
+        ("hermes", format!("<tool_call>{{\"tool_calls\": [{one}, {{\"two\": 2}}]}}</tool_call>")),
+        ("hermes", format!("```\n<tool_call>{one}</tool_call><tool_call>{{\"two\": 2}}</tool_call>\n```")),
+        ("hermes", format!("```\ntwo <tool_call>{one}</tool_call>\n```")),
+        ("raven", "Call: search(query=\"one\") two.".to_owned()),
+        (
+            "",
+            format!(
+                "<tool_call>{one}</tool_call><|channel|>commentary to=functions.search<|message|>{{\"query\": \"two\"}}<|call|>"
+            ),
+        ),
+    ] {
+        for (dialect, open) in [(dialect(name), false), (dialect(name), true), (None, false), (None, true)] {
+            for end in [End::Normal, End::Cut] {
+                let reading = Reading::new(dialect, tools()).reasoning_open(open);
+                let outcome = run(&[&text], reading.clone(), end);
+                let counts = [times(&outcome, "one"), times(&outcome, "two")];
+                assert_eq!(counts, [1, 1], "{name}: {text:?} {end:?} {outcome:?}");
+                let mut whole = run_whole(&text, &reading, end);
+                whole.steps = outcome.steps;
+                assert_eq!(whole, outcome, "{name}: {text:?}");
+            }
+        }
+    }
+}

@@ -41,7 +41,7 @@ mod tests {
                 ),
                 (
                     r#"<|tools_prefix|>[{"search": {"query": "x"} , "time": {}, "f": {"a": 1}}]<|tools_suffix|> So."#,
-                    r#"call search {"query": "x"} | call time {} | say  So."#,
+                    r#"call search {"query": "x"} | call time {} | call f {"a": 1} | say  So."#,
                 ),
                 (r#"<|tools_prefix|>[{"f": {"a": {"b": 1}}}]<|tools_suffix|>"#, r#"call f {"a": {"b": 1}}"#),
                 (
@@ -69,6 +69,15 @@ mod tests {
                     r#"call time {} | call search {"query": "x"}"#,
                 ),
                 (r#"<|tools_prefix|>[{"id": "1", "note": "so"}]<|tools_suffix|>"#, "broken"),
+                (
+                    r#"<|tools_prefix|>[{"time": {}, "search" {"query": "x"}}]<|tools_suffix|>"#,
+                    "call time {} | broken",
+                ),
+                // The name of a parameter is no argument.
+                (
+                    r#"<|tools_prefix|>[{"search": "query": "x"}}, {"time": {}}]<|tools_suffix|>"#,
+                    "broken search | call time {}",
+                ),
                 (
                     "<|tools_prefix|>[{'search': {'query': 'x'}, 'time': {}}]<|tools_suffix|>",
                     r#"call search {"query": "x"} (Quotes) | call time {} (Quotes)"#,

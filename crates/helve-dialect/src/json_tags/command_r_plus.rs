@@ -11,8 +11,7 @@ use crate::framed::react::FENCES;
 static GRAMMAR: JsonGrammar = JsonGrammar { nobody: NOBODY, ..JsonGrammar::PLAIN };
 
 /// The fence is part of the mark.
-static MARKED: JsonGrammar =
-    JsonGrammar { lead: Some("\n"), close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
+static MARKED: JsonGrammar = JsonGrammar { led: true, close: &["```"], nobody: NOBODY, ..JsonGrammar::PLAIN };
 
 const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
 
@@ -39,6 +38,7 @@ mod tests {
             &[
                 ("Action:\n```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}"),
                 ("Action: ```json\n[\n{\"tool_name\": \"directly_answer\", \"parameters\": {}}\n]```", ""),
+                ("Action: ```json [{\"tool_name\": \"time\", \"parameters\": {}}]\n```\n", "call time {}"),
                 ("```json\n[{\"tool_name\": \"time\", \"parameters\": {}}]\n```", "call time {}"),
             ],
         );

@@ -8,7 +8,7 @@ use crate::dialect::{Grammar, Mark, Opener, Then};
 
 static TOKEN: JsonGrammar = JsonGrammar { strict: true, ..JsonGrammar::PLAIN };
 
-static ROLE: JsonGrammar = JsonGrammar { lead: Some("<|role_sep|>"), strict: true, ..JsonGrammar::PLAIN };
+static ROLE: JsonGrammar = JsonGrammar { led: true, strict: true, ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gigachat3",

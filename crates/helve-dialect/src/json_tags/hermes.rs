@@ -14,31 +14,22 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: CLOSE, ..JsonGrammar::PLAIN }
 /// A line break may be the two characters `\n`.
 const CLOSE: &[&str] = &["</tool_call>", "\\n</tool_call>"];
 
-static SPELT: JsonGrammar = JsonGrammar { lead: Some("\\n"), close: CLOSE, ..JsonGrammar::PLAIN };
+static SPELT: JsonGrammar = JsonGrammar { led: true, close: CLOSE, ..JsonGrammar::PLAIN };
 
 pub(super) const OPENER: Opener =
     Opener { mark: Mark::Tag("<tool_call>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) };
 
 /// The tag written twice.
-static DOUBLED: JsonGrammar =
-    JsonGrammar { lead: Some("<tool_call>"), close: &["</tool_call>"], ..JsonGrammar::PLAIN };
+static DOUBLED: JsonGrammar = JsonGrammar { led: true, close: &["</tool_call>"], ..JsonGrammar::PLAIN };
 
 /// A fence between the tag and the JSON, as small models write it; what closes behind it is a stray.
-static FENCED: JsonGrammar = JsonGrammar { lead: Some("```"), close: &["```"], ..JsonGrammar::PLAIN };
-
-static FENCED_JSON: JsonGrammar =
-    JsonGrammar { lead: Some("```json"), close: &["```"], ..JsonGrammar::PLAIN };
+static FENCED: JsonGrammar = JsonGrammar { led: true, close: &["```"], ..JsonGrammar::PLAIN };
 
 pub(super) const OPENERS: &[Opener] = &[
     OPENER,
     Opener {
         mark: Mark::Tag("<tool_call>"),
-        then: Then::Words(&["```json{", "```json[{"]),
-        grammar: Grammar::Json(&FENCED_JSON),
-    },
-    Opener {
-        mark: Mark::Tag("<tool_call>"),
-        then: Then::Words(&["```{", "```[{"]),
+        then: Then::Words(&["```json{", "```json[{", "```{", "```[{"]),
         grammar: Grammar::Json(&FENCED),
     },
     Opener {
@@ -77,6 +68,15 @@ mod tests {
         check(
             &DIALECT,
             &[
+                // No call runs without an argument that stands in the wrong place.
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {}, "query": "x"}</tool_call><tool_call>{"name": "search", "query": "x", "arguments": {"limit": 3}}</tool_call>"#,
+                    "broken search | broken search",
+                ),
+                (
+                    r#"<tool_call>{"name": "search", "arguments": {"query": "x"}, "query": "x", "note": 1}</tool_call>"#,
+                    r#"call search {"query": "x"}"#,
+                ),
                 (
                     "So.\n<tool_call>\n```json\n{\"name\": \"time\", \"arguments\": {}}\n```\n</tool_call>\nDone.",
                     "say So.\n | call time {} | say \nDone.",

@@ -8,8 +8,7 @@ use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::framed::{self, Called, FramedGrammar, Sign};
 
-static GRAMMAR: JsonGrammar =
-    JsonGrammar { lead: Some("<|plugin|>"), close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
+static GRAMMAR: JsonGrammar = JsonGrammar { led: true, close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
 
 static CODE: FramedGrammar = FramedGrammar {
     signs: &[("<|action_start|>", Sign::Call), ("<|interpreter|>", Sign::Arguments)],

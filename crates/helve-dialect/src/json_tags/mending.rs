@@ -151,9 +151,13 @@ impl JsonBody {
                 if report.named().is_some_and(|name| name.contains('"')) {
                     return false;
                 }
-                // What was no list must not become a list of arguments.
-                if repaired.changes.contains(&Repair::Sequences) && report.arguments_so_far().starts_with('[')
-                {
+                // What was no list must not become a list of arguments, and a member no text.
+                let made = match report.arguments_so_far().as_bytes().first() {
+                    Some(b'[') => repaired.changes.contains(&Repair::Sequences),
+                    Some(b'"') => repaired.changes.contains(&Repair::InnerQuotes),
+                    _ => false,
+                };
+                if made {
                     return false;
                 }
                 match flow {

@@ -37,15 +37,14 @@ use crate::json::loose::Loose;
 use crate::json::whole::skip_blanks;
 use crate::repair::Closing;
 use crate::scan::begins;
-use crate::signpost::{Found, Signpost};
 use crate::{End, Repair};
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
     /// The closing tags; the section may end without one.
     pub(crate) close: &'static [&'static str],
-    /// The second mark before the JSON; what stands between the two means nothing.
-    pub(crate) lead: Option<&'static str>,
+    /// Another mark stands before the JSON. The look-ahead has seen it, and the bracket behind it.
+    pub(crate) led: bool,
     /// The members of an object, mostly one, are named after tools, and their values are the arguments.
     pub(crate) keyed: bool,
     /// Arguments must be there, and be an object.
@@ -62,7 +61,7 @@ impl JsonGrammar {
     /// What a grammar is unless it says otherwise.
     pub(crate) const PLAIN: Self = Self {
         close: &[],
-        lead: None,
+        led: false,
         keyed: false,
         strict: false,
         nobody: &[],
@@ -77,7 +76,7 @@ impl JsonGrammar {
         from: usize,
         may_call: impl Fn(&str) -> bool,
     ) -> Option<WholeCall<'t>> {
-        if self.keyed || self.lead.is_some() {
+        if self.keyed || self.led {
             return None;
         }
         let Usual { name, arguments, end } = usual::read(text, from, may_call)?;
@@ -93,7 +92,7 @@ impl JsonGrammar {
     }
 
     fn begin(&self) -> State {
-        if self.lead.is_some() { State::Lead } else { State::Between }
+        if self.led { State::Lead } else { State::Between }
     }
 
     fn rules(&self, standing: Standing) -> Rules {
@@ -105,7 +104,6 @@ pub(crate) struct JsonBody {
     grammar: &'static JsonGrammar,
     standing: Standing,
     state: State,
-    lead: Signpost,
     envelope: Envelope,
     loose: Loose,
     closer: Closer,
@@ -154,7 +152,6 @@ impl JsonBody {
             grammar,
             standing,
             state: grammar.begin(),
-            lead: Signpost::default(),
             envelope: Envelope::new(grammar.rules(standing)),
             loose: Loose::new(0),
             closer: Closer::default(),
@@ -176,7 +173,6 @@ impl JsonBody {
         }
         self.grammar = grammar;
         self.state = grammar.begin();
-        self.lead = Signpost::default();
         self.closer = Closer::default();
         self.lists = 0;
         self.calls = 0;
@@ -212,15 +208,12 @@ impl JsonBody {
     }
 
     fn lead(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
-        let rest = chunk.rest();
-        if rest.is_empty() {
+        let Some(bracket) = chunk.rest().find(['{', '[']) else {
+            chunk.pos = chunk.text.len();
             return Some(Step::More);
-        }
-        let (taken, found) = self.lead.step(&[(self.grammar.lead.unwrap_or(""), ())], rest);
-        if let Found::Sign(()) = found {
-            self.state = State::Between;
-        }
-        chunk.pos += taken;
+        };
+        chunk.pos += bracket;
+        self.state = State::Between;
         None
     }
 
@@ -233,9 +226,14 @@ impl JsonBody {
             return None;
         }
         if let State::Ready { in_wrapper } = self.state {
+            if in_wrapper && self.is_torn(byte, report) {
+                self.state = State::Object;
+                return None;
+            }
             self.count(report);
             if in_wrapper {
                 self.state = State::Object;
+                report.calls.told = chunk.held_at(report);
             } else {
                 self.state = State::Between;
                 chunk.let_go(report);
@@ -267,6 +265,12 @@ impl JsonBody {
             return None;
         }
         self.close(chunk, report)
+    }
+
+    /// Whether what seems to be the arguments of a tool is only the name of one, whose object has lost its brace: a string
+    /// with this behind it. What follows shows that it is not JSON.
+    fn is_torn(&self, next: u8, report: &Report<'_, '_>) -> bool {
+        self.grammar.keyed && next == b':' && !report.arguments_so_far().starts_with('{')
     }
 
     /// What stands at this place of the held text, a separator or another list, may not be the section's.

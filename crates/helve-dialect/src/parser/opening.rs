@@ -315,8 +315,14 @@ impl Parser {
         self.place = Place::Prose;
         self.passing = Passing::Nothing;
         let ahead = match opening.mark {
-            // A tagged call may still be all the fence holds, so its first line stays held back.
-            Mark::Fence(_) => return,
+            // A tagged call may still be all the fence holds, so its first line stays held back, unless words follow it.
+            Mark::Fence(_) => {
+                if self.held.len() > opening.ahead_at {
+                    self.line.see_lines(&self.held[opening.ahead_at..]);
+                    self.let_head_go(out);
+                }
+                return;
+            }
             Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
             Mark::Alone => String::new(),
         };

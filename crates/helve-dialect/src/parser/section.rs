@@ -200,7 +200,8 @@ impl Parser {
         match self.trial {
             Some(Trial::Channel) if self.channel_ends_in_section() => self.read_again(out),
             Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
-                let text = self.held.split_off(self.section_at);
+                // Calls of the same section are no part of it.
+                let text = self.held.split_off(self.calls.told.clamp(self.section_at, self.held.len()));
                 self.line.see_lines(&text);
                 self.say(&text, out);
             }
@@ -232,8 +233,8 @@ impl Parser {
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
-                    let text = self.held.get(self.calls.told..).unwrap_or("");
-                    self.calls.give_up(Dropped::Cut, text, true, out);
+                    let text = self.held.split_off(self.calls.told.min(self.held.len()));
+                    self.calls.give_up(Dropped::Cut, &text, true, out);
                     self.section_over();
                 }
             },
@@ -262,6 +263,7 @@ impl Parser {
         self.trusting = false;
         self.trial = None;
         self.drop_waiting(out);
+        self.calls.give_up(Dropped::Quoted, "", false, out);
         let held = std::mem::take(&mut self.held);
         self.place = Place::Prose;
         self.look_again(&held, out);

@@ -27,19 +27,30 @@ impl Parser {
             return;
         };
         self.drop_waiting(out);
+        self.calls.give_up(Dropped::Quoted, "", false, out);
         if let Trial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
         self.release_held(out);
     }
 
-    /// A head ends the channel that was open, so that nothing on trial in it was a call.
+    /// Text follows calls that it belies, unless their fence says that they are meant, whatever else is in it.
+    pub(super) fn text_follows(&mut self, out: &mut Out<'_>) {
+        match self.trial {
+            Some(Trial::Fence { firm: true, .. }) if self.calls.any_waits() => self.accept(out),
+            _ => self.reject(out),
+        }
+    }
+
+    /// A head ends the channel that was open, so that nothing on trial in it was a call. One that the head begins is.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
         if self.trial != Some(Trial::Channel) {
             return;
         }
         let head = self.held.split_off(self.section_at);
-        self.reject(out);
+        self.trial = None;
+        self.drop_waiting(out);
+        self.release_held(out);
         self.section_at = 0;
         self.calls.told = 0;
         self.held = head;
@@ -54,7 +65,6 @@ impl Parser {
             };
             self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
-        self.calls.give_up(Dropped::Quoted, "", false, out);
     }
 
     /// Everything on trial was meant.
@@ -70,8 +80,8 @@ impl Parser {
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Broken(index, name, range) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -90,17 +100,18 @@ impl Parser {
         }
         self.trial = None;
         let held = std::mem::take(&mut self.held);
-        // The first tells what the model wrote, for all of them.
-        let mut untold = held.as_str();
-        for waiting in self.calls.settled() {
+        let settled = self.calls.settled();
+        // The first call tells what the model wrote, for all of them.
+        let mut untold = untold(&held, &settled);
+        for waiting in settled {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, text, out);
+                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Broken(index, name, range) => {
+                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
                 }
             }
         }
@@ -114,4 +125,17 @@ impl Parser {
         held.clear();
         self.held = held;
     }
+}
+
+/// What of the held text is told by nothing that waits but calls.
+fn untold(held: &str, waiting: &[Waiting]) -> String {
+    let mut untold = String::new();
+    let mut from = 0;
+    for waiting in waiting {
+        if let Waiting::Text(range) | Waiting::Broken(.., range) = waiting {
+            untold.push_str(held.get(from..range.start).unwrap_or(""));
+            from = range.end;
+        }
+    }
+    untold + &held[from..]
 }

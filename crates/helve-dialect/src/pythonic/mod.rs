@@ -240,7 +240,9 @@ impl PythonBody {
                 Next::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
-                self.doubt(at);
+                if self.calls > 0 {
+                    self.behind.stands(at, self.around);
+                }
                 self.token.clear();
                 self.go(State::Name)
             }
@@ -248,8 +250,7 @@ impl PythonBody {
         }
     }
 
-    /// What stands at this place of the held text may not be the section's. In a fence it is: the fence ends it, or else
-    /// no call in it counts.
+    /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
     fn doubt(&mut self, at: usize) {
         if self.calls > 0 && !self.grammar.fenced {
             self.behind.stands(at, self.around);

@@ -3,7 +3,7 @@
 use crate::literal::Quote;
 
 /// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
-/// might end in two places, and is left alone.
+/// might end in two places, and is left alone, as is a member's name: one with quotes in it has swallowed what follows.
 pub(super) fn escape(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut frames: Vec<char> = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn escape(text: &str) -> Option<String> {
     Some(out)
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Place {
     Key,
     Member,
@@ -60,7 +60,7 @@ fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String)
             return (inner % 2 == 0).then_some(rest);
         }
         // Two quotes with nothing between them: a comma may be missing there instead.
-        if rest.trim_start().starts_with(quote) {
+        if place == Place::Key || rest.trim_start().starts_with(quote) {
             return None;
         }
         inner += 1;
