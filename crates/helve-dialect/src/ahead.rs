@@ -7,7 +7,8 @@ use crate::dialect::{is_blank, is_name};
 use crate::envelope;
 use crate::scan::begins;
 
-/// What must follow a mark, blanks aside, to make it one. Whatever fails stays text.
+/// What must follow a mark to make it one. Whatever fails stays text. Blanks are passed over, so the texts that are looked
+/// for are written without any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// An object or an array of objects.
@@ -18,7 +19,7 @@ pub(crate) enum Then {
     Python,
     /// The name of a function and its opening parenthesis, perhaps in a list.
     Function,
-    /// One of these texts. Blanks may stand anywhere in it, so it is written here without any.
+    /// One of these texts.
     Words(&'static [&'static str]),
     /// One of these words with anything right behind it, no blank between.
     Glued(&'static [&'static str]),

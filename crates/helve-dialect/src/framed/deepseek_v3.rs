@@ -52,7 +52,14 @@ const SECTION: Then = Then::Words(&[
 ]);
 
 /// A call outside a section: behind what ended the section too early, or where there was none.
-const CALL: Then = Then::Name(SEPARATORS);
+const CALL: Then = Then::Name(&[
+    "<｜tool▁sep｜>",
+    "<|tool▁sep|>",
+    "<｜tool_sep｜>",
+    "<｜toolsep｜>",
+    "<|toolsep|>",
+    "<|tool_sep|>",
+]);
 
 pub(super) const OPENERS: &[Opener] = &[
     opener("<｜tool▁calls▁begin｜>", SECTION),
