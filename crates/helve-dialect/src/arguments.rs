@@ -3,6 +3,7 @@
 //! Strict JSON passes through. A string with JSON inside is decoded. Text that is not quite JSON is read loosely to
 //! its end and repaired as a whole, as in an envelope.
 
+use crate::Repair;
 use crate::body::Chunk;
 use crate::calls::Report;
 use crate::envelope::decoded_arguments;
@@ -118,7 +119,9 @@ impl Arguments {
         match self.into {
             Into::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
-                decoded_arguments(report);
+                if decoded_arguments(report) {
+                    report.repaired(vec![Repair::Encoding]);
+                }
                 if report.arguments_so_far().is_empty() {
                     report.arguments("{}");
                 }

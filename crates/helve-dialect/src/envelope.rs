@@ -8,6 +8,7 @@ mod fields;
 mod members;
 pub(crate) mod usual;
 
+use crate::Repair;
 use crate::body::Standing;
 use crate::calls::Report;
 use crate::json::{self, Event, Faults, Kind, Scan};
@@ -313,7 +314,10 @@ impl Envelope {
             }
             Into::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
-                decoded_arguments(report);
+                // Inside `function` they are written so by rule.
+                if decoded_arguments(report) && !self.inner {
+                    report.repaired(vec![Repair::Encoding]);
+                }
                 true
             }
             Into::Scalar => {
@@ -401,21 +405,24 @@ enum Stop {
     Refused,
 }
 
-/// Arguments that came as a string with JSON inside. What is no object even when repaired stays the string it was.
-pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) {
+/// Arguments that came as a string with JSON inside; says whether they are an object. What is none even when repaired stays
+/// the string it was.
+pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) -> bool {
     let text = report.arguments_so_far();
     if json::is_object(text) {
-        return;
+        return true;
     }
     if text.trim().is_empty() {
-        let blanks = (!text.is_empty()).then_some(crate::Repair::Blanks);
+        let blanks = (!text.is_empty()).then_some(Repair::Blanks);
         report.arguments_are(String::new(), blanks.into_iter().collect());
     } else if let Some(repaired) =
         report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
     {
         report.arguments_are(repaired.text, repaired.changes);
+        return true;
     } else {
         let text = crate::coerce::quoted(text);
-        report.arguments_are(text, vec![crate::Repair::Quotes]);
+        report.arguments_are(text, vec![Repair::Quotes]);
     }
+    false
 }

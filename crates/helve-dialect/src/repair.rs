@@ -43,6 +43,8 @@ pub enum Repair {
     Blanks,
     /// Tuples and sets became arrays, or parentheses were left out.
     Sequences,
+    /// Arguments that stood in a string, encoded twice, were decoded.
+    Encoding,
 }
 
 impl fmt::Display for Repair {
@@ -61,6 +63,7 @@ impl fmt::Display for Repair {
             Self::FullWidth => "full-width punctuation",
             Self::Blanks => "blanks",
             Self::Sequences => "tuples or sets",
+            Self::Encoding => "arguments in a string",
         })
     }
 }

@@ -32,7 +32,7 @@ mod tests {
                 ),
                 (
                     r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>"{\"query\": \"x\"}"<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#,
-                    r#"call search {"query": "x"}"#,
+                    r#"call search {"query": "x"} (Encoding)"#,
                 ),
                 (
                     "<｜tool▁call▁begin｜>time<｜tool▁sep｜><｜tool▁sep｜>{}<｜tool▁call▁end｜>",

@@ -74,7 +74,7 @@ mod tests {
         };
         for (body, expected) in [
             (r#"{"query": "x"}"#, r#"call search {"query": "x"}"#),
-            (r#" "{\"query\": \"x\"}" "#, r#"call search {"query": "x"}"#),
+            (r#" "{\"query\": \"x\"}" "#, r#"call search {"query": "x"} (Encoding)"#),
             ("", "call search {}"),
             ("not json", "broken search"),
             ("[1]", "broken search"),

@@ -66,7 +66,7 @@ mod tests {
                 ),
                 (
                     r#"<|tools_prefix|>[{"time": null}, {"search": "{\"query\": \"x\"}"}]<|tools_suffix|>"#,
-                    r#"call time {} | call search {"query": "x"}"#,
+                    r#"call time {} | call search {"query": "x"} (Encoding)"#,
                 ),
                 (r#"<|tools_prefix|>[{"id": "1", "note": "so"}]<|tools_suffix|>"#, "broken"),
                 (

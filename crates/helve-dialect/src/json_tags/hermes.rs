@@ -118,7 +118,7 @@ mod tests {
                 ),
                 (
                     r#"<tool_call>{"name": "f", "arguments": "{\"a\": \"\\u00e9\"}"}</tool_call>"#,
-                    r#"call f {"a": "\u00e9"}"#,
+                    r#"call f {"a": "\u00e9"} (Encoding)"#,
                 ),
                 (
                     r#"<tool_call>{"arguments": {"name": "x", "s": "</tool_call>"}, "name": "f"}</tool_call>"#,
