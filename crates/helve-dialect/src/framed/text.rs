@@ -12,12 +12,13 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
     if serde_json::from_str::<Map<String, Value>>(value).is_ok() {
         return Some(value.to_owned());
     }
-    match tools.positions(tool).as_slice() {
-        [_] if value.is_empty() => None,
-        [parameter] => {
-            Some(format!("{{{}: {}}}", Value::from(parameter.as_str()), tools.typed(tool, parameter, value)))
+    match tools.only_position(tool) {
+        Some(_) if value.is_empty() => None,
+        Some(parameter) => {
+            Some(format!("{{{}: {}}}", Value::from(parameter), tools.typed(tool, parameter, value)))
         }
-        [] if matches!(value, "" | "None" | "none" | "null" | "()") => {
+        None if tools.positions(tool).next().is_some() => None,
+        None if matches!(value, "" | "None" | "none" | "null" | "()") => {
             tools.resolve(tool).map(|_| "{}".to_owned())
         }
         _ => None,
@@ -40,10 +41,9 @@ pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
 /// The arguments of an interpreter: its code, as it is written.
 pub(super) fn code(written: &str, tool: &str, tools: &Tools) -> Option<String> {
     let code = written.trim_matches(['\n', '\r']);
-    let positions = tools.positions(tool);
     let declared = tools.schema(tool).and_then(|schema| schema.get("properties"));
-    let parameter = match positions.as_slice() {
-        [parameter] => parameter,
+    let parameter = match tools.only_position(tool) {
+        Some(parameter) => parameter,
         _ if declared.is_none_or(|parameters| parameters.get("code").is_some()) => "code",
         _ => return None,
     };
