@@ -128,6 +128,15 @@ impl Markers {
         }
     }
 
+    /// Whether such a marker stands in the text. None stands in another, so that one look finds them all.
+    pub(crate) fn any_in(&self, text: &str, matters: impl Fn(usize) -> bool) -> bool {
+        let mut node = ROOT;
+        text.bytes().any(|byte| {
+            node = self.step(node, byte);
+            self.hit(node).is_some_and(&matters)
+        })
+    }
+
     /// The marker that has begun here, if the text spells the rest of it.
     #[inline]
     pub(crate) fn spelt(&self, node: Node, text: &[u8]) -> Option<usize> {
