@@ -31,9 +31,6 @@ pub(crate) struct Calls {
     pub(crate) lost: bool,
     /// What is read was told before.
     pub(crate) muted: bool,
-    /// Bytes looked at, a second look counted again.
-    #[cfg(test)]
-    pub(crate) steps: u64,
     /// Where the text begins in the held text that no dropped call has told yet.
     pub(crate) told: usize,
 }
@@ -115,15 +112,6 @@ pub(crate) enum Waiting {
 }
 
 impl Calls {
-    /// So many bytes were looked at. Counted for the tests that hold the parser to being linear, and nowhere else.
-    #[inline]
-    pub(crate) fn looked_at(&mut self, _bytes: usize) {
-        #[cfg(test)]
-        {
-            self.steps += _bytes as u64;
-        }
-    }
-
     /// From now on finished calls wait.
     pub(crate) fn wait(&mut self) {
         self.waiting.get_or_insert_with(Vec::new);

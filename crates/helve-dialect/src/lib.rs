@@ -36,6 +36,7 @@ mod scan;
 mod signpost;
 mod tools;
 mod unescape;
+mod work;
 
 pub use dialect::Dialect;
 pub use parser::Parser;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::coerce;
+use crate::work::looked_at;
 
 /// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
 /// untyped values are typed.
@@ -139,6 +140,7 @@ impl Tools {
     /// The only tool whose parameters these arguments fit: all declared, none missing.
     pub(crate) fn whose_arguments(&self, arguments: &str) -> Option<&str> {
         let declared = self.0.as_deref()?;
+        looked_at(arguments.len());
         let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
         let fits = |schema: &Value| {
             let known = |key: &String| schema.get("properties").is_some_and(|p| p.get(key).is_some());

@@ -11,7 +11,7 @@ use crate::calls::{Out, Report};
 use crate::json;
 use crate::registry::Role;
 use crate::scan::{all_in, begins};
-use crate::{Dropped, End};
+use crate::{Dropped, End, work};
 
 /// No more is deferred than this.
 const LATER: usize = 64;
@@ -80,6 +80,7 @@ impl Parser {
         }
         let end = self.join_deferred(text, pos);
         let mut joined = std::mem::take(&mut self.deferred);
+        work::looked_at(joined.len());
         let reach = self.read_section(&joined, 0, text.is_empty(), out);
         let left = joined.len() - reach;
         let mut goes_on = end;

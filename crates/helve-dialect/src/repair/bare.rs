@@ -7,9 +7,11 @@
 use super::inner_quotes::starts_with_key;
 use crate::envelope;
 use crate::literal::Quote;
+use crate::work::{looked_at, searched};
 
 /// Puts quotes around every such value; `None` where there is none.
 pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String> {
+    looked_at(text.len());
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<Object> = Vec::new();
     let mut any = false;
@@ -80,7 +82,7 @@ fn bare(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
         let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);
-        let at = end + text[end..].find(stops).ok_or(text.len())?;
+        let at = end + searched(text.len() - end, text[end..].find(stops)).ok_or(text.len())?;
         let member = &text[at..];
         if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
             let value = text[..at].trim_end();
@@ -123,7 +125,7 @@ fn string(text: &str) -> Option<&str> {
 /// Letters and digits, or one character that is none.
 fn word(text: &str) -> &str {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let run = text.find(|c: char| !letter(c)).unwrap_or(text.len());
+    let run = searched(text.len(), text.find(|c: char| !letter(c))).unwrap_or(text.len());
     match run {
         0 => &text[..text.chars().next().map_or(0, char::len_utf8)],
         _ => &text[..run],
