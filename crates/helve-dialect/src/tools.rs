@@ -33,6 +33,7 @@ impl Declared {
         if name.len() > NAME_LONGEST {
             return None;
         }
+        looked_at(name.len());
         let nearest = self.folded.get_or_init(|| {
             let mut nearest = HashMap::new();
             for (at, name) in self.names.iter().enumerate() {

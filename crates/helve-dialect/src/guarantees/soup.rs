@@ -422,21 +422,50 @@ const HOSTILE: &[&str] = &[
     "[search(query=(((1), ",
 ];
 
+/// The same inside of something: what stands before, what is repeated, and what stands behind.
+const HOSTILE_INSIDE: &[(&str, &str, &str)] = &[
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {", "query: ", "[</tool_call>"),
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {\"query\": \"", "\", 'x", "\"}}</tool_call>"),
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {\"query\": ", "a, b\" ", "}}</tool_call>"),
+    ("<think><tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "</think>"),
+    ("<tool_response><tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "</tool_response>"),
+    ("`<tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "`"),
+    ("", "{\"name\": \"search\", \"arguments\": {}} ", "x"),
+    ("<tool_call>", "{\"name\": \"search\", \"arguments\": {}}, ", "x"),
+    ("{\"name\": \"search\", \"arguments\": ", "{\"a\": [1, {\"b\": 2}], \"c\": ", "x"),
+    ("{\"name\": \"search\", \"arguments\": {\"a\": [[[[[[[[[[[[[[[[", "1, ", "x"),
+    (
+        "<tool_call><function=search><parameter=limit>",
+        "{'a': (1), 'b': ",
+        "</parameter></function></tool_call>",
+    ),
+    ("<tool_call><function=search><parameter=limit>", "1", "</parameter></function></tool_call>"),
+    ("<tool_call>search<arg_key>", "key", "</arg_key><arg_value>x</arg_value></tool_call>"),
+    ("[search(query=", "(((('a', ", ")]"),
+    ("[search(", "limit=1, ", "limit=2)] x"),
+    ("<|tool_call>call:search{query:", "{a:[<|\"|>x<|\"|>,", "}<tool_call|>"),
+];
+
+fn costs_no_more(text: &str, pattern: &dyn std::fmt::Debug, reading: &Reading, feeding: Feeding) {
+    let outcome = feeding.read(text, reading.clone(), End::Normal);
+    let per_byte = outcome.steps as f64 / text.len() as f64;
+    assert!(
+        per_byte < LOOKS_MAX as f64,
+        "{pattern:?}: {per_byte:.1} steps per byte, {reading:?}, {feeding:?}"
+    );
+    let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
+    assert!(told <= 2 * text.len(), "{pattern:?}: {told} bytes told about what was dropped");
+}
+
 #[test]
 fn hostile_text_costs_no_more_than_harmless_text() {
-    for pattern in HOSTILE {
-        let text = pattern.repeat(65_536 / pattern.len());
+    let repeated = HOSTILE.iter().map(|pattern| ("", *pattern, ""));
+    for (before, again, behind) in repeated.chain(HOSTILE_INSIDE.iter().copied()) {
+        let text = format!("{before}{}{behind}", again.repeat(65_536 / again.len()));
         for reasoning_open in [false, true] {
             let reading = Reading::any(tools()).reasoning_open(reasoning_open);
             for feeding in [Feeding::Whole, Feeding::Pieces(4)] {
-                let outcome = feeding.read(&text, reading.clone(), End::Normal);
-                let per_byte = outcome.steps as f64 / text.len() as f64;
-                assert!(
-                    per_byte < LOOKS_MAX as f64,
-                    "{pattern:?}: {per_byte:.1} steps per byte, {feeding:?}"
-                );
-                let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
-                assert!(told <= 2 * text.len(), "{pattern:?}: {told} bytes told about what was dropped");
+                costs_no_more(&text, &(before, again, behind), &reading, feeding);
             }
         }
     }
@@ -460,13 +489,7 @@ fn a_call_of_any_dialect_costs_no_more_however_it_goes_on() {
         ];
         for (text, reading) in texts.iter().flat_map(|text| readings(name).map(|reading| (text, reading))) {
             for feeding in [Feeding::Whole, Feeding::Pieces(7)] {
-                let outcome = feeding.read(text, reading.clone(), End::Normal);
-                let per_byte = outcome.steps as f64 / text.len() as f64;
-                let begins = &text[..text.floor_char_boundary(200)];
-                assert!(
-                    per_byte < LOOKS_MAX as f64,
-                    "{name}: {per_byte:.1} steps per byte, {feeding:?}: {begins}"
-                );
+                costs_no_more(text, &(name, &text[..text.floor_char_boundary(200)]), &reading, feeding);
             }
         }
     }
