@@ -255,6 +255,17 @@ impl Calls {
         self.first_spoken == Some(dialect) || self.also_spoken.contains(&dialect)
     }
 
+    /// How much text is in calls that wait, and in the one being written.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
+            Waiting::Text(_) => 0,
+            Waiting::Call(_, call) => call.name.len() + call.arguments.len(),
+            Waiting::Broken(_, name, text) => name.as_ref().map_or(0, String::len) + text.len(),
+        });
+        waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
+    }
+
     fn number(&mut self) -> u32 {
         self.count += 1;
         self.count - 1

@@ -339,6 +339,12 @@ impl Parser {
         self.settle(end, out);
     }
 
+    /// How much text is held until its meaning is known, and in calls that wait.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.held.len() + self.ink.len() + self.deferred.len() + self.calls.kept()
+    }
+
     fn standing(opening: &Opening) -> Standing {
         if opening.is_tag() { Standing::Marked } else { Standing::Alone }
     }

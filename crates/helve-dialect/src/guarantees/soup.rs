@@ -2,6 +2,7 @@
 
 use super::forms::{CHANNELS, FORMS, readings};
 use super::*;
+use crate::repair::{self, Closing};
 
 /// Bits that mean something to some part of the parser.
 const BITS: &[&str] = &[
@@ -466,6 +467,55 @@ fn hostile_text_costs_no_more_than_harmless_text() {
             let reading = Reading::any(tools()).reasoning_open(reasoning_open);
             for feeding in [Feeding::Whole, Feeding::Pieces(4)] {
                 costs_no_more(&text, &(before, again, behind), &reading, feeding);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repair_costs_no_more_however_long_it_is() {
+    let patterns = [
+        "\"\", 'x",
+        "\"a\"b\", ",
+        "'a' \"b\", ",
+        "x: ",
+        "x, y, ",
+        "x: 1, ",
+        "\"x\": y z, ",
+        "[{",
+        "\"\\",
+        "(1), ",
+        "{1}, ",
+        "\"a\": \"b\" ",
+        "\",   ",
+        "# \n",
+        "/* ",
+        "“a”：",
+        "1_",
+        "0x",
+    ];
+    for again in patterns {
+        for (open, close) in [("{\"query\": ", "}"), ("{\"query\": \"", "\"}"), ("{", "]"), ("[", "")] {
+            let text = format!("{open}{}{close}", again.repeat(LONG / again.len()));
+            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, &|_| true));
+            let per_byte = steps as f64 / text.len() as f64;
+            assert!(per_byte < LOOKS_MAX as f64, "{open}{again}{close}: {per_byte:.1} steps per byte");
+        }
+    }
+}
+
+#[test]
+fn no_more_is_kept_than_came_in() {
+    for again in HOSTILE {
+        let text = again.repeat(LONG / again.len());
+        for reasoning_open in [false, true] {
+            let mut parser = Parser::new(Reading::any(tools()).reasoning_open(reasoning_open));
+            let mut fed = 0;
+            for piece in cut(&text, &[64]) {
+                parser.feed(piece, &mut |_| {});
+                fed += piece.len();
+                let kept = parser.kept();
+                assert!(kept <= 3 * fed + 64, "{again:?}: {kept} bytes of {fed} are kept");
             }
         }
     }
