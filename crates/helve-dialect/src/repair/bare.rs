@@ -35,10 +35,12 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
                 if let Some(object) = objects.last_mut() {
                     object.key = name;
                 }
-                let wanted = objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
                 let blanks = rest.len() - 1 - rest[1..].trim_start_matches(' ').len();
                 let (before, behind) = rest.split_at(1 + blanks);
-                let found = (wanted && behind.len() <= barren).then(|| bare(behind));
+                // Where no tool is named, all are asked; so this comes last.
+                let wanted =
+                    || objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
+                let found = (behind.len() <= barren && wanted()).then(|| bare(behind));
                 if let Some(Err(at)) = found {
                     barren = behind.len() - at;
                 }
