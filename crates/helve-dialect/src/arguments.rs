@@ -161,7 +161,6 @@ impl Arguments {
     /// Reads the value again, repaired.
     fn mend(&mut self, closing: Closing, tag: usize, report: &mut Report<'_, '_>) -> Flow {
         let raw = &report.held[self.at..report.held.len() - tag];
-        report.calls.looked_at(raw.len());
         match report.repair(raw, closing) {
             Some(repaired) => {
                 report.arguments_are(repaired.text, repaired.changes);

@@ -31,9 +31,6 @@ pub(crate) struct Calls {
     pub(crate) lost: bool,
     /// What is read was told before.
     pub(crate) muted: bool,
-    /// Bytes looked at, a second look counted again.
-    #[cfg(test)]
-    pub(crate) steps: u64,
     /// Where the text begins in the held text that no call has told yet, whole or dropped.
     pub(crate) told: usize,
 }
@@ -115,15 +112,6 @@ pub(crate) enum Waiting {
 }
 
 impl Calls {
-    /// So many bytes were looked at. Counted for the tests that hold the parser to being linear, and nowhere else.
-    #[inline]
-    pub(crate) fn looked_at(&mut self, _bytes: usize) {
-        #[cfg(test)]
-        {
-            self.steps += _bytes as u64;
-        }
-    }
-
     /// From now on finished calls wait.
     pub(crate) fn wait(&mut self) {
         self.waiting.get_or_insert_with(Vec::new);
@@ -264,6 +252,17 @@ impl Calls {
     /// Whether a call was meant that is written in this dialect.
     pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
         self.first_spoken == Some(dialect) || self.also_spoken.contains(&dialect)
+    }
+
+    /// How much text is in calls that wait, and in the one being written.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
+            Waiting::Text(_) => 0,
+            Waiting::Call(_, call) => call.name.len() + call.arguments.len(),
+            Waiting::Broken(_, name, text) => name.as_ref().map_or(0, String::len) + text.len(),
+        });
+        waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
     }
 
     fn number(&mut self) -> u32 {

@@ -15,6 +15,8 @@ use crate::literal::{Literal, Taken};
 pub(crate) use schema::inside;
 use schema::{Judge, Kind, Says, anywhere};
 
+use crate::work::looked_at;
+
 /// The schema of one parameter, by its name or by what holds for others. That others are forbidden says nothing about
 /// what they would be.
 pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
@@ -102,6 +104,7 @@ pub(crate) fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bo
 
 /// The text as a value of this kind, if it is one. Whatever it is, it is text.
 fn read(text: &str, kind: Kind) -> Option<String> {
+    looked_at(text.len());
     match kind {
         Kind::Null => text.eq_ignore_ascii_case("null").then(|| "null".to_owned()),
         Kind::Integer => integer(text),
@@ -159,6 +162,7 @@ fn container(text: &str, open: char) -> Option<String> {
     if is_argument(text) {
         return Some(text.to_owned());
     }
+    looked_at(text.len());
     let mut literal = Literal::python();
     let mut out = String::new();
     let whole = match literal.feed(text, 0, &mut out) {
@@ -171,11 +175,13 @@ fn container(text: &str, open: char) -> Option<String> {
 
 /// Whether the text is JSON that may stand among arguments, which are an object themselves.
 fn is_argument(text: &str) -> bool {
+    looked_at(text.len());
     serde_json::from_str::<Value>(text).is_ok() && fits_inside(text, 1)
 }
 
 /// The text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
+    looked_at(text.len());
     Value::from(text).to_string()
 }
 

@@ -13,7 +13,7 @@ mod words;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, Tools, dialect};
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, Tools, dialect, work};
 
 /// All that came out of one reading, cut-independent.
 #[derive(Debug, PartialEq, Default)]
@@ -23,6 +23,7 @@ struct Outcome {
     calls: Vec<ParsedCall>,
     dropped: Vec<(Option<String>, Dropped, String)>,
     finding: Option<Finding>,
+    /// Bytes looked at, a second look counted again.
     steps: u64,
 }
 
@@ -50,12 +51,10 @@ impl Outcome {
 /// Reads the text in these pieces and checks what holds for every stream of pieces.
 fn run(pieces: &[&str], reading: Reading, end: End) -> Outcome {
     let mut parser = Parser::new(reading);
-    let mut outcome = outcome(|mut take| {
+    outcome(|mut take| {
         pieces.iter().for_each(|piece| parser.feed(piece, &mut take));
         parser.finish(end, &mut take)
-    });
-    outcome.steps = parser.steps();
-    outcome
+    })
 }
 
 /// Reads the text as one that is all there.
@@ -68,7 +67,7 @@ fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> Outcome {
     let mut outcome = Outcome::default();
     // By index: the argument text so far, and whether the call has ended.
     let mut started: Vec<Option<(String, bool)>> = vec![];
-    let finding = read(&mut |piece: Piece<'_>| match piece {
+    let mut take = |piece: Piece<'_>| match piece {
         Piece::Text(text) => say(&mut outcome.said, Channel::Text, text),
         Piece::Reasoning(text) => say(&mut outcome.said, Channel::Reasoning, text),
         Piece::CallStarted { index, .. } => {
@@ -101,9 +100,11 @@ fn outcome(read: impl FnOnce(&mut dyn FnMut(Piece<'_>)) -> Finding) -> Outcome {
             }
             outcome.dropped.push((name.map(str::to_owned), why, text.to_owned()));
         }
-    });
+    };
+    let (finding, steps) = work::measured(|| read(&mut take));
     assert!(started.iter().flatten().all(|(_, over)| *over), "every call that starts ends");
     outcome.finding = Some(finding);
+    outcome.steps = steps;
     outcome
 }
 

@@ -78,6 +78,7 @@ mod scan;
 mod signpost;
 mod tools;
 mod unescape;
+mod work;
 
 pub use dialect::Dialect;
 pub use parser::Parser;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::scan::begins;
+use crate::work::looked_at;
 
 /// A place in the automaton; `ROOT` when nothing is held back.
 pub(crate) type Node = u16;
@@ -126,6 +127,16 @@ impl Markers {
             NO_HIT => None,
             hit => Some(hit as usize),
         }
+    }
+
+    /// Whether such a marker stands in the text. None stands in another, so that one look finds them all.
+    pub(crate) fn any_in(&self, text: &str, matters: impl Fn(usize) -> bool) -> bool {
+        looked_at(text.len());
+        let mut node = ROOT;
+        text.bytes().any(|byte| {
+            node = self.step(node, byte);
+            self.hit(node).is_some_and(&matters)
+        })
     }
 
     /// The marker that has begun here, if the text spells the rest of it.

@@ -23,7 +23,7 @@ use crate::calls::{Calls, Out};
 use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
-use crate::{End, Finding, Piece, Reading, Tools};
+use crate::{End, Finding, Piece, Reading, Tools, work};
 use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
@@ -140,7 +140,7 @@ impl Parser {
             Place::Section if !text.is_empty() => self.section(text, 0, out),
             _ => 0,
         };
-        self.calls.looked_at(taken);
+        work::looked_at(taken);
         if taken < text.len() {
             self.advance(&text[taken..], out);
         }
@@ -155,7 +155,7 @@ impl Parser {
                 "only the inside of a call is passed by"
             );
             let flows = self.section_flows(text, out);
-            self.calls.looked_at(if flows { text.len() } else { 0 });
+            work::looked_at(if flows { text.len() } else { 0 });
             return flows;
         }
         let bytes = text.as_bytes();
@@ -179,7 +179,7 @@ impl Parser {
             _ => false,
         };
         if flows {
-            self.calls.looked_at(text.len());
+            work::looked_at(text.len());
         }
         flows
     }
@@ -212,7 +212,7 @@ impl Parser {
                 Place::Section => self.section(text, pos, out),
                 Place::Hushed => text.len(),
             };
-            self.calls.looked_at(pos - from);
+            work::looked_at(pos - from);
         }
     }
 
@@ -352,10 +352,10 @@ impl Parser {
         self.settle(end, out);
     }
 
-    /// How many bytes were looked at, second looks counted again: the measure of linearity.
+    /// How much text is held until its meaning is known, and in calls that wait.
     #[cfg(test)]
-    pub(crate) fn steps(&self) -> u64 {
-        self.calls.steps
+    pub(crate) fn kept(&self) -> usize {
+        self.held.len() + self.ink.len() + self.deferred.len() + self.calls.kept()
     }
 
     fn standing(opening: &Opening) -> Standing {

@@ -12,6 +12,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::literal::{Literal, Taken};
+use crate::work::looked_at;
 
 /// What had to be changed to make it JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -116,6 +117,7 @@ pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool)
 }
 
 fn literal(text: &str, closing: Closing) -> Option<Repaired> {
+    looked_at(text.len());
     let mut literal = Literal::repairing();
     let mut out = String::with_capacity(text.len() + 8);
     let surplus = match literal.feed(text, 0, &mut out) {

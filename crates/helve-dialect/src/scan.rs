@@ -2,6 +2,8 @@
 
 use memchr::{memchr, memchr2, memchr3};
 
+use crate::work::{looked_at, searched};
+
 /// The bytes in windows, with where each begins, for searches that need more than one pass. Each is twice as long as the
 /// one before, so that the passes over what lies behind the find cost no more than those before it.
 pub(crate) fn windows(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
@@ -28,9 +30,9 @@ pub(crate) fn find(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> 
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|byte| matters(*byte));
     if found.is_some() || far.is_empty() {
-        return found;
+        return searched(near.len(), found);
     }
-    find_far(far, matters).map(|at| at + NEAR)
+    searched(bytes.len(), find_far(far, matters).map(|at| at + NEAR))
 }
 
 #[inline(never)]
@@ -47,9 +49,9 @@ pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|one| *one == byte);
     if found.is_some() || far.is_empty() {
-        return found;
+        return searched(near.len(), found);
     }
-    memchr(byte, far).map(|at| at + NEAR)
+    searched(bytes.len(), memchr(byte, far).map(|at| at + NEAR))
 }
 
 /// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
@@ -84,6 +86,7 @@ pub(crate) type ByteSet = [bool; 256];
 /// Whether the text is made of these bytes only.
 #[inline]
 pub(crate) fn all_in(set: &ByteSet, text: &str) -> bool {
+    looked_at(text.len());
     // Four at a time, without a branch between them: most pieces of a stream are that long.
     let (fours, rest) = text.as_bytes().as_chunks::<4>();
     let holds = |byte: &u8| set[*byte as usize];
@@ -129,15 +132,15 @@ impl Stops {
         let (near, far) = bytes.split_at(bytes.len().min(NEAR));
         let near = near.iter().position(|byte| self.has(*byte));
         if near.is_some() || far.is_empty() {
-            return near;
+            return searched(bytes.len(), near);
         }
-        self.find_far(far).map(|at| at + NEAR)
+        searched(bytes.len(), self.find_far(far).map(|at| at + NEAR))
     }
 
     /// Whether there is such a byte; mostly there is none.
     #[inline]
     pub(crate) fn any_in(&self, bytes: &[u8]) -> bool {
-        self.find_far(bytes).is_some()
+        searched(bytes.len(), self.find_far(bytes)).is_some()
     }
 
     fn find_far(&self, bytes: &[u8]) -> Option<usize> {

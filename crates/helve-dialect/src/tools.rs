@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::coerce;
+use crate::work::looked_at;
 
 /// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
 /// untyped values are typed.
@@ -32,6 +33,7 @@ impl Declared {
         if name.len() > NAME_LONGEST {
             return None;
         }
+        looked_at(name.len());
         let nearest = self.folded.get_or_init(|| {
             let mut nearest = HashMap::new();
             for (at, name) in self.names.iter().enumerate() {
@@ -140,6 +142,7 @@ impl Tools {
     /// The only tool whose parameters these arguments fit: all declared, none missing.
     pub(crate) fn whose_arguments(&self, arguments: &str) -> Option<&str> {
         let declared = self.0.as_deref()?;
+        looked_at(arguments.len());
         let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).ok()?;
         let fits = |schema: &Value| {
             let known = |key: &String| schema.get("properties").is_some_and(|p| p.get(key).is_some());
@@ -152,21 +155,21 @@ impl Tools {
         fitting.next().is_none().then_some(first)
     }
 
-    /// The names that arguments without names fill, in their order: the required ones, or the only one.
-    pub(crate) fn positions(&self, tool: &str) -> Vec<String> {
-        let Some(schema) = self.schema(tool) else {
-            return Vec::new();
-        };
-        let required = schema.get("required").and_then(Value::as_array);
-        let required: Vec<String> =
-            required.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-        if !required.is_empty() {
-            return required;
-        }
-        match schema.get("properties").and_then(Value::as_object) {
-            Some(properties) if properties.len() == 1 => properties.keys().cloned().collect(),
-            _ => Vec::new(),
-        }
+    /// The names that arguments without names fill, in their order: the required ones, or the only one. Asked for every
+    /// such argument, so nothing is copied.
+    pub(crate) fn positions(&self, tool: &str) -> impl Iterator<Item = &str> {
+        let schema = self.schema(tool);
+        let required = schema.and_then(|schema| schema.get("required")?.as_array());
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let only = properties.filter(|all| all.len() == 1 && required.clone().next().is_none());
+        required.chain(only.into_iter().flat_map(|only| only.keys().map(String::as_str)))
+    }
+
+    /// The name that an argument without one fills, if it can fill no other.
+    pub(crate) fn only_position(&self, tool: &str) -> Option<&str> {
+        let mut positions = self.positions(tool);
+        positions.next().filter(|_| positions.next().is_none())
     }
 
     /// Whether the parameter's schema allows nothing but text; `None` where it says nothing about the type.
@@ -239,8 +242,10 @@ mod tests {
         let schema = json!({"properties": {"a": {}, "b": {}}, "required": ["b", "a"]});
         let only = json!({"properties": {"q": {}}});
         let tools = Tools::new([("f".to_owned(), schema), ("g".to_owned(), only)]);
-        assert_eq!(tools.positions("f"), ["b", "a"]);
-        assert_eq!(tools.positions("g"), ["q"]);
-        assert_eq!(tools.positions("h"), Vec::<String>::new());
+        let positions = |tool| tools.positions(tool).collect::<Vec<_>>();
+        assert_eq!(positions("f"), ["b", "a"]);
+        assert_eq!(positions("g"), ["q"]);
+        assert_eq!(positions("h"), [""; 0]);
+        assert_eq!((tools.only_position("f"), tools.only_position("g")), (None, Some("q")));
     }
 }

@@ -3,21 +3,24 @@
 use serde_json::{Map, Value};
 
 use crate::Tools;
+use crate::work::looked_at;
 
 /// The arguments of the tool, if what is written can only be the value of one parameter, or no value at all.
 pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<String> {
+    looked_at(written.len());
     let written = unfenced(written.trim());
     let unquoted = serde_json::from_str::<String>(written).ok();
     let value = unquoted.as_deref().unwrap_or(written);
     if serde_json::from_str::<Map<String, Value>>(value).is_ok() {
         return Some(value.to_owned());
     }
-    match tools.positions(tool).as_slice() {
-        [_] if value.is_empty() => None,
-        [parameter] => {
-            Some(format!("{{{}: {}}}", Value::from(parameter.as_str()), tools.typed(tool, parameter, value)))
+    match tools.only_position(tool) {
+        Some(_) if value.is_empty() => None,
+        Some(parameter) => {
+            Some(format!("{{{}: {}}}", Value::from(parameter), tools.typed(tool, parameter, value)))
         }
-        [] if matches!(value, "" | "None" | "none" | "null" | "()") => {
+        None if tools.positions(tool).next().is_some() => None,
+        None if matches!(value, "" | "None" | "none" | "null" | "()") => {
             tools.resolve(tool).map(|_| "{}".to_owned())
         }
         _ => None,
@@ -26,6 +29,7 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
 
 /// Whether the end of the message may be the end of the text: nothing is missing, and no quote and no fence is open.
 pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
+    looked_at(written.len());
     let text = written.trim();
     if text.is_empty() {
         let parameters = tools.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
@@ -39,11 +43,11 @@ pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
 
 /// The arguments of an interpreter: its code, as it is written.
 pub(super) fn code(written: &str, tool: &str, tools: &Tools) -> Option<String> {
+    looked_at(written.len());
     let code = written.trim_matches(['\n', '\r']);
-    let positions = tools.positions(tool);
     let declared = tools.schema(tool).and_then(|schema| schema.get("properties"));
-    let parameter = match positions.as_slice() {
-        [parameter] => parameter,
+    let parameter = match tools.only_position(tool) {
+        Some(parameter) => parameter,
         _ if declared.is_none_or(|parameters| parameters.get("code").is_some()) => "code",
         _ => return None,
     };

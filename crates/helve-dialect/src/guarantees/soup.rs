@@ -1,6 +1,8 @@
 //! Promises that hold for any text at all, tried on bits of markup thrown together.
 
+use super::forms::{CHANNELS, FORMS, readings};
 use super::*;
+use crate::repair::{self, Closing};
 
 /// Bits that mean something to some part of the parser.
 const BITS: &[&str] = &[
@@ -203,16 +205,54 @@ const BITS: &[&str] = &[
 ];
 
 fn soup() -> impl Strategy<Value = String> {
-    bits().prop_map(|bits| bits.concat())
+    soup_of(0..24)
+}
+
+fn soup_of(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    bits_of(count).prop_map(|bits| bits.concat())
 }
 
 fn bits() -> impl Strategy<Value = Vec<String>> {
+    bits_of(0..24)
+}
+
+fn bits_of(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
     let bit = prop_oneof![
         12 => prop::sample::select(BITS).prop_map(str::to_owned),
         1 => "[a-z ]{1,8}",
         1 => any::<char>().prop_map(String::from),
     ];
-    proptest::collection::vec(bit, 0..24)
+    proptest::collection::vec(bit, count)
+}
+
+/// So often is a byte looked at, at most: by the place through which it passes, by the look-ahead and the line before it,
+/// by the search for the end of a string; and in what is not quite JSON by a look for its end, four attempts to repair it,
+/// of which two look ahead at each quote and each name, and a reading of what was repaired. Nothing has all of this: of
+/// half a million texts the worst had eleven.
+const LOOKS_MAX: u64 = 16;
+
+/// How a text comes to the parser.
+#[derive(Debug, Clone, Copy)]
+enum Feeding {
+    /// As one that is all there.
+    Whole,
+    /// In one piece, which others may follow.
+    OnePiece,
+    Pieces(usize),
+}
+
+impl Feeding {
+    fn read(self, text: &str, reading: Reading, end: End) -> Outcome {
+        match self {
+            Self::Whole => run_whole(text, &reading, end),
+            Self::OnePiece => run(&[text], reading, end),
+            Self::Pieces(length) => run(&cut(text, &[length]), reading, end),
+        }
+    }
+}
+
+fn any_feeding() -> impl Strategy<Value = Feeding> {
+    prop_oneof![Just(Feeding::Whole), Just(Feeding::OnePiece), (1usize..9).prop_map(Feeding::Pieces)]
 }
 
 fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
@@ -275,10 +315,10 @@ proptest! {
     }
 
     #[test]
-    fn the_cost_is_linear(text in soup(), times in 1usize..40, reading in any_reading()) {
+    fn the_cost_is_linear(text in soup(), times in 1usize..40, reading in any_reading(), feeding in any_feeding(), end in any_end()) {
         let text = text.repeat(times);
-        let outcome = run(&[&text], reading, End::Normal);
-        prop_assert!(outcome.steps <= 4 * text.len() as u64 + 16, "{} steps for {} bytes", outcome.steps, text.len());
+        let outcome = feeding.read(&text, reading, end);
+        prop_assert!(outcome.steps <= LOOKS_MAX * text.len() as u64 + 64, "{} steps for {} bytes", outcome.steps, text.len());
         let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
         prop_assert!(told <= 2 * text.len(), "{} bytes of {} were told about what was dropped", told, text.len());
     }
@@ -298,80 +338,238 @@ proptest! {
     }
 }
 
+/// Texts that cost a careless parser a look at all that came before, when they are repeated.
+const HOSTILE: &[&str] = &[
+    "{",
+    "[",
+    "[ ",
+    "{\"",
+    "{\"name\":",
+    "{\"name\":\"search\",",
+    "{\"tool\":\"search\",\"a\":[",
+    "[{",
+    "<",
+    "<tool_call>",
+    "<tool_call>{",
+    "<tool_call>{'",
+    "<tool_call>{\"name\":\"a\"",
+    "<think><tool_call>{\"name\":\"</think>",
+    "<think><tool_call>{\"name\":\"x\"}</tool_call>",
+    "`",
+    "` ",
+    "`<tool_call>{\"name\":\"x\"}</tool_call>",
+    "```\n",
+    "```json\n{\"name\":",
+    "\"",
+    "\\",
+    "<tool_code>f(",
+    "<tool_code>f(a=",
+    "<tool_code>f(a='",
+    "<tool_code>[",
+    "<tool_call>{\"name\":\"a\",\"arguments\":{\"b\":\"c\"d\"",
+    "<tool_call>{\"name\":\"a\", \"b\": \"\", \"}</tool_call>",
+    "<tool_call>{\"tool_calls\":[{\"name\":\"x\"},",
+    "{\"name\":\"search\",\"arguments\":\"{\\\"",
+    "<function=",
+    "<tool_call><function=f><parameter=a>",
+    "<tool_call><function=f><parameter=a></parameter>",
+    "<tool_call>f<arg_key>",
+    "<tool_call>f<arg_key>a</arg_key><arg_value></arg_value>",
+    "<tool_call>f<arg_key>a</arg_key><arg_value>b<arg_key>c</arg_key><arg_value>",
+    "<tool_call><function=f><parameter=a>b\n<parameter=c>",
+    "<tool_call:a>f</tool_call:a></arg_value:a>",
+    "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\"><",
+    "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<a>",
+    "[TOOL_CALLS]a",
+    "[TOOL_CALLS]a[ARGS]{",
+    "<|tool_call_begin|>a<|tool_call_argument_begin|>{\"",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
+    "<|tool_call>call:f{a:<|\"|>",
+    "<|tool_call>call:f{a:{",
+    "<|channel|>analysis<|message|>",
+    "<|channel|>commentary to=functions.f<|message|>{\"a\":",
+    "<|open|>call tool=\"f\"<|sep|><|open|>argument key=\"a\"<|sep|>",
+    "<|open|>think<|sep|><|open|>call tool=\"f\"<|sep|><|close|>think<|sep|>",
+    "<|open|>response<|sep|><|open|>call tool=\"f\"<|sep|><|close|>call<|sep|>",
+    "<|open|>call<|",
+    "<tool_call>f<arg_key>a</arg_key><arg_value><tool_call>f<arg_key>a</arg_key><arg_value></tool_call>",
+    "<|message_model|>",
+    "<|message_model|>search",
+    "functools[",
+    "[f(",
+    "[search(query='x'), ",
+    "<tool_code>time()\n#",
+    "<tool_code>[time() # <tool_code>[time()\n# and so it goes on for a while\n# x y z",
+    "<tool_code>time(); ",
+    "print(}[",
+    "<![CDATA[print(",
+    "{\"n",
+    "[{'name': 'search', 'arguments': {",
+    "<tool_call>{'query': b c, ",
+    "<tool_call>{\"arguments\": {query: x, y, ",
+    "<tool_call>{\"name\": \"search\", \"arguments\": {\"query\": a: ",
+    "<tool_call>{\"name\":\"a\",\"b\":\"x\", 'y\", 'z\"",
+    "{\"name\": \"search\", \"arguments\": {}}; ",
+    "<tool_call>{\"name\": \"search\", \"arguments\": {}}, ",
+    "<|python_tag|>{\"name\": \"search\", \"parameters\": {}};",
+    "{\"name\": \"search\", \"arguments\": {\"a\": [[[[1, ",
+    "<tool_call>search<arg_key>limit</arg_key><arg_value>",
+    "<tool_call><function=search><parameter=limit>{'a': (((1), ",
+    "<function name=\"search\"><param name=\"query\"><![CDATA[]]",
+    "<tool_response><tool_call>{\"name\":\"x\"",
+    "<co: [ [ 1 ",
+    "Action: search\nAction Input: \"x\nThought: ",
+    "[search(1, 2, ",
+    "[search(query=(((1), ",
+];
+
+/// The same inside of something: what stands before, what is repeated, and what stands behind.
+const HOSTILE_INSIDE: &[(&str, &str, &str)] = &[
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {", "query: ", "[</tool_call>"),
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {\"query\": \"", "\", 'x", "\"}}</tool_call>"),
+    ("<tool_call>{\"name\": \"search\", \"arguments\": {\"query\": ", "a, b\" ", "}}</tool_call>"),
+    ("<think><tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "</think>"),
+    ("<tool_response><tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "</tool_response>"),
+    ("`<tool_call>{\"name\": \"search\"}</tool_call>", "<tool_call>{]x", "`"),
+    ("", "{\"name\": \"search\", \"arguments\": {}} ", "x"),
+    ("<tool_call>", "{\"name\": \"search\", \"arguments\": {}}, ", "x"),
+    ("{\"name\": \"search\", \"arguments\": ", "{\"a\": [1, {\"b\": 2}], \"c\": ", "x"),
+    ("{\"name\": \"search\", \"arguments\": {\"a\": [[[[[[[[[[[[[[[[", "1, ", "x"),
+    (
+        "<tool_call><function=search><parameter=limit>",
+        "{'a': (1), 'b': ",
+        "</parameter></function></tool_call>",
+    ),
+    ("<tool_call><function=search><parameter=limit>", "1", "</parameter></function></tool_call>"),
+    ("<tool_call>search<arg_key>", "key", "</arg_key><arg_value>x</arg_value></tool_call>"),
+    ("[search(query=", "(((('a', ", ")]"),
+    ("[search(", "limit=1, ", "limit=2)] x"),
+    ("<|tool_call>call:search{query:", "{a:[<|\"|>x<|\"|>,", "}<tool_call|>"),
+];
+
+fn costs_no_more(text: &str, pattern: &dyn std::fmt::Debug, reading: &Reading, feeding: Feeding) {
+    let outcome = feeding.read(text, reading.clone(), End::Normal);
+    let per_byte = outcome.steps as f64 / text.len() as f64;
+    assert!(
+        per_byte < LOOKS_MAX as f64,
+        "{pattern:?}: {per_byte:.1} steps per byte, {reading:?}, {feeding:?}"
+    );
+    let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
+    assert!(told <= 2 * text.len(), "{pattern:?}: {told} bytes told about what was dropped");
+}
+
 #[test]
 fn hostile_text_costs_no_more_than_harmless_text() {
+    let repeated = HOSTILE.iter().map(|pattern| ("", *pattern, ""));
+    for (before, again, behind) in repeated.chain(HOSTILE_INSIDE.iter().copied()) {
+        let text = format!("{before}{}{behind}", again.repeat(65_536 / again.len()));
+        let reading = Reading::any(tools());
+        let open = reading.clone().reasoning_open(true);
+        costs_no_more(&text, &(before, again, behind), &reading, Feeding::Whole);
+        costs_no_more(&text, &(before, again, behind), &reading, Feeding::Pieces(4));
+        costs_no_more(&text, &(before, again, behind), &open, Feeding::Pieces(4));
+    }
+}
+
+#[test]
+fn a_repair_costs_no_more_however_long_it_is() {
     let patterns = [
-        "{",
-        "[",
-        "[ ",
-        "{\"",
-        "{\"name\":",
-        "{\"name\":\"search\",",
-        "{\"tool\":\"search\",\"a\":[",
+        "\"\", 'x",
+        "\"a\"b\", ",
+        "'a' \"b\", ",
+        "x: ",
+        "x, y, ",
+        "x: 1, ",
+        "\"x\": y z, ",
         "[{",
-        "<",
-        "<tool_call>",
-        "<tool_call>{",
-        "<tool_call>{'",
-        "<tool_call>{\"name\":\"a\"",
-        "<think><tool_call>{\"name\":\"</think>",
-        "<think><tool_call>{\"name\":\"x\"}</tool_call>",
-        "`",
-        "` ",
-        "`<tool_call>{\"name\":\"x\"}</tool_call>",
-        "```\n",
-        "```json\n{\"name\":",
-        "\"",
-        "\\",
-        "<tool_code>f(",
-        "<tool_code>f(a=",
-        "<tool_code>f(a='",
-        "<tool_code>[",
-        "<tool_call>{\"name\":\"a\",\"arguments\":{\"b\":\"c\"d\"",
-        "<tool_call>{\"name\":\"a\", \"b\": \"\", \"}</tool_call>",
-        "<tool_call>{\"tool_calls\":[{\"name\":\"x\"},",
-        "{\"name\":\"search\",\"arguments\":\"{\\\"",
-        "<function=",
-        "<tool_call><function=f><parameter=a>",
-        "<tool_call><function=f><parameter=a></parameter>",
-        "<tool_call>f<arg_key>",
-        "<tool_call>f<arg_key>a</arg_key><arg_value></arg_value>",
-        "<tool_call>f<arg_key>a</arg_key><arg_value>b<arg_key>c</arg_key><arg_value>",
-        "<tool_call><function=f><parameter=a>b\n<parameter=c>",
-        "<tool_call:a>f</tool_call:a></arg_value:a>",
-        "<｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\"><",
-        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<a>",
-        "[TOOL_CALLS]a",
-        "[TOOL_CALLS]a[ARGS]{",
-        "<|tool_call_begin|>a<|tool_call_argument_begin|>{\"",
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
-        "<|tool_call>call:f{a:<|\"|>",
-        "<|tool_call>call:f{a:{",
-        "<|channel|>analysis<|message|>",
-        "<|channel|>commentary to=functions.f<|message|>{\"a\":",
-        "<|open|>call tool=\"f\"<|sep|><|open|>argument key=\"a\"<|sep|>",
-        "<|open|>think<|sep|><|open|>call tool=\"f\"<|sep|><|close|>think<|sep|>",
-        "<|open|>response<|sep|><|open|>call tool=\"f\"<|sep|><|close|>call<|sep|>",
-        "<|open|>call<|",
-        "<tool_call>f<arg_key>a</arg_key><arg_value><tool_call>f<arg_key>a</arg_key><arg_value></tool_call>",
-        "<|message_model|>",
-        "<|message_model|>search",
-        "functools[",
-        "[f(",
-        "[search(query='x'), ",
-        "<tool_code>time()\n#",
-        "<tool_code>[time() # <tool_code>[time()\n# and so it goes on for a while\n# x y z",
-        "<tool_code>time(); ",
+        "\"\\",
+        "(1), ",
+        "{1}, ",
+        "\"a\": \"b\" ",
+        "\",   ",
+        "# \n",
+        "/* ",
+        "“a”：",
+        "1_",
+        "0x",
     ];
-    for pattern in patterns {
-        let text = pattern.repeat(65_536 / pattern.len());
-        for reasoning_open in [false, true] {
-            let reading = Reading::any(tools()).reasoning_open(reasoning_open);
-            let outcome = run(&cut(&text, &[4]), reading, End::Normal);
-            let per_byte = outcome.steps as f64 / text.len() as f64;
-            assert!(per_byte < 4.0, "{pattern:?}: {per_byte:.1} steps per byte");
-            let told: usize = outcome.dropped.iter().map(|(_, _, text)| text.len()).sum();
-            assert!(told <= 2 * text.len(), "{pattern:?}: {told} bytes told about what was dropped");
+    for again in patterns {
+        for (open, close) in [("{\"query\": ", "}"), ("{\"query\": \"", "\"}"), ("{", "]"), ("[", "")] {
+            let text = format!("{open}{}{close}", again.repeat(LONG / again.len()));
+            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, &|_| true));
+            let per_byte = steps as f64 / text.len() as f64;
+            assert!(per_byte < LOOKS_MAX as f64, "{open}{again}{close}: {per_byte:.1} steps per byte");
         }
     }
 }
+
+#[test]
+fn no_more_is_kept_than_came_in() {
+    for again in HOSTILE {
+        let text = again.repeat(LONG / again.len());
+        for reasoning_open in [false, true] {
+            let mut parser = Parser::new(Reading::any(tools()).reasoning_open(reasoning_open));
+            let mut fed = 0;
+            for piece in cut(&text, &[64]) {
+                parser.feed(piece, &mut |_| {});
+                fed += piece.len();
+                let kept = parser.kept();
+                assert!(kept <= 3 * fed + 64, "{again:?}: {kept} bytes of {fed} are kept");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_of_any_dialect_costs_no_more_however_it_goes_on() {
+    for (name, form) in FORMS.iter().chain(CHANNELS) {
+        let (open, close) = form.split_once('¤').expect("has a place for the value");
+        let most = &close[..close.floor_char_boundary(close.len() - 1)];
+        let long = |text: &str| text.repeat(LONG.div_ceil(text.len()));
+        let texts = [
+            long(&form.replace('¤', "Rome")),
+            // Never closed, and opened again and again.
+            long(open),
+            // A value that may be over at any moment.
+            format!("{open}{}{close}", long(most)),
+            format!("{open}{}{close}", long(close)),
+            format!("{open}{}{close}", long(&format!("{most}{open}"))),
+            format!("{open}{}{close}", long("\\\"[{'(<")),
+        ];
+        for (text, reading) in texts.iter().flat_map(|text| readings(name).map(|reading| (text, reading))) {
+            for feeding in [Feeding::Whole, Feeding::Pieces(7)] {
+                costs_no_more(text, &(name, &text[..text.floor_char_boundary(200)]), &reading, feeding);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_call_is_not_read_again_and_again() {
+    for pattern in ["print(}[", "<![CDATA[print("] {
+        let text = pattern.repeat(200);
+        for feeding in [Feeding::Whole, Feeding::OnePiece, Feeding::Pieces(1), Feeding::Pieces(4)] {
+            let outcome = feeding.read(&text, Reading::any(tools()), End::Normal);
+            let per_byte = outcome.steps as f64 / text.len() as f64;
+            assert!(per_byte < 5.0, "{pattern:?}: {per_byte:.1} steps per byte, {feeding:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Long enough that a look at all that came before, however rare, shows.
+    #[test]
+    fn a_long_text_costs_no_more_for_each_byte(
+        before in soup_of(0..3), again in soup_of(1..5), behind in soup_of(0..3),
+        reading in any_reading(), feeding in any_feeding(), end in any_end(),
+    ) {
+        let text = format!("{before}{}{behind}", again.repeat(LONG.div_ceil(again.len().max(1))));
+        let outcome = feeding.read(&text, reading, end);
+        let per_byte = outcome.steps as f64 / text.len() as f64;
+        prop_assert!(per_byte < LOOKS_MAX as f64, "{:.1} steps per byte", per_byte);
+    }
+}
+
+const LONG: usize = 16_384;

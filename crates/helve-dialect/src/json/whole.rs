@@ -5,6 +5,7 @@
 
 use super::{DEPTH_MAX, special};
 use crate::dialect::is_blank;
+use crate::work::looked_at;
 
 /// Where the object or array ends of which the opening bracket stands at the position, inside so many others.
 pub(crate) fn container_end(bytes: &[u8], at: usize, outer: usize) -> Option<usize> {
@@ -13,6 +14,8 @@ pub(crate) fn container_end(bytes: &[u8], at: usize, outer: usize) -> Option<usi
     let mut objects: u128 = 0;
     let mut depth = outer;
     loop {
+        // A token, of which names, values and blanks say by themselves how long they are.
+        looked_at(1);
         match *bytes.get(at)? {
             b'"' => at = text_end(bytes, at)?,
             bracket @ (b'{' | b'[') => {
@@ -70,11 +73,12 @@ pub(crate) fn value(bytes: &[u8], at: usize) -> Option<usize> {
 /// Where the next byte stands that is no blank.
 #[inline]
 pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
-    let mut at = at;
-    while bytes.get(at).is_some_and(|byte| is_blank(*byte as char)) {
-        at += 1;
+    let mut end = at;
+    while bytes.get(end).is_some_and(|byte| is_blank(*byte as char)) {
+        end += 1;
     }
-    at
+    looked_at(end - at);
+    end
 }
 
 /// What stands in the string that begins at the position, and has no escapes.
@@ -142,5 +146,6 @@ fn scalar_end(bytes: &[u8], at: usize) -> Option<usize> {
 /// Where the digits end, of which there must be one.
 fn skip_digits(bytes: &[u8], at: usize) -> Option<usize> {
     let count = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    looked_at(count);
     (count > 0).then_some(at + count)
 }

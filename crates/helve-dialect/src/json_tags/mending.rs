@@ -8,7 +8,7 @@ use crate::envelope::{Envelope, Flow, may_begin_with};
 use crate::json::loose::{self, Loose};
 use crate::literal::Quote;
 use crate::repair::Closing;
-use crate::{Dropped, Repair};
+use crate::{Dropped, Repair, work};
 
 impl JsonBody {
     pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
@@ -134,7 +134,6 @@ impl JsonBody {
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let raw = &report.held[self.object_at..report.held.len() - tag];
-        report.calls.looked_at(raw.len());
         let repaired = match self.state {
             State::Refused => None,
             _ => report.repair(raw, closing),
@@ -142,6 +141,7 @@ impl JsonBody {
         let whole = repaired.is_some_and(|repaired| {
             let mut envelope = Envelope::new(self.grammar.rules(self.standing));
             let (mut from, mut passed) = (0, 0);
+            work::looked_at(repaired.text.len());
             report.restart();
             loop {
                 report.calls.muted = passed < self.of_object;

@@ -5,6 +5,7 @@ use crate::calls::Out;
 use crate::dialect::is_blank;
 use crate::marker::ROOT;
 use crate::parser::trial::Trial;
+use crate::work;
 
 /// What the present line began with and what it ended with so far, blanks aside.
 #[derive(Default, Clone, Copy)]
@@ -57,6 +58,7 @@ impl Line {
             *self = Self::default();
             line = &line[end + 1..];
         }
+        work::looked_at(line.len());
         self.see(line);
     }
 }

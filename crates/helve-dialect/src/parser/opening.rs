@@ -7,7 +7,7 @@ use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
 use crate::scan::begins;
-use crate::{Dropped, End};
+use crate::{Dropped, End, work};
 
 /// A mark whose meaning hangs on what follows.
 #[derive(Clone, Copy)]
@@ -227,7 +227,7 @@ impl Parser {
             return self.enter_deferred(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
-        self.calls.looked_at(ahead);
+        work::looked_at(ahead);
         at - ahead
     }
 

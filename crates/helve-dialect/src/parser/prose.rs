@@ -34,8 +34,8 @@ impl Parser {
             let Some(&byte) = bytes.get(at) else { break };
             let next = markers.step(node, byte);
             if node != ROOT && markers.depth(next) != markers.depth(node) + 1 {
-                if self.bracket_of_no_marker(node, byte, at, &mut pending, out) {
-                    return at;
+                if let Some(from) = self.bracket_of_no_marker(node, byte, at, &mut pending, out) {
+                    return from;
                 }
                 if self.carried > 0 {
                     self.release_carried(node, self.carried + (at + 1 - pos) - markers.depth(next), out);
@@ -70,7 +70,7 @@ impl Parser {
         at
     }
 
-    /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; says whether it does.
+    /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; if so, says where to read on.
     fn bracket_of_no_marker(
         &mut self,
         node: Node,
@@ -78,10 +78,10 @@ impl Parser {
         at: usize,
         pending: &mut Pending<'_>,
         out: &mut Out<'_>,
-    ) -> bool {
+    ) -> Option<usize> {
         let prefix = self.live.markers.prefix(node);
         if !prefix.starts_with('[') {
-            return false;
+            return None;
         }
         let second = prefix.as_bytes().get(1).copied().unwrap_or(byte);
         let start = at - (self.live.markers.depth(node) - self.carried);
@@ -89,12 +89,14 @@ impl Parser {
         pending.line_from = start;
         self.say_before_judging(pending, start, out);
         if !self.may_stand_alone(&[b'[', second]) {
-            return false;
+            return None;
         }
         self.say(&pending.text[pending.from..start], out);
+        // Only what came in earlier chunks is not in this one, to be read on there.
+        let earlier = self.live.markers.beginning(node, self.carried);
         self.stand_alone();
-        self.look_again(prefix, out);
-        true
+        self.look_again(earlier, out);
+        Some(start)
     }
 
     /// So many bytes that came in earlier chunks are no part of a marker.

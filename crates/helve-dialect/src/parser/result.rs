@@ -15,8 +15,8 @@ impl Parser {
         self.line.see(tag.as_bytes());
     }
 
-    /// Whether the text holds the end of the result around it.
-    pub(super) fn result_ends_in(&self, text: &str) -> bool {
-        self.in_result && RESULTS.iter().any(|(_, close)| text.contains(close))
+    /// Whether the tag is the end of the result around it.
+    pub(super) fn ends_result(&self, tag: &str) -> bool {
+        self.in_result && RESULTS.iter().any(|(_, close)| *close == tag)
     }
 }

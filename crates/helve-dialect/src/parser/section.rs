@@ -11,7 +11,7 @@ use crate::calls::{Out, Report};
 use crate::json;
 use crate::registry::Role;
 use crate::scan::{all_in, begins};
-use crate::{Dropped, End};
+use crate::{Dropped, End, work};
 
 /// No more is deferred than this.
 const LATER: usize = 64;
@@ -79,6 +79,7 @@ impl Parser {
         }
         let end = self.join_deferred(text, pos);
         let mut joined = std::mem::take(&mut self.deferred);
+        work::looked_at(joined.len());
         let reach = self.read_section(&joined, 0, text.is_empty(), out);
         let left = joined.len() - reach;
         let mut goes_on = end;
@@ -244,17 +245,12 @@ impl Parser {
     /// Whether what was taken for the inside of a call holds the end of the reasoning or of the result around it. It is
     /// believed once.
     fn channel_ends_in_section(&self) -> bool {
-        let section = &self.held[self.section_at..];
-        if !self.trusting {
-            return false;
-        }
-        if self.result_ends_in(section) {
-            return true;
-        }
-        self.live.roles.iter().enumerate().any(|(marker, role)| {
+        let ends_channel = |marker: usize| {
             let text = self.live.markers.text(marker);
-            matches!(role, Role::Unthink) && self.speech.ends_with(text) && section.contains(text)
-        })
+            let ends_reasoning = matches!(self.live.roles[marker], Role::Unthink);
+            ends_reasoning && self.speech.ends_with(text) || self.ends_result(text)
+        };
+        self.trusting && self.live.markers.any_in(&self.held[self.section_at..], ends_channel)
     }
 
     /// The call was a quotation that swallowed the end of the reasoning or of a result: reads the held text once more, this

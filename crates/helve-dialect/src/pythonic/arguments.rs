@@ -14,12 +14,13 @@ impl PythonBody {
         if self.arguments > self.unnamed {
             return self.broken(report);
         }
-        let positions = report.named().map(|name| report.tools.positions(name));
-        let Some(key) = positions.and_then(|names| names.get(self.unnamed).cloned()) else {
+        let tools = report.tools;
+        let position = report.named().and_then(|tool| tools.positions(tool).nth(self.unnamed));
+        let Some(key) = position else {
             return self.broken(report);
         };
         self.unnamed += 1;
-        self.begin_value(&key, report);
+        self.begin_value(key, report);
         match self.literal.feed(&word, 0, &mut self.value) {
             Taken::All => Next::Again,
             _ => self.broken(report),
@@ -29,9 +30,7 @@ impl PythonBody {
     /// Whether the parameter was given by its place already.
     pub(super) fn has_place(&self, key: &str, report: &Report<'_, '_>) -> bool {
         let tool = report.named().filter(|_| self.unnamed > 0);
-        tool.is_some_and(|tool| {
-            report.tools.positions(tool).iter().take(self.unnamed).any(|name| name == key)
-        })
+        tool.is_some_and(|tool| report.tools.positions(tool).take(self.unnamed).any(|name| name == key))
     }
 
     pub(super) fn begin_value(&mut self, key: &str, report: &mut Report<'_, '_>) {

@@ -7,9 +7,11 @@
 use super::inner_quotes::starts_with_key;
 use crate::envelope;
 use crate::literal::Quote;
+use crate::work::{looked_at, searched};
 
 /// Puts quotes around every such value; `None` where there is none.
 pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String> {
+    looked_at(text.len());
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<Object> = Vec::new();
     let mut any = false;
@@ -33,10 +35,12 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
                 if let Some(object) = objects.last_mut() {
                     object.key = name;
                 }
-                let wanted = objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
                 let blanks = rest.len() - 1 - rest[1..].trim_start_matches(' ').len();
                 let (before, behind) = rest.split_at(1 + blanks);
-                let found = (wanted && behind.len() <= barren).then(|| bare(behind));
+                // Where no tool is named, all are asked; so this comes last.
+                let wanted =
+                    || objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
+                let found = (behind.len() <= barren && wanted()).then(|| bare(behind));
                 if let Some(Err(at)) = found {
                     barren = behind.len() - at;
                 }
@@ -80,7 +84,7 @@ fn bare(text: &str) -> Result<&str, usize> {
     let mut end = 0;
     loop {
         let stops = |c| Quote::opening(c).is_some() || ",{}[]`\n\r".contains(c);
-        let at = end + text[end..].find(stops).ok_or(text.len())?;
+        let at = end + searched(text.len() - end, text[end..].find(stops)).ok_or(text.len())?;
         let member = &text[at..];
         if member.starts_with('}') || member.starts_with(',') && starts_a_member(&member[1..]) {
             let value = text[..at].trim_end();
@@ -123,7 +127,7 @@ fn string(text: &str) -> Option<&str> {
 /// Letters and digits, or one character that is none.
 fn word(text: &str) -> &str {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
-    let run = text.find(|c: char| !letter(c)).unwrap_or(text.len());
+    let run = searched(text.len(), text.find(|c: char| !letter(c))).unwrap_or(text.len());
     match run {
         0 => &text[..text.chars().next().map_or(0, char::len_utf8)],
         _ => &text[..run],

@@ -1,10 +1,12 @@
 //! Quotes inside a string that the model forgot to escape.
 
 use crate::literal::Quote;
+use crate::work::{looked_at, searched};
 
 /// Escapes quotes that cannot be the end of the string they stand in. A string whose inner quotes do not pair up
 /// might end in two places, and is left alone, as is a member's name: one with quotes in it has swallowed what follows.
 pub(super) fn escape(text: &str) -> Option<String> {
+    looked_at(text.len());
     let mut out = String::with_capacity(text.len() + 16);
     let mut frames: Vec<char> = Vec::new();
     let mut is_key = false;
@@ -71,12 +73,13 @@ fn escape_string<'t>(text: &'t str, quote: char, place: Place, out: &mut String)
 }
 
 /// Whether what follows a quote is what follows a string.
-fn can_close(rest: &str, place: Place) -> bool {
-    let rest = rest.trim_start();
+fn can_close(behind: &str, place: Place) -> bool {
+    let rest = behind.trim_start();
     let Some(next) = rest.chars().next() else {
         return true;
     };
     let after = rest[next.len_utf8()..].trim_start();
+    looked_at(behind.len() - after.len());
     match (place, next) {
         (Place::Key, ':') | (Place::Member, '}') | (Place::Item, ']') => true,
         (Place::Member, ',') => after.starts_with('}') || starts_with_key(after),
@@ -92,5 +95,6 @@ pub(super) fn starts_with_key(text: &str) -> bool {
     let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
         return false;
     };
-    text[1..].split_once(quote).is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
+    let end = searched(text.len(), text[1..].find(quote));
+    end.is_some_and(|end| text[end + 2..].trim_start().starts_with(':'))
 }

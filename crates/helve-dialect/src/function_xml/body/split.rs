@@ -8,6 +8,7 @@ use crate::calls::Report;
 use crate::function_xml::Element;
 use crate::function_xml::tag::{self, Tag};
 use crate::function_xml::value::Gap;
+use crate::work::looked_at;
 
 pub(super) struct Split {
     /// All of it, as it was written.
@@ -167,6 +168,7 @@ impl TagBody {
             self.split_is_data(report);
             return;
         }
+        looked_at(split.raw.len());
         self.end_value(report);
         let tag = tag::parse(self.grammar, &split.raw[split.tag_at..split.value_at]);
         self.begin_value(&split.key, &tag, report);
@@ -179,6 +181,7 @@ impl TagBody {
     /// It is part of the value.
     fn split_is_data(&mut self, report: &mut Report<'_, '_>) {
         let Some(split) = self.split.take() else { return };
+        looked_at(split.raw.len());
         let first = match split.part {
             Part::Value => split.value_at,
             Part::Key | Part::Gap => split.raw.find('>').map_or(0, |at| at + 1),
