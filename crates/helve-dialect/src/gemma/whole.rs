@@ -24,13 +24,17 @@ pub(super) fn read<'t>(
         return None;
     }
     let at = from + CALL.len() + name.len();
-    let json = String::with_capacity(ARGUMENTS);
+    // Where little is left, most of it may be the arguments, which then need not grow.
+    let left = Some(text.len() - at).filter(|left| *left <= LITTLE);
+    let json = String::with_capacity(left.unwrap_or_default().max(ARGUMENTS));
     let mut call = Call { grammar, tools, name, text, at, json };
     call.members(0)?;
     call.skip_blanks();
     call.take_mark(grammar.close)?;
     Some(WholeCall { id: None, name: name.into(), arguments: call.json.into(), ends: Ends::Closed(call.at) })
 }
+
+const LITTLE: usize = 2048;
 
 /// Arguments inside arguments are seldom deeper.
 const DEPTH: usize = 16;
