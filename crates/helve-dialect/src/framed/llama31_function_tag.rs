@@ -3,15 +3,15 @@
 //! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference. Code follows a
 //! `<|python_tag|>`, and counts where an interpreter is declared.
 
-use super::{Called, FramedGrammar, Sign};
+use super::{FramedGrammar, Sign, plain_name};
+use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::json_tags::llama3_json;
-use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[("<function=", Sign::Call), (">", Sign::Arguments), ("</function>", Sign::End)],
     closers: &["</function>"],
-    name,
+    name: plain_name,
     ..FramedGrammar::PLAIN
 };
 
@@ -28,14 +28,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
     strays: &["</function>"],
     ..Dialect::PLAIN
 };
-
-fn name(head: &str, _: &Tools) -> Called {
-    let name = head.trim().trim_matches(['"', '\'']);
-    match name.is_empty() || name.contains(char::is_whitespace) {
-        true => Called::Nobody,
-        false => Called::Tool { name: name.to_owned(), id: None },
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,10 +4,10 @@
 //! own `[TOOL_CALLS]`, which the next may lack; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all.
 //! Ids have nine characters.
 
-use super::{Called, FramedGrammar, Sign};
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use super::{FramedGrammar, Sign, plain_name};
+use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::json_tags::JsonGrammar;
-use crate::{Dialect, Tools, reasoning};
+use crate::{Dialect, reasoning};
 
 static ARRAY: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGrammar::PLAIN };
 
@@ -22,7 +22,7 @@ static NAMED: FramedGrammar = FramedGrammar {
     closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
     bracket_ends_head: true,
     chained: true,
-    name,
+    name: plain_name,
     ..FramedGrammar::PLAIN
 };
 
@@ -38,18 +38,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
             grammar: Grammar::Framed(&NAMED),
         },
     ],
-    reasoning: &[Reasoning { open: "[THINK]", close: "[/THINK]" }, reasoning::think::MARKS[0]],
+    reasoning: &[reasoning::think_mistral::MARKS[0], reasoning::think::MARKS[0]],
     strays: &["[CALL_ID]", "[ARGS]", "[/TOOL_CALLS]"],
     ..Dialect::PLAIN
 };
-
-fn name(head: &str, _: &Tools) -> Called {
-    let name = head.trim().trim_matches(['"', '\'']);
-    match name.is_empty() || name.contains(char::is_whitespace) {
-        true => Called::Nobody,
-        false => Called::Tool { name: name.to_owned(), id: None },
-    }
-}
 
 #[cfg(test)]
 mod tests {

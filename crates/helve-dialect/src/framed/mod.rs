@@ -111,3 +111,12 @@ pub(crate) enum Called {
 
 /// No head is longer.
 const HEAD_MAX: usize = 512;
+
+/// A head that is nothing but a name, perhaps in quotes.
+fn plain_name(head: &str, _: &Tools) -> Called {
+    let name = head.trim().trim_matches(['"', '\'']);
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Called::Nobody,
+        false => Called::Tool { name: name.to_owned(), id: None },
+    }
+}

@@ -5,7 +5,8 @@
 
 use super::nested::NestedGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::reasoning::think_mm;
 
 pub(super) static GRAMMAR: NestedGrammar = NestedGrammar { namespace: "]<]minimax[>[" };
 
@@ -16,7 +17,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
         grammar: Grammar::Nested(&GRAMMAR),
     }],
-    reasoning: &[Reasoning { open: "<mm:think>", close: "</mm:think>" }],
+    reasoning: think_mm::MARKS,
     silent: &["[e~["],
     strays: &["</invoke>", "</tool_call>"],
     ..Dialect::PLAIN

@@ -27,7 +27,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         grammar: Grammar::Tags(&GRAMMAR),
     }],
     reasoning: think_seed::MARKS,
-    silent: &["<seed:eos>", "<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"],
+    silent: think_seed::SILENT,
     strays: &["</parameter>", "</param>", "</function>", "</seed:tool_call>"],
     ..Dialect::PLAIN
 };

@@ -4,7 +4,8 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::reasoning::think_apertus;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|tools_suffix|>"], keyed: true, ..JsonGrammar::PLAIN };
 
@@ -15,7 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
-    reasoning: &[Reasoning { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }],
+    reasoning: think_apertus::MARKS,
     silent: &["<|assistant_end|>"],
     strays: &["<|tools_suffix|>"],
     ..Dialect::PLAIN

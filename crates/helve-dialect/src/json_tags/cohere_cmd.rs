@@ -7,7 +7,8 @@ use super::JsonGrammar;
 use crate::Dialect;
 use crate::body::Turn;
 use crate::channels::{ChannelGrammar, Part, Route};
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::reasoning::think_cohere;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|END_ACTION|>"], ..JsonGrammar::PLAIN };
 
@@ -21,7 +22,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: Mark::Tag("<co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
         Opener { mark: Mark::Tag("</co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
     ],
-    reasoning: &[Reasoning { open: "<|START_THINKING|>", close: "<|END_THINKING|>" }],
+    reasoning: think_cohere::MARKS,
     silent: &[
         "<|START_RESPONSE|>",
         "<|END_RESPONSE|>",

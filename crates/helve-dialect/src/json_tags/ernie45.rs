@@ -4,11 +4,12 @@
 
 use super::hermes;
 use crate::Dialect;
+use crate::reasoning::think_ernie;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "ernie45",
     openers: hermes::OPENERS,
-    silent: &["<response>", "</response>"],
+    silent: think_ernie::ANSWER,
     found: false,
     strays: &["</tool_call>"],
     ..Dialect::PLAIN

@@ -7,7 +7,7 @@
 use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Given, Grammar, Mark, Opener, Then};
-use crate::reasoning::others;
+use crate::reasoning::scratch_pad;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: CLOSE, ..JsonGrammar::PLAIN };
 
@@ -53,7 +53,7 @@ pub(super) const OPENERS: &[Opener] = &[
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
     openers: OPENERS,
-    given: Given { reasoning: others::SCRATCH_MARKS, ..Given::NOTHING },
+    given: Given { reasoning: scratch_pad::MARKS, ..Given::NOTHING },
     strays: &["</tool_call>", "</tool_calls>"],
     ..Dialect::PLAIN
 };

@@ -4,7 +4,8 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::reasoning::think_longcat;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</longcat_tool_call>"], ..JsonGrammar::PLAIN };
 
@@ -15,7 +16,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
-    reasoning: &[Reasoning { open: "<longcat_think>", close: "</longcat_think>" }],
+    reasoning: think_longcat::MARKS,
     strays: &["</longcat_tool_call>"],
     ..Dialect::PLAIN
 };

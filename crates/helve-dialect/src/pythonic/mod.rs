@@ -25,15 +25,13 @@ pub(crate) struct PythonGrammar {
     pub(crate) close: &'static [&'static str],
     /// Modules that models put before the name.
     pub(crate) prefixes: &'static [&'static str],
-    /// Methods that models put behind it.
-    pub(crate) suffixes: &'static [&'static str],
     /// The calls stand in a fence, which says that all of it is code.
     pub(crate) fenced: bool,
 }
 
 impl PythonGrammar {
     /// What a grammar is unless it says otherwise.
-    pub(crate) const PLAIN: Self = Self { close: &[], prefixes: &[], suffixes: &[".call"], fenced: false };
+    pub(crate) const PLAIN: Self = Self { close: &[], prefixes: &[], fenced: false };
 }
 
 pub(crate) struct PythonBody {
@@ -288,7 +286,8 @@ impl PythonBody {
         }
         let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
         let name = prefix.unwrap_or(&self.token);
-        let name = self.grammar.suffixes.iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name);
+        // Built-in tools are written as objects with one method: `brave_search.call(query="…")`.
+        let name = name.strip_suffix(".call").unwrap_or(name);
         if !self.standing.admits(name, report.tools) {
             return Next::Refuse;
         }

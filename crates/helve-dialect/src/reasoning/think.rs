@@ -13,6 +13,9 @@ pub(crate) const MARKS: &[Reasoning] = &[
     Reasoning { open: "<reasoning>", close: "</reasoning>" },
 ];
 
+/// The first of them alone, for models that write no other.
+pub(crate) const TAGS: &[Reasoning] = &[MARKS[0]];
+
 pub(crate) static DIALECT: Dialect = Dialect { name: "think", reasoning: MARKS, ..Dialect::PLAIN };
 
 #[cfg(test)]
