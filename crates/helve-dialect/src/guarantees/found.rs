@@ -130,3 +130,15 @@ fn no_name_swallows_what_follows_it() {
         "",
     );
 }
+
+#[test]
+fn words_in_a_fence_before_a_call_are_text() {
+    let call = "<tool_call><function=time></function></tool_call>";
+    for words in ["So", "f.g", "{\"a"] {
+        let text = format!("```\n{words}\n{call}\n```\n");
+        check("qwen3_coder", &text, &[], &text);
+        check("", &text, &[], &text);
+    }
+    let head = "<|open|>response<|sep|>";
+    check("kimi_k3", &format!("```\n{head}So.<|close|>response<|sep|>"), &[], "```\nSo.");
+}

@@ -315,8 +315,12 @@ impl Parser {
         self.place = Place::Prose;
         self.passing = Passing::Nothing;
         let ahead = match opening.mark {
-            // A tagged call may still be all the fence holds, so its first line stays held back.
-            Mark::Fence(_) => return,
+            // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
+            Mark::Fence(_) => {
+                let ahead = self.held.split_off(opening.ahead_at);
+                self.look_again(&ahead, out);
+                return;
+            }
             Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
             Mark::Alone => String::new(),
         };

@@ -33,13 +33,19 @@ impl Parser {
         self.release_held(out);
     }
 
-    /// A head ends the channel that was open, so that nothing on trial in it was a call.
+    /// A head ends the channel that was open, so that nothing on trial in it was a call. The first line of a fence that
+    /// waited for one is text.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
-        if self.trial != Some(Trial::Channel) {
-            return;
+        match self.trial {
+            Some(Trial::Channel) => {}
+            None if self.section_at > 0 => {}
+            _ => return,
         }
         let head = self.held.split_off(self.section_at);
-        self.reject(out);
+        match self.trial {
+            Some(_) => self.reject(out),
+            None => self.release_held(out),
+        }
         self.section_at = 0;
         self.calls.told = 0;
         self.held = head;
