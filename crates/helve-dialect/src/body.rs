@@ -255,6 +255,9 @@ impl<'t> Chunk<'t> {
     pub(crate) fn let_go(&mut self, report: &mut Report<'_, '_>) {
         if report.let_go() {
             self.kept = self.pos;
+        } else {
+            self.keep(report);
+            report.calls.told = report.held.len();
         }
     }
 }

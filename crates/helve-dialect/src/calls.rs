@@ -34,7 +34,7 @@ pub(crate) struct Calls {
     /// Bytes looked at, a second look counted again.
     #[cfg(test)]
     pub(crate) steps: u64,
-    /// Where the text begins in the held text that no dropped call has told yet.
+    /// Where the text begins in the held text that no call has told yet, good or dropped.
     pub(crate) told: usize,
 }
 
@@ -106,12 +106,12 @@ impl WholeCall<'_> {
     }
 }
 
+/// What waits. Ranges are of the held text.
 pub(crate) enum Waiting {
-    /// A range of the held text.
     Text(Range<usize>),
     Call(u32, ParsedCall),
-    /// What a call that was written badly has said of itself, if it was one, and its text.
-    Broken(Option<u32>, Option<String>, String),
+    /// What a call that is none has said of itself, if it was one, and its text.
+    Dropped(Option<u32>, Option<String>, Dropped, Range<usize>),
 }
 
 impl Calls {
@@ -220,18 +220,25 @@ impl Calls {
         Some(self.draft.name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Gives up the call being written, if there is one, and one that never started if there must be.
-    pub(crate) fn give_up(&mut self, why: Dropped, text: &str, must: bool, out: &mut Out<'_>) {
+    /// Gives up the call being written, even one that never started. It tells what of the held text is untold.
+    pub(crate) fn give_up(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
-        if draft.index.is_none() && !must {
-            return;
-        }
         let name = (!draft.name.is_empty()).then_some(draft.name);
+        let told = if held.is_char_boundary(self.told) { self.told } else { held.len() };
         match &mut self.waiting {
-            Some(waiting) if why == Dropped::Broken => {
-                waiting.push(Waiting::Broken(draft.index, name, text.to_owned()));
+            Some(waiting) => {
+                waiting.push(Waiting::Dropped(draft.index, name, why, told..held.len()));
             }
-            _ => self.dropped(draft.index, name.as_deref(), why, text, out),
+            None => self.dropped(draft.index, name.as_deref(), why, &held[told..], out),
+        }
+    }
+
+    /// The call being written, if there is one, is text or means nothing.
+    pub(crate) fn forget(&mut self, out: &mut Out<'_>) {
+        let draft = mem::take(&mut self.draft);
+        if draft.index.is_some() {
+            let name = (!draft.name.is_empty()).then_some(draft.name);
+            self.dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
         }
     }
 
@@ -384,13 +391,12 @@ impl Report<'_, '_> {
 
     /// The call means that nobody is called.
     pub(crate) fn forget(&mut self) {
-        self.calls.give_up(Dropped::Quoted, "", false, self.out);
+        self.calls.forget(self.out);
     }
 
     /// The call is none.
     pub(crate) fn give_up(&mut self, why: Dropped) {
-        let text = self.held.get(self.calls.told..).unwrap_or("");
-        self.calls.give_up(why, text, true, self.out);
+        self.calls.give_up(why, self.held, self.out);
         self.let_go();
         self.calls.told = self.held.len();
     }

@@ -142,3 +142,15 @@ fn words_in_a_fence_before_a_call_are_text() {
     let head = "<|open|>response<|sep|>";
     check("kimi_k3", &format!("```\n{head}So.<|close|>response<|sep|>"), &[], "```\nSo.");
 }
+
+#[test]
+fn what_waits_on_trial_is_told_once_when_the_stream_is_cut() {
+    let call = "<tool_call><function=time></function><function=search><limit>2</function></tool_call>";
+    let second = call.find("<function=search").expect("is there");
+    let end = call.find("</tool_call>").expect("is there");
+    let outcome = run(&[&format!("<think>{call} So.")], Reading::any(tools()), End::Cut);
+    let dropped: Vec<_> = outcome.dropped.into_iter().map(|(_, why, text)| (why, text)).collect();
+    let first = format!("{}{}", &call[..second], &call[end..]);
+    assert_eq!(dropped, [(Dropped::Cut, first), (Dropped::Broken, call[second..end].to_owned())]);
+    assert_eq!(outcome.said, [(Channel::Reasoning, "So.".to_owned())]);
+}

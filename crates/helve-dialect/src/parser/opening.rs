@@ -366,8 +366,11 @@ impl Parser {
             return;
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
-            let tag = self.held.split_off(self.section_at);
-            self.calls.give_up(Dropped::Cut, tag.trim_end(), true, out);
+            self.held.truncate(self.held.trim_end().len());
+            self.calls.give_up(Dropped::Cut, &self.held, out);
+            if self.trial.is_none() {
+                self.held.truncate(self.section_at);
+            }
             return;
         }
         self.not_opened(opening, out);

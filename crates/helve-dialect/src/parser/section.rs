@@ -194,7 +194,7 @@ impl Parser {
     /// What was held since the mark is text after all.
     fn not_a_call(&mut self, out: &mut Out<'_>) {
         self.place = Place::Prose;
-        self.calls.give_up(Dropped::Quoted, "", false, out);
+        self.calls.forget(out);
         if self.trial.is_none() && self.calls.has_spoken(self.calls.speaking) {
             self.drop_mark();
         }
@@ -233,8 +233,7 @@ impl Parser {
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
-                    let text = self.held.get(self.calls.told..).unwrap_or("");
-                    self.calls.give_up(Dropped::Cut, text, true, out);
+                    self.calls.give_up(Dropped::Cut, &self.held, out);
                     self.section_over();
                 }
             },

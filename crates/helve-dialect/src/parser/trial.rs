@@ -54,13 +54,13 @@ impl Parser {
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         for waiting in self.calls.settled() {
             let (index, name) = match waiting {
-                Waiting::Text(_) | Waiting::Broken(None, ..) => continue,
+                Waiting::Text(_) | Waiting::Dropped(None, ..) => continue,
                 Waiting::Call(index, call) => (Some(index), Some(call.name)),
-                Waiting::Broken(index, name, _) => (index, name),
+                Waiting::Dropped(index, name, ..) => (index, name),
             };
             self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
-        self.calls.give_up(Dropped::Quoted, "", false, out);
+        self.calls.forget(out);
     }
 
     /// Everything on trial was meant.
@@ -76,8 +76,8 @@ impl Parser {
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Dropped(index, name, why, range) => {
+                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -96,17 +96,18 @@ impl Parser {
         }
         self.trial = None;
         let held = std::mem::take(&mut self.held);
-        // The first tells what the model wrote, for all of them.
-        let mut untold = held.as_str();
-        for waiting in self.calls.settled() {
+        let waiting = self.calls.settled();
+        // The first call tells what the model wrote, for all that would have counted.
+        let mut untold = untold(&held, &waiting);
+        for waiting in waiting {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, text, out);
+                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
-                Waiting::Broken(index, name, text) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &text, out);
+                Waiting::Dropped(index, name, why, range) => {
+                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
                 }
             }
         }
@@ -120,4 +121,17 @@ impl Parser {
         held.clear();
         self.held = held;
     }
+}
+
+/// What of the held text is neither said nor told by a call that was none anyway.
+fn untold(held: &str, waiting: &[Waiting]) -> String {
+    let mut untold = String::new();
+    let mut from = 0;
+    for waiting in waiting {
+        if let Waiting::Text(range) | Waiting::Dropped(.., range) = waiting {
+            untold.push_str(held.get(from..range.start).unwrap_or(""));
+            from = range.end;
+        }
+    }
+    untold + &held[from..]
 }
