@@ -197,7 +197,7 @@ impl Body {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
             Self::Tags(body) => body.finish(end, report),
-            Self::Nested(body) => body.finish(),
+            Self::Nested(body) => body.finish(report),
             Self::Framed(body) => body.finish(end, report),
             Self::Gemma(body) => body.finish(end, report),
             Self::Channel(body) => body.finish(report),
@@ -227,6 +227,14 @@ impl<'t> Chunk<'t> {
 
     pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.pos..]
+    }
+
+    /// What was read before this place of the held text: what is held of it, and what is not yet.
+    pub(crate) fn before<'a>(&'a self, at: usize, report: &'a Report<'_, '_>) -> (&'a str, &'a str) {
+        match at.checked_sub(report.held.len()) {
+            Some(ahead) => (report.held.as_str(), &self.text[self.kept..self.kept + ahead]),
+            None => (&report.held[..at], ""),
+        }
     }
 
     /// Where the present position is in the held text, once what was read is added to it.

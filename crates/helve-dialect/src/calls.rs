@@ -20,6 +20,8 @@ pub(crate) struct Calls {
     waiting: Option<Vec<Waiting>>,
     /// How many of what waits are calls.
     calls_waiting: usize,
+    /// Where the text begins of the last of them that is none.
+    dropped_at: Option<usize>,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
     /// The dialects of calls that were meant, well or badly written: nearly always one.
@@ -110,6 +112,8 @@ impl WholeCall<'_> {
 pub(crate) enum Waiting {
     Text(Range<usize>),
     Call(u32, ParsedCall),
+    /// Words inside the call before it, which are text behind it if it counts.
+    Words(Range<usize>),
     /// What a call that is none has said of itself, if it was one, and its text.
     Dropped(Option<u32>, Option<String>, Dropped, Range<usize>),
 }
@@ -145,9 +149,15 @@ impl Calls {
         }
     }
 
+    /// Whether one that waits is no call, and its text begins there or behind.
+    pub(crate) fn drops_from(&self, at: usize) -> bool {
+        self.dropped_at.is_some_and(|dropped| dropped >= at)
+    }
+
     /// The doubt is settled; whoever settled it says what becomes of what waited.
     pub(crate) fn settled(&mut self) -> Vec<Waiting> {
         self.calls_waiting = 0;
+        self.dropped_at = None;
         self.waiting.take().unwrap_or_default()
     }
 
@@ -227,6 +237,7 @@ impl Calls {
         let told = if held.is_char_boundary(self.told) { self.told } else { held.len() };
         match &mut self.waiting {
             Some(waiting) => {
+                self.dropped_at = Some(told);
                 waiting.push(Waiting::Dropped(draft.index, name, why, told..held.len()));
             }
             None => self.dropped(draft.index, name.as_deref(), why, &held[told..], out),
@@ -387,6 +398,23 @@ impl Report<'_, '_> {
             self.calls.told = 0;
         }
         settled
+    }
+
+    /// Words that stand inside the call which is finished now, at this place of the held text. They are text behind it.
+    pub(crate) fn words(&mut self, range: Range<usize>) {
+        match &mut self.calls.waiting {
+            Some(waiting) => waiting.push(Waiting::Words(range)),
+            // Where reasoning is open, a trial is on: this is the answer.
+            None => (self.out)(Piece::Text(&self.held[range])),
+        }
+    }
+
+    /// What stands at the end of the held text from here on is text behind the calls.
+    pub(crate) fn text_from(&mut self, at: usize) {
+        match self.calls.waits() {
+            true => self.calls.text_waits(at..self.held.len()),
+            false => (self.out)(Piece::Text(&self.held[at..])),
+        }
     }
 
     /// The call means that nobody is called.

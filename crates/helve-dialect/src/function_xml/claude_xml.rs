@@ -70,6 +70,14 @@ mod tests {
                     "<antml:function_calls><antml:invoke name=\"f\"><antml:parameter name=\"a\">{&quot;b&quot;: 1}</antml:parameter></antml:invoke></antml:function_calls>",
                     "call f {\"a\": {\"b\": 1}}",
                 ),
+                (
+                    "<function_calls>\n<invoke>\n<b><tool_name>search</tool_name>\n<parameters>\n<query>x</query>\n</parameters>\n</invoke>\n</function_calls>",
+                    "broken search",
+                ),
+                (
+                    "<function_calls>\n<invoke name=\"search\">\n<tool_name>time</tool_name>\n</invoke>\n</function_calls>",
+                    "broken search",
+                ),
                 ("<function_calls> opens a block.", "say <function_calls> opens a block."),
             ],
         );

@@ -173,8 +173,14 @@ impl Parser {
         }
     }
 
-    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof.
+    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof. Where
+    /// a call went wrong because it swallowed the end of what it is quoted in, nothing of it was meant.
     fn section_done(&mut self, out: &mut Out<'_>) {
+        let torn = self.trial == Some(Trial::Channel) && self.calls.drops_from(self.section_at);
+        if torn && self.channel_ends_in_section() {
+            self.read_again(out);
+            return;
+        }
         self.section_over();
         if self.trial == Some(Trial::Alone { firm: true }) {
             self.accept(out);

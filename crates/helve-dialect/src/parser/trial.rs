@@ -54,7 +54,7 @@ impl Parser {
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         for waiting in self.calls.settled() {
             let (index, name) = match waiting {
-                Waiting::Text(_) | Waiting::Dropped(None, ..) => continue,
+                Waiting::Text(_) | Waiting::Words(_) | Waiting::Dropped(None, ..) => continue,
                 Waiting::Call(index, call) => (Some(index), Some(call.name)),
                 Waiting::Dropped(index, name, ..) => (index, name),
             };
@@ -71,7 +71,7 @@ impl Parser {
         let held = std::mem::take(&mut self.held);
         for waiting in self.calls.settled() {
             match waiting {
-                Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Text(range) | Waiting::Words(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
@@ -102,6 +102,7 @@ impl Parser {
         for waiting in waiting {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Words(_) => {}
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
                     self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
