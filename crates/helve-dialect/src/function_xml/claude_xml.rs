@@ -27,7 +27,8 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
 }
 
 const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
-const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
+pub(super) const MARK: Mark = Mark::Tag("<invoke name=");
+pub(super) const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
 
 const STRAYS: &[&str] =
     &["</parameter>", "</invoke>", "</function_calls>", "</parameter>", "</invoke>", "</function_calls>"];
