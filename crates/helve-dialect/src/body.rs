@@ -234,7 +234,7 @@ impl Body {
             Self::Json(body) => body.finish(end, report),
             Self::Python(body) => body.finish(end, report),
             Self::Tags(body) => body.finish(end, report),
-            Self::Nested(body) => body.finish(),
+            Self::Nested(body) => body.finish(report),
             Self::Framed(body) => body.finish(end, report),
             Self::Gemma(body) => body.finish(end, report),
             Self::Channel(body) => body.finish(report),
@@ -266,6 +266,14 @@ impl<'t> Chunk<'t> {
         &self.text[self.pos..]
     }
 
+    /// What was read before this place of the held text: what is held of it, and what is not yet.
+    pub(crate) fn before<'a>(&'a self, at: usize, report: &'a Report<'_, '_>) -> (&'a str, &'a str) {
+        match at.checked_sub(report.held.len()) {
+            Some(ahead) => (report.held.as_str(), &self.text[self.kept..self.kept + ahead]),
+            None => (&report.held[..at], ""),
+        }
+    }
+
     /// Where the present position is in the held text, once what was read is added to it.
     pub(crate) fn held_at(&self, report: &Report<'_, '_>) -> usize {
         report.held.len() + self.pos - self.kept
@@ -290,9 +298,11 @@ impl<'t> Chunk<'t> {
 
     /// What was read so far is done with, unless a trial may still turn it into text. It need not even be held.
     pub(crate) fn let_go(&mut self, report: &mut Report<'_, '_>) {
-        match report.let_go() {
-            true => self.kept = self.pos,
-            false => report.calls.told = self.held_at(report),
+        if report.let_go() {
+            self.kept = self.pos;
+        } else {
+            self.keep(report);
+            report.calls.told = report.held.len();
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Calls {
     waiting: Option<Vec<Waiting>>,
     /// How many of what waits are calls.
     calls_waiting: usize,
+    /// Where the text begins of the last of them that is none.
+    dropped_at: Option<usize>,
     /// The dialect now being read.
     pub(crate) speaking: &'static str,
     /// The dialects of calls that were meant, well or badly written: nearly always one.
@@ -103,12 +105,14 @@ impl WholeCall<'_> {
     }
 }
 
+/// What waits. Ranges are of the held text.
 pub(crate) enum Waiting {
-    /// A range of the held text.
     Text(Range<usize>),
     Call(u32, ParsedCall),
-    /// What a call that was written badly has said of itself, if it was one, and its range of the held text.
-    Broken(Option<u32>, Option<String>, Range<usize>),
+    /// Words inside the call before it, which are text behind it if it counts.
+    Words(Range<usize>),
+    /// What a call that is none has said of itself, if it was one, and its text.
+    Dropped(Option<u32>, Option<String>, Dropped, Range<usize>),
 }
 
 impl Calls {
@@ -133,9 +137,15 @@ impl Calls {
         }
     }
 
+    /// Whether one that waits is no call, and its text begins there or behind.
+    pub(crate) fn drops_from(&self, at: usize) -> bool {
+        self.dropped_at.is_some_and(|dropped| dropped >= at)
+    }
+
     /// The doubt is settled; whoever settled it says what becomes of what waited.
     pub(crate) fn settled(&mut self) -> Vec<Waiting> {
         self.calls_waiting = 0;
+        self.dropped_at = None;
         self.waiting.take().unwrap_or_default()
     }
 
@@ -208,18 +218,27 @@ impl Calls {
         Some(self.draft.name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Gives up the call being written, if there is one, and one that never started if there must be.
-    pub(crate) fn give_up(&mut self, why: Dropped, text: &str, must: bool, out: &mut Out<'_>) {
-        let (index, name) = self.forget_draft();
-        if index.is_some() || must {
-            self.dropped(index, name.as_deref(), why, text, out);
+    /// Gives up the call being written, even one that never started. It tells what of the held text is untold.
+    pub(crate) fn give_up(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
+        let draft = mem::take(&mut self.draft);
+        let name = (!draft.name.is_empty()).then_some(draft.name);
+        let told = if held.is_char_boundary(self.told) { self.told } else { held.len() };
+        match &mut self.waiting {
+            Some(waiting) => {
+                self.dropped_at = Some(told);
+                waiting.push(Waiting::Dropped(draft.index, name, why, told..held.len()));
+            }
+            None => self.dropped(draft.index, name.as_deref(), why, &held[told..], out),
         }
     }
 
-    /// What the call being written has said of itself, if there is one.
-    fn forget_draft(&mut self) -> (Option<u32>, Option<String>) {
+    /// The call being written, if there is one, is text or means nothing.
+    pub(crate) fn forget(&mut self, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
-        (draft.index, (!draft.name.is_empty()).then_some(draft.name))
+        if draft.index.is_some() {
+            let name = (!draft.name.is_empty()).then_some(draft.name);
+            self.dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
+        }
     }
 
     /// A call is none. One that nobody has heard of gets its number now.
@@ -258,9 +277,9 @@ impl Calls {
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
-            Waiting::Text(_) => 0,
+            Waiting::Text(_) | Waiting::Words(_) => 0,
             Waiting::Call(_, call) => call.name.len() + call.arguments.len(),
-            Waiting::Broken(_, name, text) => name.as_ref().map_or(0, String::len) + text.len(),
+            Waiting::Dropped(_, name, ..) => name.as_ref().map_or(0, String::len),
         });
         waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
     }
@@ -380,19 +399,31 @@ impl Report<'_, '_> {
         settled
     }
 
+    /// Words that stand inside the call which is finished now, at this place of the held text. They are text behind it.
+    pub(crate) fn words(&mut self, range: Range<usize>) {
+        match &mut self.calls.waiting {
+            Some(waiting) => waiting.push(Waiting::Words(range)),
+            // Where reasoning is open, a trial is on: this is the answer.
+            None => (self.out)(Piece::Text(&self.held[range])),
+        }
+    }
+
+    /// What stands at the end of the held text from here on is text behind the calls.
+    pub(crate) fn text_from(&mut self, at: usize) {
+        match self.calls.waits() {
+            true => self.calls.text_waits(at..self.held.len()),
+            false => (self.out)(Piece::Text(&self.held[at..])),
+        }
+    }
+
     /// The call means that nobody is called.
     pub(crate) fn forget(&mut self) {
-        self.calls.give_up(Dropped::Quoted, "", false, self.out);
+        self.calls.forget(self.out);
     }
 
     /// The call is none.
     pub(crate) fn give_up(&mut self, why: Dropped) {
-        let told = self.calls.told.min(self.held.len())..self.held.len();
-        let (index, name) = self.calls.forget_draft();
-        match &mut self.calls.waiting {
-            Some(waiting) => waiting.push(Waiting::Broken(index, name, told)),
-            None => self.calls.dropped(index, name.as_deref(), why, &self.held[told], self.out),
-        }
+        self.calls.give_up(why, self.held, self.out);
         self.let_go();
         self.calls.told = self.held.len();
     }

@@ -46,6 +46,11 @@ mod tests {
                     "to=search<|message|><rfl:parameter name=\"query\">x</rfl:parameter><rfl:parameter name=\"query\">y</rfl:parameter><|eot|>",
                     r#"call search {"query": "x", "query": "y"}"#,
                 ),
+                // What is no parameter is text, with the head before it.
+                (
+                    "to=time<|message|><|eot|><|start|>assistant to=time<|message|></rfl:parameter>so<|eot|>",
+                    "call time {} | say assistant to=time<|message|>so",
+                ),
                 ("to=time<|message|>", "cut time"),
             ],
         );

@@ -6,12 +6,13 @@ mod members;
 mod passing;
 mod split;
 mod tags;
+mod words;
 
 use super::tag;
 use super::value::{Gap, Value, behind_blanks};
+use super::words::Words;
 use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
-use crate::ascii;
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_name;
@@ -46,14 +47,18 @@ pub(crate) struct TagBody {
     member: String,
     /// The parameters that have begun.
     keys: Keys,
-    /// Text stands where none should, so what follows it is no body in JSON.
+    /// Text inside the call that is no value.
+    words: Words,
+    /// Something stands where it should not, so what follows it is no body in JSON.
     stray: bool,
-    /// An element stands where a parameter should.
-    unread: bool,
+    /// Words quote a call inside this one.
+    quotes: bool,
     /// Inside the element that holds all arguments.
     in_json: bool,
     /// The call cannot be one.
     bad: bool,
+    /// The first calls had no name. Unless others follow them, they are text.
+    nameless: bool,
     calls: usize,
     over_at: usize,
 }
@@ -68,6 +73,8 @@ struct Wrapped {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
     Between,
+    /// Behind an element whose word means nothing.
+    Kind,
     /// A name that is text.
     Word,
     /// Inside a call, outside its parameters.
@@ -97,10 +104,12 @@ impl TagBody {
             arguments: 0,
             member: String::new(),
             keys: Keys::default(),
+            words: Words::default(),
             stray: false,
-            unread: false,
+            quotes: false,
             in_json: false,
             bad: false,
+            nameless: false,
             calls: 0,
             over_at: 0,
         };
@@ -113,19 +122,25 @@ impl TagBody {
         self.grammar = grammar;
         self.state = State::Between;
         self.bad = false;
+        self.nameless = false;
         self.split = None;
+        self.words.clear();
         self.calls = 0;
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
-        self.in_mark = !whole;
+        self.in_mark = !whole && !mark.is_empty();
         self.enclosed = whole;
         if !whole {
             self.beginning.push_str(mark);
-        } else if grammar.has(Element::NamedByText)
-            && tag::parse(grammar, mark).kind == Some(Element::NamedByText)
-        {
+            return;
+        }
+        if grammar.has(Element::NamedByText) || grammar.has(Element::Kind) {
             self.word.clear();
-            self.state = State::Word;
+            self.state = match tag::parse(grammar, mark).kind {
+                Some(Element::NamedByText) => State::Word,
+                Some(Element::Kind) => State::Kind,
+                _ => State::Between,
+            };
         }
     }
 
@@ -166,26 +181,24 @@ impl TagBody {
             self.value_text(text, report);
             return None;
         }
-        if self.state == State::Between || self.state == State::Call && !self.has_key {
-            let ink = behind_blanks(text);
-            let bare = self.state == State::Call && !self.has_arguments() && !self.stray;
-            if ink.is_empty() {
+        match self.state {
+            State::Between | State::Call if behind_blanks(text).is_empty() && !self.words.may_come() => {
                 chunk.pos += text.len();
-                return None;
+                None
             }
-            if bare && (ink.starts_with('{') || self.in_json && ink.starts_with('"')) {
-                chunk.pos += text.len() - ink.len();
-                self.json = Arguments::new(chunk.held_at(report));
-                self.state = State::Json;
-                return None;
+            State::Between => {
+                chunk.pos += text.len() - text.trim_start().len();
+                self.over(0, chunk, report)
+            }
+            State::Call | State::AfterJson => {
+                self.call_text(text, 0, chunk, report);
+                None
+            }
+            _ => {
+                chunk.pos += text.len();
+                self.text(text, chunk, report)
             }
         }
-        if self.state == State::Between && !self.is_noisy() {
-            chunk.pos += text.len() - text.trim_start().len();
-            return self.over(0, chunk, report);
-        }
-        chunk.pos += text.len();
-        self.text(text, chunk, report)
     }
 
     /// Everything is data up to the end of the quotation.
@@ -206,7 +219,7 @@ impl TagBody {
         None
     }
 
-    /// Text between tags that is no value.
+    /// Text that is or may become a name.
     fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         match self.state {
             State::Key => self.word.push_str(text),
@@ -219,11 +232,11 @@ impl TagBody {
                 return self.not_a_call(chunk, report);
             }
             State::Word => self.word.push_str(text),
-            // A key must be followed by its value.
-            State::Call if self.has_key && !self.gap.takes(text) => self.bad = true,
-            State::Call => {
-                self.stray |= !ascii::is_blank(text);
-                self.bad |= self.in_json && self.stray;
+            State::Kind => {
+                self.word.push_str(text);
+                if !KIND.starts_with(self.word.trim()) {
+                    return self.over(self.word.len(), chunk, report);
+                }
             }
             _ => {}
         }
@@ -235,23 +248,23 @@ impl TagBody {
         self.arguments = 0;
         self.keys.clear();
         self.stray = false;
-        self.unread = false;
+        self.quotes = false;
         self.in_json = false;
         self.wrapped = None;
         self.has_key = false;
         self.in_group = false;
-        let name = name.map(|name| (self.grammar.name)(name, report.tools));
-        self.bad = name.is_some_and(|name| !is_callable(name));
-        if let Some(name) = name
-            && !self.bad
-        {
-            report.name(name);
+        self.bad = false;
+        if let Some(name) = name {
+            self.name_call(name, report);
         }
     }
 
-    /// Whether text that belongs to no call is nothing: only a wrapper shows where it ends.
-    fn is_noisy(&self) -> bool {
-        self.grammar.noisy && self.enclosed
+    fn name_call(&mut self, name: &str, report: &mut Report<'_, '_>) {
+        let name = (self.grammar.name)(name, report.tools);
+        match is_callable(name) {
+            true => report.name(name),
+            false => self.bad = true,
+        }
     }
 
     /// Whether the call that is open has said anything beyond its name.
@@ -269,18 +282,16 @@ impl TagBody {
             && report.named().is_some_and(unheard_of)
     }
 
-    fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    /// The call is over. It ended with its own tag, or with this one that is not its own.
+    fn end_call(&mut self, behind: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let json = self.state == State::AfterJson;
-        self.bad |= self.unread && !self.has_arguments();
         self.state = State::Between;
-        if self.bad || self.has_key || report.named().is_none() {
-            self.bad = false;
-            if report.calls.has_started() {
-                self.calls += 1;
-                chunk.keep(report);
-                report.give_up(Dropped::Broken);
-                self.over_at = report.held.len();
+        if std::mem::take(&mut self.bad) || self.has_key || report.named().is_none() {
+            self.words.clear();
+            if self.calls > 0 || report.calls.has_started() {
+                self.broken(behind, chunk, report);
             } else {
+                self.nameless = true;
                 report.restart();
             }
             return;
@@ -292,8 +303,31 @@ impl TagBody {
         }
         self.calls += 1;
         report.finish();
+        self.words.tell(chunk, report);
         chunk.let_go(report);
         self.over_at = chunk.held_at(report);
+        if !behind.is_empty() {
+            self.hold_back(behind, report);
+        }
+    }
+
+    /// The tag behind the call is the first thing that is not told.
+    fn hold_back(&mut self, tag: &str, report: &mut Report<'_, '_>) {
+        if !report.held.ends_with(tag) {
+            report.held.push_str(tag);
+        }
+        self.over_at = report.held.len() - tag.len();
+        report.calls.told = self.over_at;
+    }
+
+    /// What was read up to this tag is a call that cannot be one.
+    fn broken(&mut self, behind: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        self.calls += 1;
+        chunk.keep(report);
+        report.held.truncate(report.held.len() - behind.len());
+        report.give_up(Dropped::Broken);
+        self.over_at = report.held.len();
+        report.held.push_str(behind);
     }
 
     /// Markup between calls is done with.
@@ -352,11 +386,17 @@ impl TagBody {
             // Every value was closed: only the outer tags are missing.
             let whole = matches!(self.state, State::Call | State::AfterJson) && self.has_arguments();
             if whole && !self.has_key {
-                self.end_call(&mut nothing, report);
+                self.words_end(report.held.len());
+                self.end_call("", &mut nothing, report);
             }
         }
         match self.state {
-            State::Between if self.calls > 0 => Ending::Done,
+            State::Between | State::Kind if self.calls > 0 => {
+                if !tag::may_begin(self.grammar, &self.beginning) {
+                    report.text_from(self.over_at);
+                }
+                Ending::Done
+            }
             State::Between if self.in_mark && self.beginning.starts_with("</") => {
                 if tags::has_called(report) { Ending::Done } else { Ending::NotACall }
             }
@@ -389,6 +429,9 @@ fn is_callable(name: &str) -> bool {
 }
 
 const CDATA: &str = "<![CDATA[";
+
+/// The one word that elements for it hold.
+const KIND: &str = "function";
 
 /// No name is longer.
 const WORD_MAX: usize = 256;

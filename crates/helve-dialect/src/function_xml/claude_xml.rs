@@ -27,7 +27,8 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
 }
 
 const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
-const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
+pub(super) const MARK: Mark = Mark::Tag("<invoke name=");
+pub(super) const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
 
 const STRAYS: &[&str] =
     &["</parameter>", "</invoke>", "</function_calls>", "</parameter>", "</invoke>", "</function_calls>"];
@@ -69,6 +70,14 @@ mod tests {
                 (
                     "<antml:function_calls><antml:invoke name=\"f\"><antml:parameter name=\"a\">{&quot;b&quot;: 1}</antml:parameter></antml:invoke></antml:function_calls>",
                     "call f {\"a\": {\"b\": 1}}",
+                ),
+                (
+                    "<function_calls>\n<invoke>\n<b><tool_name>search</tool_name>\n<parameters>\n<query>x</query>\n</parameters>\n</invoke>\n</function_calls>",
+                    "broken search",
+                ),
+                (
+                    "<function_calls>\n<invoke name=\"search\">\n<tool_name>time</tool_name>\n</invoke>\n</function_calls>",
+                    "broken search",
                 ),
                 ("<function_calls> opens a block.", "say <function_calls> opens a block."),
             ],

@@ -96,6 +96,15 @@ mod tests {
                     "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" string=\"false\">{'b': True}</｜DSML｜parameter>\n<｜DSML｜parameter name=\"c\" string=\"false\">None</｜DSML｜parameter>\n<｜DSML｜parameter name=\"d\" string=\"false\">b'x'</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
                     r#"call f {"a": {"b": true}, "c": null, "d": "b'x'"}"#,
                 ),
+                // A call that words inside another introduce is quoted, and its arguments are nobody's.
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\nLike <｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    "call f {} | say \nLike <｜DSML｜invoke name=\"g\">\n",
+                ),
+                (
+                    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\nLike <｜DSML｜invoke name=\"g\"><｜DSML｜parameter name=\"a\" string=\"true\">x</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+                    "broken f",
+                ),
                 ("<｜DSML｜ is a mark.", "say <｜DSML｜ is a mark."),
             ],
         );

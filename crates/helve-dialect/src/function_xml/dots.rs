@@ -2,9 +2,9 @@
 //!
 //! Odd here: both bodies occur in one message. Values are trimmed.
 
-use super::{Element, Framing, TagGrammar};
+use super::{Element, Framing, TagGrammar, claude_xml};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 use crate::json_tags::JsonGrammar;
 
 pub(super) static TAGS: TagGrammar = TagGrammar {
@@ -28,6 +28,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
         Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Then::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },
     ],
+    // Behind words between two calls.
+    given: Given {
+        openers: &[Opener { mark: claude_xml::MARK, then: claude_xml::BARE, grammar: Grammar::Tags(&TAGS) }],
+        ..Given::NOTHING
+    },
     strays: &["</parameter>", "</invoke>", "</dots_function_call>"],
     ..Dialect::PLAIN
 };
@@ -41,10 +46,21 @@ mod tests {
     fn cases() {
         check(
             &DIALECT,
-            &[(
-                "ok<dots_function_call><invoke name=search><parameter name='query'> x </parameter></invoke><invoke name=\"time\"></invoke></dots_function_call><dots_function_call>{\"name\": \"time\"}</dots_function_call>",
-                "say ok | call search {\"query\": \"x\"} | call time {} | call time {}",
-            )],
+            &[
+                (
+                    "ok<dots_function_call><invoke name=search><parameter name='query'> x </parameter></invoke><invoke name=\"time\"></invoke></dots_function_call><dots_function_call>{\"name\": \"time\"}</dots_function_call>",
+                    "say ok | call search {\"query\": \"x\"} | call time {} | call time {}",
+                ),
+                // A call without a name is none, and is told where another follows it.
+                (
+                    "<dots_function_call><invoke namex=\"search\"><parameter name=\"query\">x</parameter></invoke><invoke name=\"time\"></invoke></dots_function_call>",
+                    "broken | call time {}",
+                ),
+                (
+                    "<dots_function_call><invoke name=\"time\"></invoke><invoke namex=\"search\"><parameter name=\"query\">x</parameter></invoke></dots_function_call>",
+                    "call time {} | broken",
+                ),
+            ],
         );
     }
 }

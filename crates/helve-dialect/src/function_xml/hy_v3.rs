@@ -121,6 +121,15 @@ mod tests {
                     "<tool_call>search<tool_sep>{\"query\": \"a\"}<arg_key>limit</arg_key><arg_value>1</arg_value></tool_call>",
                     "broken search",
                 ),
+                // What follows the name on another line is no part of it.
+                (
+                    "<tool_calls><tool_call>search\nnow<tool_sep><arg_key>query</arg_key><arg_value>x</arg_value></tool_call></tool_calls>",
+                    "call search {\"query\": \"x\"} | say \nnow",
+                ),
+                (
+                    "<tool_calls><tool_call>search\n{\"query\": \"x\"}</tool_call></tool_calls>",
+                    "broken search",
+                ),
                 ("The </arg_value:a1", "say The </arg_value:a1"),
                 (
                     "<think:a1>x <tool_calls:a1><tool_call:a1>time</tool_call:a1></tool_calls:a1> y</think:a1>z",

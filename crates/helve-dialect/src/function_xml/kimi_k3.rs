@@ -10,7 +10,7 @@ pub(crate) static GRAMMAR: TagGrammar = TagGrammar {
         ("call", Element::Call),
         ("argument", Element::Parameter),
         ("json", Element::Json),
-        ("message", Element::Skip),
+        ("message", Element::End),
         ("think", Element::Channel),
         ("response", Element::Channel),
     ],
@@ -62,6 +62,22 @@ mod tests {
             ["<|close|>response<|sep|>", "<|open|>response<|sep|>", "<|close|>message<|sep|><|end_of_msg|>"]
         {
             check(&DIALECT, &[(&format!("{call}{behind}"), "call search {\"query\": \"a\"}")]);
+        }
+    }
+
+    #[test]
+    fn words_inside_a_call_are_text_behind_it() {
+        let argument = "<|open|>argument key=\"query\" type=\"string\"<|sep|>a<|close|>argument<|sep|>";
+        for (words, expected) in [
+            ("So: <b> ", "call search {\"query\": \"a\"} | say So: <b> "),
+            ("b<|close|>argument<|sep|>", "broken search"),
+            ("<|open|>argment key=\"limit\"<|sep|>", "broken search"),
+            ("<|open|>limit <|open|>", "broken search"),
+        ] {
+            let call = format!(
+                "<|open|>tools<|sep|><|open|>call tool=\"search\"<|sep|>{words}{argument}<|close|>call<|sep|><|close|>tools<|sep|>"
+            );
+            check(&DIALECT, &[(&call, expected)]);
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Odd here: values are verbatim, quotes around names are optional, several invocations share one block.
 
-use super::{Element, TagGrammar, Untyped};
+use super::{Element, TagGrammar, Untyped, claude_xml};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     elements: &[
@@ -24,6 +24,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Words(&["<invoke"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }],
+    // Behind words between two calls.
+    given: Given {
+        openers: &[Opener {
+            mark: claude_xml::MARK,
+            then: claude_xml::BARE,
+            grammar: Grammar::Tags(&GRAMMAR),
+        }],
+        ..Given::NOTHING
+    },
     silent: &["[e~["],
     strays: &["</parameter>", "</invoke>", "</minimax:tool_call>"],
     ..Dialect::PLAIN
@@ -44,6 +53,11 @@ mod tests {
                     "say Hm. | call search {\"query\": \"<parameter>\\nx\\n</parameter>\\n\", \"limit\": 3} | call time {}",
                 ),
                 ("<minimax:tool_call><invoke name=\"time\"></invoke>", "call time {}"),
+                // Words between two calls part them.
+                (
+                    "<minimax:tool_call><invoke name=\"time\"></invoke> and <invoke name=\"time\"></invoke></minimax:tool_call>",
+                    "call time {} | say  and  | call time {}",
+                ),
                 (
                     "<minimax:tool_call>\n<invoke>\n<parameter name=\"a\">b</parameter>\n</invoke>\n</minimax:tool_call>",
                     "say <minimax:tool_call>\n<invoke>\n<parameter name=\"a\">b</parameter>\n</invoke>\n</minimax:tool_call>",

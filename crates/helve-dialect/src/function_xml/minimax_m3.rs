@@ -106,6 +106,16 @@ mod tests {
                     "think a | say b | call search {\"query\":\"x < </b>\",\"limit\":3,\"o\":{\"k\":1.5,\"l\":[\"a\",2]}} | say  c",
                 ),
                 (&spelt("§<tool_call>\n§<invoke name=\"time\">§</invoke>"), "call time {}"),
+                // Words inside a call are text behind it, but not where its arguments may be.
+                (
+                    &spelt(
+                        "§<tool_call>§<invoke name=\"search\">So: §<query>x§</query>§</invoke>§</tool_call>.",
+                    ),
+                    "call search {\"query\":\"x\"} | say So: .",
+                ),
+                (&deep("{\"a\": 1}"), "broken f"),
+                (&deep("§<l>§<item>1§</item> and §<item>2§</item>§</l>"), "broken f"),
+                (&deep("§ a <k>1§</k>"), "broken f | say a <k>1</k>"),
                 (&spelt("§<tool_call>§<invoke name=\"search\">§<query>ha"), "cut search"),
             ],
         );

@@ -25,6 +25,7 @@ pub(crate) mod seed_oss;
 pub(crate) mod step3;
 mod tag;
 mod value;
+mod words;
 
 pub(crate) use body::TagBody;
 
@@ -44,15 +45,13 @@ pub(crate) struct TagGrammar {
     /// Elements of this namespace frame their values with one line break on either side.
     pub(crate) one_line_in: &'static str,
     pub(crate) untyped: Untyped,
-    /// Text between calls, or before the first, is noise.
-    pub(crate) noisy: bool,
     /// Values may be `<![CDATA[…]]>`.
     pub(crate) cdata: bool,
     /// Entities in a value are decoded where it does not fit its type otherwise.
     pub(crate) entities: bool,
     /// A single parameter of this name may wrap the real arguments.
     pub(crate) wraps: &'static [&'static str],
-    /// A tag that opens another call ends the one before it, even behind text that belongs to none.
+    /// A tag that opens another call ends the one before it, even behind words. Otherwise those quote it.
     pub(crate) reopens: bool,
     /// A parameter that is written twice has two readings, and the call none.
     pub(crate) once: bool,
@@ -73,7 +72,6 @@ impl TagGrammar {
         framing: Framing::Verbatim,
         one_line_in: "",
         untyped: Untyped::Look,
-        noisy: false,
         cdata: false,
         entities: false,
         wraps: &[],
@@ -123,6 +121,8 @@ pub(crate) enum Element {
     Json,
     /// Means nothing.
     Skip,
+    /// Means nothing, and neither does the word `function` behind it.
+    Kind,
     /// Encloses the text around calls, and belongs to no section.
     Channel,
     /// Ends the section.

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use verbatim::{Ends, Verbatim};
 
 use super::tag;
+use super::words::Words;
 use super::{Element, TagGrammar};
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
@@ -39,6 +40,9 @@ pub(crate) struct NestedBody {
     /// The innermost element is nothing but text.
     verbatim: Option<Verbatim>,
     arguments: usize,
+    words: Words,
+    /// The call cannot be one.
+    bad: bool,
     calls: usize,
     over_at: usize,
 }
@@ -66,6 +70,8 @@ impl NestedBody {
             open: Vec::new(),
             verbatim: None,
             arguments: 0,
+            words: Words::default(),
+            bad: false,
             calls: 0,
             over_at: 0,
         }
@@ -90,7 +96,9 @@ impl NestedBody {
                     self.no_tag();
                     None
                 }
-                Some(tag) if tag.len() > TAG_MAX => Some(self.broken(&mut chunk, report)),
+                Some(tag) if self.verbatim.is_none() && !may_go_on(tag, c) => {
+                    Some(self.broken(&mut chunk, report))
+                }
                 Some(tag) => {
                     chunk.pos += c.len_utf8();
                     tag.push(c);
@@ -128,16 +136,33 @@ impl NestedBody {
                 Some(verbatim) => verbatim.text(text, &mut node.text),
                 None => node.text.push_str(text),
             }
-        } else if !self.in_call && !text.trim().is_empty() {
-            chunk.keep(report);
-            let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
-            return Some(self.done(Rest { back, pos: chunk.pos }));
+        } else if text.trim().is_empty() {
+            return None;
+        } else if self.in_call {
+            if !self.words.may_come() {
+                self.words.begin_before(text.len(), chunk, report);
+            }
+            self.words.come();
+            // What may be an object of arguments must not be missing.
+            self.bad |= text.contains('{');
+        } else {
+            return Some(self.over(chunk, report));
         }
         None
     }
 
+    /// Something follows the last call that does not belong to it.
+    fn over(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        chunk.keep(report);
+        let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
+        self.done(Rest { back, pos: chunk.pos })
+    }
+
     fn tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
         let raw = self.tag.take().unwrap_or_default();
+        if self.words.may_come() {
+            self.words.end(chunk.held_at(report) - raw.len() - self.grammar.namespace.len());
+        }
         let tag = tag::parse(&TAGS, raw.trim());
         if self.verbatim.is_some() {
             match self.ended_before(&raw, &tag)? {
@@ -159,10 +184,15 @@ impl NestedBody {
                     report.arguments("{");
                     self.arguments = 0;
                     self.in_call = true;
+                    self.bad = false;
                 }
                 None => return Some(self.broken(chunk, report)),
             },
-            (Some(Element::Wrapper), false) if !self.in_call => {}
+            (Some(Element::Wrapper), false) if !self.in_call => {
+                if self.calls > 0 {
+                    self.over_at = chunk.held_at(report);
+                }
+            }
             (_, false) if self.in_call && self.open.len() < DEPTH_MAX => {
                 let name = tag.element.to_owned();
                 self.open.push(Node { name, ..Node::default() });
@@ -200,6 +230,7 @@ impl NestedBody {
         push_quoted(&node.name, &mut member);
         member.push(':');
         let root = report.named().and_then(|tool| report.tools.schema(tool)).unwrap_or(&Json::Null);
+        self.bad |= node.is_torn();
         node.write(coerce::parameter(root, &node.name), root, 1, &mut member);
         report.arguments(&member);
         self.arguments += 1;
@@ -218,19 +249,25 @@ impl NestedBody {
             return;
         }
         self.in_call = false;
-        report.arguments("}");
         self.calls += 1;
-        report.finish();
-        chunk.let_go(report);
+        if self.bad {
+            self.words.clear();
+            chunk.keep(report);
+            report.give_up(Dropped::Broken);
+        } else {
+            report.arguments("}");
+            report.finish();
+            self.words.tell(chunk, report);
+            chunk.let_go(report);
+        }
         self.over_at = chunk.held_at(report);
     }
 
     fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
-        chunk.keep(report);
         if !report.calls.has_started() {
-            let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
-            return self.done(Rest { back, pos: chunk.pos });
+            return self.over(chunk, report);
         }
+        chunk.keep(report);
         report.give_up(Dropped::Broken);
         Step::Done(Rest::at(chunk.pos))
     }
@@ -239,8 +276,23 @@ impl NestedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
-    pub(crate) fn finish(&self) -> Ending {
-        if self.in_call || self.calls == 0 { Ending::Cut } else { Ending::Done }
+    pub(crate) fn finish(&self, report: &mut Report<'_, '_>) -> Ending {
+        if self.in_call || self.calls == 0 {
+            return Ending::Cut;
+        }
+        if self.tag.as_ref().is_some_and(|tag| !tag::may_begin(&TAGS, tag.trim_start())) {
+            report.text_from(self.over_at);
+        }
+        Ending::Done
+    }
+}
+
+/// Whether the character may belong to the tag.
+fn may_go_on(tag: &str, c: char) -> bool {
+    match tag.as_bytes().first() {
+        Some(b'<') => c != '<' && tag.len() <= TAG_MAX,
+        _ if tag.trim_start().is_empty() => c == '<' || c.is_whitespace(),
+        _ => c != '<' && tag.len() <= TAG_MAX,
     }
 }
 
@@ -265,6 +317,12 @@ impl Node {
         let member = || schema.and_then(|schema| coerce::inside(schema, root, "properties")?.get(ITEM));
         let items = self.children.iter().all(|child| child.name == ITEM);
         items && (self.children.len() > 1 || member().is_none())
+    }
+
+    /// Whether text stands between the elements of a list, where it has no place.
+    fn is_torn(&self) -> bool {
+        let list = !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM);
+        list && !self.text.trim().is_empty() || self.children.iter().any(Self::is_torn)
     }
 
     fn leaf(&self, schema: Option<&Json>, root: &Json) -> String {

@@ -119,6 +119,40 @@ mod tests {
                     "<tool_call>\n<function=search>\n<limit>2</limit>\n<parameter=query>a</parameter>\n</function>\n</tool_call>",
                     "broken search",
                 ),
+                (
+                    "<tool_call>\n<function=search>\n<paramter=query>a</paramter>\n<parameter=limit>2</parameter>\n</function>\n</tool_call>",
+                    "broken search",
+                ),
+                (
+                    "<tool_call>\n<function=search>\na\n</parameter>\n</function>\n</tool_call>",
+                    "broken search",
+                ),
+                (
+                    "<tool_call><function=search>So: {\"query\": \"a\"}</function></tool_call>",
+                    "broken search",
+                ),
+                (
+                    "<tool_call><function=search>{\"query\": \"a\"}, {\"limit\": 1}</function></tool_call>",
+                    "broken search",
+                ),
+                // Words inside a call are text behind it.
+                (
+                    "<tool_call><function=search>\nI < you. <parameter=query>a</parameter></function> So.",
+                    r#"call search {"query": "a"} | say 
+I < you.  So."#,
+                ),
+                (
+                    "<tool_call><function=search>{\"query\": \"a\"} as said\n",
+                    r#"call search {"query": "a"} | say  as said
+"#,
+                ),
+                ("<tool_call><function=time></function></tool_call> I <3", "call time {} | say  I <3"),
+                ("<tool_call><function=time></function>\n<3", "call time {} | say \n<3"),
+                // A wrapper that is opened twice opens nothing.
+                (
+                    "<tool_call><function=search><tool_call><parameter=query>a</parameter></function></tool_call>",
+                    r#"call search {"query": "a"}"#,
+                ),
                 // A parameter inside a value is one of the call's only if that is spelt so, awaits it, and goes on behind it.
                 (
                     "<tool_call><function=search><parameter=query>\n<a>\n<parameter name=\"limit\">2</parameter>\n</a>\n</parameter></function></tool_call>",

@@ -2,9 +2,9 @@
 //!
 //! Odd here: the reasoning has its own tags, with notes on the budget inside.
 
-use super::{Element, Framing, TagGrammar, Untyped};
+use super::{Element, Framing, TagGrammar, Untyped, qwen3_coder};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Given, Grammar, Mark, Opener, Then};
 use crate::reasoning::think_seed;
 
 static GRAMMAR: TagGrammar = TagGrammar {
@@ -26,6 +26,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
         then: Then::Words(&["<function"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }],
+    // Behind words between two calls.
+    given: Given {
+        openers: &[Opener {
+            mark: Mark::Tag("<function="),
+            then: qwen3_coder::BARE,
+            grammar: Grammar::Tags(&GRAMMAR),
+        }],
+        ..Given::NOTHING
+    },
     reasoning: think_seed::MARKS,
     silent: think_seed::SILENT,
     strays: &["</parameter>", "</param>", "</function>", "</seed:tool_call>"],

@@ -11,7 +11,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["steptml:"],
     elements: &[
         ("｜tool_calls_begin｜", Element::Skip),
-        ("｜tool_call_begin｜", Element::Skip),
+        ("｜tool_call_begin｜", Element::Kind),
         ("｜tool_sep｜", Element::Skip),
         ("｜tool_call_end｜", Element::Skip),
         ("invoke", Element::Call),
@@ -19,7 +19,6 @@ static GRAMMAR: TagGrammar = TagGrammar {
         ("｜tool_calls_end｜", Element::End),
     ],
     framing: Framing::Trimmed,
-    noisy: true,
     ..TagGrammar::PLAIN
 };
 
@@ -32,13 +31,17 @@ pub(crate) static DIALECT: Dialect = Dialect {
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
+            mark: Mark::Tag("<｜tool_call_begin｜>"),
+            then: Then::Words(&["function<｜tool_sep｜><steptml:"]),
+            grammar: Grammar::Tags(&GRAMMAR),
+        },
+        Opener {
             mark: Mark::Tag("<steptml:invoke name="),
             then: Then::Anything,
             grammar: Grammar::Tags(&GRAMMAR),
         },
     ],
     strays: &[
-        "<｜tool_call_begin｜>",
         "<｜tool_sep｜>",
         "</steptml:parameter>",
         "</steptml:invoke>",
@@ -65,6 +68,11 @@ mod tests {
                 (
                     "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"search\">\n<steptml:parameter name=\"query\">x</steptml:invoke><｜tool_call_end｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
                     "call search {\"query\": \"x\"} | call time {}",
+                ),
+                // Words between calls are text, and so is any but `function` before the separator.
+                (
+                    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜>\nNow:\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_call_begin｜>so<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
+                    "call time {} | say \nNow:\n | call time {} | say so | call time {}",
                 ),
                 // Without a wrapper, text behind a call is text.
                 (

@@ -98,6 +98,7 @@ fn parse_any<'t>(grammar: &TagGrammar, raw: &'t str) -> Tag<'t> {
 }
 
 /// The element that a tag begins with, its suffix included, and what stands behind it.
+#[inline(always)]
 fn element<'t>(grammar: &TagGrammar, inner: &'t str) -> (Option<Element>, &'t str, &'t str) {
     let first = inner.as_bytes().first();
     for (name, kind) in grammar.elements {
@@ -292,6 +293,43 @@ pub(super) fn grows(grammar: &TagGrammar, beginning: &str, c: char) -> Grows {
             }
         }
     }
+}
+
+/// Whether what is no tag was meant as one: it begins with a name as a tag does.
+pub(super) fn is_trace(grammar: &TagGrammar, raw: &str) -> bool {
+    match grammar.spelling {
+        Spelling::Tokens => has_mark(raw),
+        Spelling::Angles => {
+            let name = raw.strip_prefix('<').unwrap_or(raw);
+            let name = name.strip_prefix('/').unwrap_or(name);
+            let begins = |known: &str| name.trim_start().starts_with(known);
+            name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                || grammar.namespaces.iter().any(|namespace| begins(namespace))
+                || grammar.elements.iter().any(|(element, _)| begins(element))
+        }
+    }
+}
+
+/// Whether a beginning at which the message ends may be that of a tag of the grammar.
+#[cold]
+pub(super) fn may_begin(grammar: &TagGrammar, beginning: &str) -> bool {
+    let names = |inner: &str| {
+        let inner = inner.split('<').next().unwrap_or("").trim_start();
+        let inner = if grammar.barred { inner.trim_end_matches(BARS) } else { inner };
+        let spaced = grammar.namespaces.iter().any(|namespace| namespace.starts_with(inner));
+        let namespace = grammar.namespaces.iter().find_map(|namespace| inner.strip_prefix(namespace));
+        let inner = namespace.unwrap_or(inner).trim_start();
+        let (kind, _, attributes) = element(grammar, inner);
+        let begun = || grammar.elements.iter().any(|(name, _)| name.starts_with(inner));
+        spaced || kind.is_some() || attributes.is_empty() && begun()
+    };
+    let marks = match grammar.spelling {
+        Spelling::Angles => &["</", "<"],
+        Spelling::Tokens => &[Spelling::CLOSE, Spelling::OPEN],
+    };
+    let begins =
+        |mark: &&str| mark.starts_with(beginning) || beginning.strip_prefix(*mark).is_some_and(names);
+    marks.iter().any(begins)
 }
 
 fn has_mark(text: &str) -> bool {

@@ -35,10 +35,27 @@ pub(super) struct Gap {
 impl Gap {
     /// Whether the text is nothing else.
     pub(super) fn takes(&mut self, text: &str) -> bool {
-        text.chars().all(|c| {
-            let spelt = std::mem::replace(&mut self.backslash, c == '\\');
-            if spelt { c == 'n' } else { c == '\\' || c.is_whitespace() || is_residue(c) }
-        })
+        self.passes(text).is_empty()
+    }
+
+    /// What of the text is something else, from its first such character on.
+    pub(super) fn passes<'t>(&mut self, text: &'t str) -> &'t str {
+        let ends = |c: char| match self.backslash {
+            true => {
+                self.backslash = c != 'n';
+                self.backslash
+            }
+            false => {
+                self.backslash = c == '\\';
+                !(self.backslash || c.is_whitespace() || is_residue(c))
+            }
+        };
+        text.find(ends).map_or("", |at| &text[at..])
+    }
+
+    /// Whether a backslash came that is no line break, at least not yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.backslash
     }
 }
 

@@ -174,3 +174,37 @@ fn what_waits_is_told_once_whether_it_is_meant_or_cut() {
         }
     }
 }
+
+#[test]
+fn words_in_a_fence_before_a_call_are_text() {
+    let call = "<tool_call><function=time></function></tool_call>";
+    for words in ["So", "f.g", "{\"a"] {
+        let text = format!("```\n{words}\n{call}\n```\n");
+        check("qwen3_coder", &text, &[], &text);
+        check("", &text, &[], &text);
+    }
+    let head = "<|open|>response<|sep|>";
+    check("kimi_k3", &format!("```\n{head}So.<|close|>response<|sep|>"), &[], "```\nSo.");
+}
+
+#[test]
+fn what_waits_on_trial_is_told_once_when_the_stream_is_cut() {
+    let call = "<tool_call><function=time>x</function><function=search><limit>2</function></tool_call>";
+    let second = call.find("<function=search").expect("is there");
+    let end = call.find("</tool_call>").expect("is there");
+    let outcome = run(&[&format!("<think>{call} So.")], Reading::any(tools()), End::Cut);
+    let dropped: Vec<_> = outcome.dropped.into_iter().map(|(_, why, text)| (why, text)).collect();
+    let first = format!("{}{}", &call[..second], &call[end..]);
+    assert_eq!(dropped, [(Dropped::Cut, first), (Dropped::Broken, call[second..end].to_owned())]);
+    assert_eq!(outcome.said, [(Channel::Reasoning, "So.".to_owned())]);
+}
+
+#[test]
+fn a_call_that_swallowed_the_end_of_its_reasoning_is_quoted() {
+    let call = "<tool_call><function=time></function></tool_call>";
+    let text = format!("<think>Like <tool_call><function=f> or so.</think>Ok. {call}");
+    let outcome = run(&[&text], Reading::any(tools()), End::Normal);
+    assert_eq!(outcome.reasoning(), "Like <tool_call><function=f> or so.");
+    assert_eq!((outcome.calls.len(), outcome.content().as_str()), (1, "Ok. "));
+    check("qwen3_coder", &text, &["time {}"], "Ok. ");
+}

@@ -315,12 +315,10 @@ impl Parser {
         self.place = Place::Prose;
         self.passing = Passing::Nothing;
         let ahead = match opening.mark {
-            // A tagged call may still be all the fence holds, so its first line stays held back, unless words follow it.
+            // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
             Mark::Fence(_) => {
-                if self.held.len() > opening.ahead_at {
-                    self.line.see_lines(&self.held[opening.ahead_at..]);
-                    self.let_head_go(out);
-                }
+                let ahead = self.held.split_off(opening.ahead_at);
+                self.look_again(&ahead, out);
                 return;
             }
             Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
@@ -368,8 +366,11 @@ impl Parser {
             return;
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
-            let tag = self.held.split_off(self.section_at);
-            self.calls.give_up(Dropped::Cut, tag.trim_end(), true, out);
+            self.held.truncate(self.held.trim_end().len());
+            self.calls.give_up(Dropped::Cut, &self.held, out);
+            if self.trial.is_none() {
+                self.held.truncate(self.section_at);
+            }
             return;
         }
         self.not_opened(opening, out);

@@ -173,8 +173,14 @@ impl Parser {
         }
     }
 
-    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof.
+    /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof. Where
+    /// a call went wrong because it swallowed the end of what it is quoted in, nothing of it was meant.
     fn section_done(&mut self, out: &mut Out<'_>) {
+        let torn = self.trial == Some(Trial::Channel) && self.calls.drops_from(self.section_at);
+        if torn && self.channel_ends_in_section() {
+            self.read_again(out);
+            return;
+        }
         self.section_over();
         if self.trial == Some(Trial::Alone { firm: true }) {
             self.accept(out);
@@ -194,7 +200,7 @@ impl Parser {
     /// What was held since the mark is text after all.
     fn not_a_call(&mut self, out: &mut Out<'_>) {
         self.place = Place::Prose;
-        self.calls.give_up(Dropped::Quoted, "", false, out);
+        self.calls.forget(out);
         if self.trial.is_none() && self.calls.has_spoken(self.calls.speaking) {
             self.drop_mark();
         }
@@ -234,8 +240,7 @@ impl Parser {
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
-                    let text = self.held.split_off(self.calls.told.min(self.held.len()));
-                    self.calls.give_up(Dropped::Cut, &text, true, out);
+                    self.calls.give_up(Dropped::Cut, &self.held, out);
                     self.section_over();
                 }
             },
@@ -259,7 +264,7 @@ impl Parser {
         self.trusting = false;
         self.trial = None;
         self.drop_waiting(out);
-        self.calls.give_up(Dropped::Quoted, "", false, out);
+        self.calls.forget(out);
         let held = std::mem::take(&mut self.held);
         self.place = Place::Prose;
         self.look_again(&held, out);

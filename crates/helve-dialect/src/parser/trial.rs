@@ -27,7 +27,7 @@ impl Parser {
             return;
         };
         self.drop_waiting(out);
-        self.calls.give_up(Dropped::Quoted, "", false, out);
+        self.calls.forget(out);
         if let Trial::Fence { ticks, closed: false, .. } = trial {
             self.code = Code::Fence { ticks, headed: false };
         }
@@ -42,10 +42,13 @@ impl Parser {
         }
     }
 
-    /// A head ends the channel that was open, so that nothing on trial in it was a call. One that the head begins is.
+    /// A head ends the channel that was open, so that nothing on trial in it was a call; one that the head begins may be. The
+    /// first line of a fence that waited for a call is text.
     pub(super) fn reject_before_head(&mut self, out: &mut Out<'_>) {
-        if self.trial != Some(Trial::Channel) {
-            return;
+        match self.trial {
+            Some(Trial::Channel) => {}
+            None if self.section_at > 0 => {}
+            _ => return,
         }
         let head = self.held.split_off(self.section_at);
         self.trial = None;
@@ -59,9 +62,9 @@ impl Parser {
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
         for waiting in self.calls.settled() {
             let (index, name) = match waiting {
-                Waiting::Text(_) | Waiting::Broken(None, ..) => continue,
+                Waiting::Text(_) | Waiting::Words(_) | Waiting::Dropped(None, ..) => continue,
                 Waiting::Call(index, call) => (Some(index), Some(call.name)),
-                Waiting::Broken(index, name, _) => (index, name),
+                Waiting::Dropped(index, name, ..) => (index, name),
             };
             self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
@@ -75,13 +78,13 @@ impl Parser {
         let held = std::mem::take(&mut self.held);
         for waiting in self.calls.settled() {
             match waiting {
-                Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Text(range) | Waiting::Words(range) => self.say(&held[range], out),
                 Waiting::Call(index, call) => {
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
                 }
-                Waiting::Broken(index, name, range) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
+                Waiting::Dropped(index, name, why, range) => {
+                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -100,18 +103,19 @@ impl Parser {
         }
         self.trial = None;
         let held = std::mem::take(&mut self.held);
-        let settled = self.calls.settled();
-        // The first call tells what the model wrote, for all of them.
-        let mut untold = untold(&held, &settled);
-        for waiting in settled {
+        let waiting = self.calls.settled();
+        // The first call tells what the model wrote, for all that would have counted.
+        let mut untold = untold(&held, &waiting);
+        for waiting in waiting {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
+                Waiting::Words(_) => {}
                 Waiting::Call(index, call) => {
                     let text = std::mem::take(&mut untold);
                     self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
-                Waiting::Broken(index, name, range) => {
-                    self.calls.dropped(index, name.as_deref(), Dropped::Broken, &held[range], out);
+                Waiting::Dropped(index, name, why, range) => {
+                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
                 }
             }
         }
@@ -127,12 +131,12 @@ impl Parser {
     }
 }
 
-/// What of the held text is told by nothing that waits but calls.
+/// What of the held text is neither said nor told by a call that was none anyway.
 fn untold(held: &str, waiting: &[Waiting]) -> String {
     let mut untold = String::new();
     let mut from = 0;
     for waiting in waiting {
-        if let Waiting::Text(range) | Waiting::Broken(.., range) = waiting {
+        if let Waiting::Text(range) | Waiting::Dropped(.., range) = waiting {
             untold.push_str(held.get(from..range.start).unwrap_or(""));
             from = range.end;
         }

@@ -3,7 +3,6 @@
 use super::{CDATA, State, TagBody};
 use crate::body::{Chunk, Step};
 use crate::calls::Report;
-use crate::function_xml::Element;
 use crate::function_xml::Spelling;
 use crate::function_xml::tag::{self, Grows};
 
@@ -121,23 +120,16 @@ impl TagBody {
             }
             // No name holds a bracket.
             State::Word => return self.not_a_call(chunk, report),
-            // An argument whose tag went wrong must not be missing unnoticed.
-            State::Call if self.is_like_argument(raw) => self.bad = true,
+            State::Between => return self.over(raw.len(), chunk, report),
+            State::Call | State::AfterJson => {
+                // An argument whose tag went wrong must not be missing unnoticed.
+                self.bad |= tag::is_trace(self.grammar, raw);
+                self.call_text(raw, raw.len(), chunk, report);
+                return None;
+            }
             _ => {}
         }
-        if self.state == State::Between && !self.is_noisy() {
-            return self.over(raw.len(), chunk, report);
-        }
         self.text(raw, chunk, report)
-    }
-
-    /// Whether the text begins like the tag of an argument.
-    fn is_like_argument(&self, raw: &str) -> bool {
-        let name = raw.trim_start_matches('<').trim_start();
-        let name = self.grammar.namespaces.iter().find_map(|space| name.strip_prefix(space)).unwrap_or(name);
-        self.grammar.elements.iter().any(|(element, kind)| {
-            matches!(kind, Element::Parameter | Element::Key | Element::Value) && name.starts_with(element)
-        })
     }
 
     /// Whether only brackets and bars decide what becomes of the beginning of a tag.

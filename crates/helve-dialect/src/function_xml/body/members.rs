@@ -50,7 +50,7 @@ impl TagBody {
             (Some(_), Some(Element::Wrapper | Element::Call | Element::NamedByText), false) => true,
             (Some(Element::Wrapper), ..) => false,
             (Some(_), Some(Element::Wrapper), true) | (Some(_), Some(Element::End), _) => true,
-            (Some(_), Some(Element::Skip | Element::Channel), _) => true,
+            (Some(_), Some(Element::Skip | Element::Kind | Element::Channel), _) => true,
             (Some(Element::Call | Element::NamedByText), ..) => false,
             (Some(_), Some(Element::Call | Element::NamedByText | Element::Group), true) => true,
             (Some(_), Some(Element::Key | Element::Value), _) => !tag.closes,
@@ -130,8 +130,8 @@ impl TagBody {
 
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         self.tell_wrapped(report);
-        // A body in JSON holds all arguments there are.
-        self.bad |= self.state == State::AfterJson;
+        // A body in JSON holds all arguments there are, and what is quoted may have some of its own.
+        self.bad |= self.state == State::AfterJson || self.quotes;
         self.has_key = false;
         let is_new = self.keys.insert(key);
         self.bad |= self.grammar.once && !is_new;

@@ -27,7 +27,7 @@ impl TagBody {
             State::Key | State::AfterJson => Passing::Later(&TAGGED),
             State::Between if self.calls == 0 => Passing::Later(&TAGGED),
             State::Json if self.json.flows() => Passing::Arguments(&json::PLAIN),
-            State::Value | State::Between | State::Json => Passing::Nothing,
+            State::Value | State::Between | State::Kind | State::Json => Passing::Nothing,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What a tag means where it stands: inside a value, inside a call, or between calls.
 
-use super::{State, TagBody};
+use super::{KIND, State, TagBody};
 use crate::body::{Chunk, Rest, Step};
 use crate::calls::Report;
+use crate::dialect::END_TOKENS;
 use crate::function_xml::Element;
 use crate::function_xml::tag::{self, Tag};
-use crate::function_xml::value::Gap;
 
 impl TagBody {
     pub(super) fn tag(
@@ -27,25 +27,28 @@ impl TagBody {
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
-            State::Word => {
-                let name = self.word.split(['\n', '\\']).next().unwrap_or("").trim().to_owned();
-                self.begin_call(Some(&name), report);
-                if self.bad {
+            State::Word => match self.word_names(chunk.held_at(report) - raw.len(), report) {
+                true => self.in_call(raw, &tag, chunk, report),
+                false => {
                     self.state = State::Between;
                     self.bad = false;
-                    return self.not_a_call(chunk, report);
+                    self.not_a_call(chunk, report)
                 }
-                self.in_call(raw, &tag, chunk, report)
+            },
+            State::Kind if matches!(self.word.trim(), "" | KIND) => {
+                self.state = State::Between;
+                self.between(raw, &tag, chunk, report)
             }
+            State::Kind => self.over(self.word.len() + raw.len(), chunk, report),
             State::Key if tag.kind == Some(Element::Key) && tag.closes => {
                 self.has_key = true;
-                self.gap = Gap::default();
                 self.state = State::Call;
                 None
             }
             State::Key if tag.kind == Some(Element::Name) && tag.closes => {
                 let name = std::mem::take(&mut self.word);
-                self.begin_call(Some(name.trim()), report);
+                self.state = State::Call;
+                self.name_call(name.trim(), report);
                 None
             }
             State::Key => {
@@ -53,8 +56,25 @@ impl TagBody {
                 None
             }
             State::Between => self.between(raw, &tag, chunk, report),
-            _ => self.in_call(raw, &tag, chunk, report),
+            _ => {
+                if self.words.may_come() {
+                    self.words_end(chunk.held_at(report) - raw.len());
+                }
+                self.in_call(raw, &tag, chunk, report)
+            }
         }
+    }
+
+    /// Begins the call that the text up to this place names with its first line; says whether it does. What else it holds
+    /// are words.
+    fn word_names(&mut self, end: usize, report: &mut Report<'_, '_>) -> bool {
+        let word = std::mem::take(&mut self.word);
+        let (name, rest) = word.split_at(word.find(['\n', '\\']).unwrap_or(word.len()));
+        self.begin_call(Some(name.trim()), report);
+        let named = !self.bad;
+        self.words_behind_name(rest, end);
+        self.word = word;
+        named
     }
 
     fn between(
@@ -73,7 +93,7 @@ impl TagBody {
             // The head has said all there is to say.
             (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
                 self.begin_call(None, report);
-                self.end_call(chunk, report);
+                self.end_call("", chunk, report);
                 return Some(self.done(Rest::at(chunk.pos)));
             }
             (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
@@ -87,10 +107,16 @@ impl TagBody {
                 self.enclosed |= element == Element::Wrapper;
                 self.settled(chunk, report);
             }
+            (Some(Element::Kind), false) => {
+                self.settled(chunk, report);
+                self.word.clear();
+                self.state = State::Kind;
+            }
             (Some(Element::Call), false) => {
+                self.tell_nameless(raw, chunk, report);
                 self.begin_call(tag.label.as_deref(), report);
                 if tag.empty {
-                    return self.close_call(0, chunk, report);
+                    return self.close_call("", chunk, report);
                 }
             }
             (Some(Element::NamedByText), false) => {
@@ -98,10 +124,16 @@ impl TagBody {
                 self.state = State::Word;
             }
             (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
-            _ if !self.is_noisy() => return self.over(raw.len(), chunk, report),
-            _ => {}
+            _ => return self.over(raw.len(), chunk, report),
         }
         None
+    }
+
+    /// Another call begins with this tag: those that had no name were meant as such.
+    fn tell_nameless(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        if std::mem::take(&mut self.nameless) {
+            self.broken(raw, chunk, report);
+        }
     }
 
     /// Whether the head of the message has named the call, and nothing else is said of it.
@@ -129,8 +161,7 @@ impl TagBody {
                 self.state = State::Key;
             }
             // A call that has arguments has had its name.
-            (Some(Element::Name), false) if self.has_arguments() => self.bad = true,
-            (Some(Element::Name), false) => {
+            (Some(Element::Name), false) if !self.has_arguments() && report.named().is_none() => {
                 self.word.clear();
                 self.state = State::Key;
             }
@@ -142,18 +173,32 @@ impl TagBody {
                 key.clear();
                 self.word = key;
             }
-            (Some(Element::Group), closes) => self.in_group = !closes,
-            (Some(Element::Json), closes) => self.in_json = !closes,
+            (Some(Element::Group), closes) if closes == self.in_group => self.in_group = !closes,
+            (Some(Element::Json), closes) if closes == self.in_json => self.in_json = !closes,
+            (Some(Element::Skip), _) => {}
+            (None, _) if END_TOKENS.contains(&raw) => {}
             (Some(Element::Call | Element::NamedByText), true) => {
-                let step = self.close_call(0, chunk, report);
+                let step = self.close_call("", chunk, report);
                 let over = || self.is_over(report).then(|| self.done(Rest::at(chunk.pos)));
                 return step.or_else(over);
             }
-            (Some(Element::Wrapper | Element::Call), false) if self.stray && !self.grammar.reopens => {}
-            (Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::End), _) => {
-                let step = self.close_call(raw.len(), chunk, report);
+            (Some(Element::Wrapper | Element::Call), false)
+                if !self.grammar.reopens && self.words.end_at(chunk.held_at(report) - raw.len()) =>
+            {
+                self.words.go_on();
+                self.quotes = true;
+            }
+            // Said once more before any argument, it opens nothing.
+            (Some(Element::Wrapper), false) if !self.has_arguments() && !self.is_mere_form(report) => {
+                self.stray = true;
+            }
+            (
+                Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::Kind | Element::End),
+                _,
+            ) => {
+                let step = self.close_call(raw, chunk, report);
                 if step.is_none() && self.is_over(report) && !report.calls.waits() {
-                    return Some(self.give_back(raw, chunk, report));
+                    return Some(self.done(Rest { back: raw.len(), pos: chunk.pos }));
                 }
                 return step.or_else(|| self.between(raw, tag, chunk, report));
             }
@@ -162,20 +207,19 @@ impl TagBody {
                 return Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }));
             }
             (Some(Element::Channel), _) => {
-                self.end_call(chunk, report);
+                self.end_call(raw, chunk, report);
                 return self.over(raw.len(), chunk, report);
             }
             (None, false) if self.in_group => {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
             }
-            (None, false) => {
-                let declares = |tool| report.tools.has_parameter(tool, tag.element);
-                self.bad |= tag.label.is_some() || report.named().is_some_and(declares);
-                self.unread = true;
+            // An argument whose tag went wrong must not be missing unnoticed: neither one that is unknown, nor one that
+            // closes what nothing has opened.
+            _ => {
+                self.bad = true;
+                self.stray = true;
             }
-            (None, true) => self.stray = true,
-            _ => {}
         }
         None
     }
@@ -191,29 +235,20 @@ impl TagBody {
         alone && ends
     }
 
-    /// Ends the section before this tag.
-    fn give_back(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
-        chunk.keep(report);
-        if !report.held.ends_with(raw) {
-            report.held.push_str(raw);
-        }
-        self.done(Rest { back: raw.len(), pos: chunk.pos })
-    }
-
-    /// The call that is open is over, with a tag of which so many bytes are not its own.
+    /// The call that is open is over, with its own tag or with this one that is not its own.
     fn close_call(
         &mut self,
-        back: usize,
+        behind: &str,
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         if self.is_mere_form(report) {
             if self.calls == 0 {
-                return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
+                return Some(Step::NotACall(Rest { back: behind.len(), pos: chunk.pos }));
             }
             self.bad = true;
         }
-        self.end_call(chunk, report);
+        self.end_call(behind, chunk, report);
         None
     }
 }

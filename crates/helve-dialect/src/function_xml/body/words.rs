@@ -1,0 +1,67 @@
+//! Words inside a call: what else they may be.
+
+use super::{Gap, State, TagBody};
+use crate::arguments::Arguments;
+use crate::body::Chunk;
+use crate::calls::Report;
+
+impl TagBody {
+    /// Text inside a call, outside its values, of which so many bytes are read.
+    pub(super) fn call_text(
+        &mut self,
+        text: &str,
+        read: usize,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) {
+        if !self.words.may_come() {
+            self.words.begin_before(read, chunk, report);
+            self.gap = Gap::default();
+        }
+        let ink = if self.words.any() { text } else { self.gap.passes(text) };
+        if self.begins_json(ink) {
+            chunk.pos += text.len() - ink.len();
+            self.words.never_came();
+            self.json = Arguments::new(chunk.held_at(report));
+            self.state = State::Json;
+            return;
+        }
+        chunk.pos += text.len() - read;
+        self.words_come(ink);
+    }
+
+    /// Whether the arguments begin here as one object. Where an element is meant to hold them, a string may hold that.
+    fn begins_json(&self, ink: &str) -> bool {
+        let bare = self.state == State::Call && !self.has_key && !self.has_arguments() && !self.stray;
+        let begins = ink.starts_with('{') || self.in_json && ink.starts_with('"');
+        bare && begins && !self.gap.is_open()
+    }
+
+    fn words_come(&mut self, ink: &str) {
+        if ink.is_empty() {
+            return;
+        }
+        self.words.come();
+        self.stray = true;
+        // A key must be followed by its value, and what may be an object of arguments must not be missing.
+        self.bad |= self.has_key || self.in_json || ink.contains('{');
+    }
+
+    /// The text inside a call ends here, with a tag or with the message.
+    pub(super) fn words_end(&mut self, at: usize) {
+        // A backslash by itself is no line break.
+        if self.words.may_come() && self.gap.is_open() {
+            self.words_come("\\");
+        }
+        self.words.end(at);
+    }
+
+    /// What follows the name of a call in this text, which ends here.
+    pub(super) fn words_behind_name(&mut self, rest: &str, end: usize) {
+        self.words.begin(end - rest.len());
+        self.gap = Gap::default();
+        let ink = self.gap.passes(rest);
+        self.words_come(ink);
+        self.words_end(end);
+    }
+}
