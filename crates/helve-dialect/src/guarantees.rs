@@ -46,6 +46,18 @@ impl Outcome {
     fn reasoning(&self) -> String {
         self.text(Channel::Reasoning)
     }
+
+    /// How often a word comes out, whichever way: said, called, or told of a call that was dropped. Where the id of a call
+    /// repeats its name, that is once.
+    fn times(&self, word: &str) -> usize {
+        let said = self.said.iter().map(|(_, text)| text.as_str());
+        let called = self.calls.iter().flat_map(|call| {
+            let id = call.id.as_deref().filter(|_| !call.name.contains(word));
+            [id.unwrap_or(""), call.name.as_str(), call.arguments.as_str()]
+        });
+        let dropped = self.dropped.iter().map(|(.., text)| text.as_str());
+        said.chain(called).chain(dropped).map(|text| text.matches(word).count()).sum()
+    }
 }
 
 /// Reads the text in these pieces and checks what holds for every stream of pieces.

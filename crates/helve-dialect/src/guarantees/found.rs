@@ -131,14 +131,6 @@ fn no_name_swallows_what_follows_it() {
     );
 }
 
-/// How often the word comes out, whichever way: said, called, or told of a call that was dropped.
-fn times(outcome: &Outcome, word: &str) -> usize {
-    let said = outcome.said.iter().map(|(_, text)| text.as_str());
-    let called = outcome.calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
-    let dropped = outcome.dropped.iter().map(|(.., text)| text.as_str());
-    said.chain(called).chain(dropped).map(|text| text.matches(word).count()).sum()
-}
-
 #[test]
 fn what_waits_is_told_once_whether_it_is_meant_or_cut() {
     let call = |word: &str| format!(r#"{{"name": "search", "arguments": {{"query": "{word}"}}}}"#);
@@ -165,7 +157,7 @@ fn what_waits_is_told_once_whether_it_is_meant_or_cut() {
             for end in [End::Normal, End::Cut] {
                 let reading = Reading::new(dialect, tools()).reasoning_open(open);
                 let outcome = run(&[&text], reading.clone(), end);
-                let counts = [times(&outcome, "one"), times(&outcome, "two")];
+                let counts = ["one", "two"].map(|word| outcome.times(word));
                 assert_eq!(counts, [1, 1], "{name}: {text:?} {end:?} {outcome:?}");
                 let mut whole = run_whole(&text, &reading, end);
                 whole.steps = outcome.steps;
@@ -182,6 +174,9 @@ fn words_in_a_fence_before_a_call_are_text() {
         let text = format!("```\n{words}\n{call}\n```\n");
         check("qwen3_coder", &text, &[], &text);
         check("", &text, &[], &text);
+    }
+    for begun in ["```json\n[", "```json\n{\"", "```\n<tool_", "```json\n`"] {
+        check("", begun, &[], begun);
     }
     let head = "<|open|>response<|sep|>";
     check("kimi_k3", &format!("```\n{head}So.<|close|>response<|sep|>"), &[], "```\nSo.");

@@ -7,14 +7,6 @@ use super::*;
 /// A word that stands nowhere else.
 const WORD: &str = "zqw";
 
-/// How often it comes out. The id of a call repeats its name.
-fn times(outcome: &Outcome) -> usize {
-    let said = outcome.said.iter().map(|(_, text)| text.as_str());
-    let called = outcome.calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
-    let dropped = outcome.dropped.iter().map(|(_, _, text)| text.as_str());
-    said.chain(called).chain(dropped).map(|text| text.matches(WORD).count()).sum()
-}
-
 /// Marks that begin a head, and those that end it. A head is markup, whatever it says, and so is a tag: that of Kimi K3
 /// stands between two tokens, and may vanish with what is written there.
 const HEADS: &[(&str, &str)] = &[
@@ -93,6 +85,6 @@ proptest! {
         let dialect = if given { dialect(name) } else { None };
         let reading = Reading::new(dialect, tools).reasoning_open(reasoning_open);
         let outcome = run(&[&text], reading, end);
-        prop_assert_eq!(times(&outcome), 1, "{}: {:?}", text, outcome);
+        prop_assert_eq!(outcome.times(WORD), 1, "{}: {:?}", text, outcome);
     }
 }

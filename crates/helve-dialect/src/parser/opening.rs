@@ -374,7 +374,8 @@ impl Parser {
             return;
         }
         self.not_opened(opening, out);
-        if matches!(opening.mark, Mark::Start | Mark::Tag(_)) {
+        // What lay ahead was looked at again, and may have led somewhere else.
+        if opening.mark != Mark::Alone {
             self.wind_up(end, out);
         }
     }

@@ -15,12 +15,8 @@ const FENCE: Mark = Mark::Fence(&[WORD]);
 static JSON: JsonGrammar = JsonGrammar { close: &["</tool_code>"], ..JsonGrammar::PLAIN };
 static PYTHON: PythonGrammar =
     PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."], ..PythonGrammar::PLAIN };
-static FENCED: PythonGrammar = PythonGrammar {
-    close: &["</tool_code>"],
-    prefixes: &["default_api."],
-    fenced: true,
-    ..PythonGrammar::PLAIN
-};
+static FENCED: PythonGrammar =
+    PythonGrammar { close: &["</tool_code>"], prefixes: &["default_api."], fenced: true };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",
