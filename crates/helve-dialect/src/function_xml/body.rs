@@ -1,6 +1,7 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
 mod brackets;
+mod call;
 mod keys;
 mod members;
 mod passing;
@@ -10,7 +11,6 @@ mod words;
 
 use super::tag;
 use super::value::{Gap, Value, behind_blanks};
-use super::words::Words;
 use super::{Element, Spelling, TagGrammar};
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Rest, Step};
@@ -19,7 +19,7 @@ use crate::dialect::is_name;
 use crate::json;
 use crate::scan::find_byte;
 use crate::{Dropped, End};
-use keys::Keys;
+use call::Call;
 use split::Split;
 
 pub(crate) struct TagBody {
@@ -36,38 +36,16 @@ pub(crate) struct TagBody {
     split: Option<Box<Split>>,
     /// A name or a key, as far as it was read.
     word: String,
-    has_key: bool,
     gap: Gap,
-    in_group: bool,
     json: Arguments,
-    /// The one argument that may wrap all others, its value known and not yet told.
-    wrapped: Option<Box<Wrapped>>,
-    arguments: usize,
     /// The beginning of a member, as it is written.
     member: String,
-    /// The parameters that have begun.
-    keys: Keys,
-    /// Text inside the call that is no value.
-    words: Words,
-    /// Something stands where it should not, so what follows it is no body in JSON.
-    stray: bool,
-    /// Words quote a call inside this one.
-    quotes: bool,
-    /// Inside the element that holds all arguments.
-    in_json: bool,
-    /// The call cannot be one.
-    bad: bool,
+    /// The call that is open.
+    call: Call,
     /// The first calls had no name. Unless others follow them, they are text.
     nameless: bool,
     calls: usize,
     over_at: usize,
-}
-
-/// An object that is all arguments if nothing follows it, and else the value of one.
-struct Wrapped {
-    all: String,
-    /// As that value, where it is not the same.
-    one: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,19 +74,10 @@ impl TagBody {
             value: Box::default(),
             split: None,
             word: String::new(),
-            has_key: false,
             gap: Gap::default(),
-            in_group: false,
             json: Arguments::new(0),
-            wrapped: None,
-            arguments: 0,
             member: String::new(),
-            keys: Keys::default(),
-            words: Words::default(),
-            stray: false,
-            quotes: false,
-            in_json: false,
-            bad: false,
+            call: Call::default(),
             nameless: false,
             calls: 0,
             over_at: 0,
@@ -121,10 +90,9 @@ impl TagBody {
     pub(crate) fn restart(&mut self, grammar: &'static TagGrammar, mark: &str) {
         self.grammar = grammar;
         self.state = State::Between;
-        self.bad = false;
+        self.call.begin();
         self.nameless = false;
         self.split = None;
-        self.words.clear();
         self.calls = 0;
         self.beginning.clear();
         let whole = grammar.spelling == Spelling::Angles && mark.ends_with('>');
@@ -182,7 +150,7 @@ impl TagBody {
             return None;
         }
         match self.state {
-            State::Between | State::Call if behind_blanks(text).is_empty() && !self.words.may_come() => {
+            State::Between | State::Call if behind_blanks(text).is_empty() && !self.call.words.may_come() => {
                 chunk.pos += text.len();
                 None
             }
@@ -245,15 +213,7 @@ impl TagBody {
 
     fn begin_call(&mut self, name: Option<&str>, report: &mut Report<'_, '_>) {
         self.state = State::Call;
-        self.arguments = 0;
-        self.keys.clear();
-        self.stray = false;
-        self.quotes = false;
-        self.in_json = false;
-        self.wrapped = None;
-        self.has_key = false;
-        self.in_group = false;
-        self.bad = false;
+        self.call.begin();
         if let Some(name) = name {
             self.name_call(name, report);
         }
@@ -263,13 +223,13 @@ impl TagBody {
         let name = (self.grammar.name)(name, report.tools);
         match is_callable(name) {
             true => report.name(name),
-            false => self.bad = true,
+            false => self.call.bad = true,
         }
     }
 
     /// Whether the call that is open has said anything beyond its name.
     fn has_arguments(&self) -> bool {
-        self.arguments > 0 || self.wrapped.is_some() || self.state == State::AfterJson
+        self.call.arguments > 0 || self.call.wrapped.is_some() || self.state == State::AfterJson
     }
 
     /// Whether nothing vouches for the call that is open: no wrapper, no argument and no declared tool.
@@ -278,7 +238,7 @@ impl TagBody {
         !self.enclosed
             && !self.grammar.headed
             && !self.has_arguments()
-            && !self.bad
+            && !self.call.bad
             && report.named().is_some_and(unheard_of)
     }
 
@@ -286,8 +246,8 @@ impl TagBody {
     fn end_call(&mut self, behind: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
         let json = self.state == State::AfterJson;
         self.state = State::Between;
-        if std::mem::take(&mut self.bad) || self.has_key || report.named().is_none() {
-            self.words.clear();
+        if std::mem::take(&mut self.call.bad) || self.call.has_key || report.named().is_none() {
+            self.call.words.clear();
             if self.calls > 0 || report.calls.has_started() {
                 self.broken(behind, chunk, report);
             } else {
@@ -296,14 +256,14 @@ impl TagBody {
             }
             return;
         }
-        match self.wrapped.take() {
+        match self.call.wrapped.take() {
             Some(wrapped) => report.arguments(&wrapped.all),
             None if json => {}
-            None => report.arguments(if self.arguments == 0 { "{}" } else { "}" }),
+            None => report.arguments(if self.call.arguments == 0 { "{}" } else { "}" }),
         }
         self.calls += 1;
         report.finish();
-        self.words.tell(chunk, report);
+        self.call.words.tell(chunk, report);
         chunk.let_go(report);
         self.over_at = chunk.held_at(report);
         if !behind.is_empty() {
@@ -341,12 +301,12 @@ impl TagBody {
         match self.json.feed(chunk, &[], report) {
             Flow::More => return Some(Step::More),
             Flow::Broken => {
-                self.bad = true;
+                self.call.bad = true;
                 self.state = State::Call;
             }
             Flow::Done | Flow::Tag(_) => {
                 self.state = State::AfterJson;
-                self.bad |= self.in_json && !json::is_object(report.arguments_so_far());
+                self.call.bad |= self.call.in_json && !json::is_object(report.arguments_so_far());
             }
         }
         None
@@ -385,7 +345,7 @@ impl TagBody {
             }
             // Every value was closed: only the outer tags are missing.
             let whole = matches!(self.state, State::Call | State::AfterJson) && self.has_arguments();
-            if whole && !self.has_key {
+            if whole && !self.call.has_key {
                 self.words_end(report.held.len());
                 self.end_call("", &mut nothing, report);
             }

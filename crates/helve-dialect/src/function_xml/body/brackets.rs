@@ -123,7 +123,7 @@ impl TagBody {
             State::Between => return self.over(raw.len(), chunk, report),
             State::Call | State::AfterJson => {
                 // An argument whose tag went wrong must not be missing unnoticed.
-                self.bad |= tag::is_trace(self.grammar, raw);
+                self.call.bad |= tag::is_trace(self.grammar, raw);
                 self.call_text(raw, raw.len(), chunk, report);
                 return None;
             }

@@ -1,6 +1,7 @@
 //! Parameters inside a call: where their values end, and how they become members of the arguments.
 
-use super::{State, TagBody, Wrapped};
+use super::call::Wrapped;
+use super::{State, TagBody};
 use crate::calls::Report;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
@@ -131,13 +132,13 @@ impl TagBody {
     pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         self.tell_wrapped(report);
         // A body in JSON holds all arguments there are, and what is quoted may have some of its own.
-        self.bad |= self.state == State::AfterJson || self.quotes;
-        self.has_key = false;
-        let is_new = self.keys.insert(key);
-        self.bad |= self.grammar.once && !is_new;
+        self.call.bad |= self.state == State::AfterJson || self.call.quotes;
+        self.call.has_key = false;
+        let is_new = self.call.keys.insert(key);
+        self.call.bad |= self.grammar.once && !is_new;
         self.state = State::Value;
         self.value.begin(key, tag, self.grammar, report);
-        if self.arguments == 0 && self.may_wrap_text(key, report) {
+        if self.call.arguments == 0 && self.may_wrap_text(key, report) {
             self.value.wait();
         }
         if self.value.streams() {
@@ -157,10 +158,10 @@ impl TagBody {
         let json = self.value.json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
         let written = self.value.written();
-        if self.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
-            self.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
-        } else if self.arguments == 0 && self.may_wrap_text(&key, report) && json::is_object(written) {
-            self.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
+        if self.call.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
+            self.call.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
+        } else if self.call.arguments == 0 && self.may_wrap_text(&key, report) && json::is_object(written) {
+            self.call.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);
             report.arguments(&json);
@@ -182,7 +183,7 @@ impl TagBody {
 
     /// What seemed to wrap the arguments is one of them.
     fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
-        if let Some(wrapped) = self.wrapped.take() {
+        if let Some(wrapped) = self.call.wrapped.take() {
             let json = wrapped.one.unwrap_or(wrapped.all);
             let key = std::mem::take(&mut self.value.key);
             self.open_member(&key, "\": ", report);
@@ -194,10 +195,10 @@ impl TagBody {
     /// Writes the name of a member, up to its value.
     fn open_member(&mut self, key: &str, then: &str, report: &mut Report<'_, '_>) {
         self.member.clear();
-        self.member.push_str(if self.arguments == 0 { "{\"" } else { ", \"" });
+        self.member.push_str(if self.call.arguments == 0 { "{\"" } else { ", \"" });
         strings::push_text(key, &mut self.member);
         self.member.push_str(then);
         report.arguments(&self.member);
-        self.arguments += 1;
+        self.call.arguments += 1;
     }
 }

@@ -22,7 +22,7 @@ impl TagBody {
             State::Value if self.value.flows() => Passing::Arguments(&json::UNTAGGED),
             State::Value if self.value.grows() => Passing::Later(&TAGGED),
             State::Word => Passing::Later(&LINE),
-            State::Call if self.in_json => Passing::Nothing,
+            State::Call if self.call.in_json => Passing::Nothing,
             State::Call => Passing::Later(&CALL),
             State::Key | State::AfterJson => Passing::Later(&TAGGED),
             State::Between if self.calls == 0 => Passing::Later(&TAGGED),

@@ -59,7 +59,7 @@ impl TagBody {
 
     /// Whether the call has a parameter of this name, or may have one.
     pub(super) fn has_begun(&self, key: &str) -> bool {
-        self.keys.contains(key) || self.split.as_ref().is_some_and(|split| split.key == key)
+        self.call.keys.contains(key) || self.split.as_ref().is_some_and(|split| split.key == key)
     }
 
     pub(super) fn is_at_line_start(&self) -> bool {

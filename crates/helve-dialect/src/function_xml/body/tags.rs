@@ -31,7 +31,7 @@ impl TagBody {
                 true => self.in_call(raw, &tag, chunk, report),
                 false => {
                     self.state = State::Between;
-                    self.bad = false;
+                    self.call.bad = false;
                     self.not_a_call(chunk, report)
                 }
             },
@@ -41,7 +41,7 @@ impl TagBody {
             }
             State::Kind => self.over(self.word.len() + raw.len(), chunk, report),
             State::Key if tag.kind == Some(Element::Key) && tag.closes => {
-                self.has_key = true;
+                self.call.has_key = true;
                 self.state = State::Call;
                 None
             }
@@ -57,7 +57,7 @@ impl TagBody {
             }
             State::Between => self.between(raw, &tag, chunk, report),
             _ => {
-                if self.words.may_come() {
+                if self.call.words.may_come() {
                     self.words_end(chunk.held_at(report) - raw.len());
                 }
                 self.in_call(raw, &tag, chunk, report)
@@ -71,7 +71,7 @@ impl TagBody {
         let word = std::mem::take(&mut self.word);
         let (name, rest) = word.split_at(word.find(['\n', '\\']).unwrap_or(word.len()));
         self.begin_call(Some(name.trim()), report);
-        let named = !self.bad;
+        let named = !self.call.bad;
         self.words_behind_name(rest, end);
         self.word = word;
         named
@@ -152,11 +152,11 @@ impl TagBody {
         match (tag.kind, tag.closes) {
             (Some(Element::Parameter), false) => match &tag.label {
                 Some(label) => self.begin_value(label, tag, report),
-                None => self.bad = true,
+                None => self.call.bad = true,
             },
             (Some(Element::Key), false) => {
                 // A body in JSON holds all arguments there are.
-                self.bad |= self.has_key || self.state == State::AfterJson;
+                self.call.bad |= self.call.has_key || self.state == State::AfterJson;
                 self.word.clear();
                 self.state = State::Key;
             }
@@ -167,14 +167,14 @@ impl TagBody {
             }
             (Some(Element::Value), false) => {
                 let mut key = std::mem::take(&mut self.word);
-                self.bad |= !self.has_key;
+                self.call.bad |= !self.call.has_key;
                 self.begin_value(key.trim(), tag, report);
                 // A second value has no key of its own, and must not look at a long one again.
                 key.clear();
                 self.word = key;
             }
-            (Some(Element::Group), closes) if closes == self.in_group => self.in_group = !closes,
-            (Some(Element::Json), closes) if closes == self.in_json => self.in_json = !closes,
+            (Some(Element::Group), closes) if closes == self.call.in_group => self.call.in_group = !closes,
+            (Some(Element::Json), closes) if closes == self.call.in_json => self.call.in_json = !closes,
             (Some(Element::Skip), _) => {}
             (None, _) if END_TOKENS.contains(&raw) => {}
             (Some(Element::Call | Element::NamedByText), true) => {
@@ -183,14 +183,14 @@ impl TagBody {
                 return step.or_else(over);
             }
             (Some(Element::Wrapper | Element::Call), false)
-                if !self.grammar.reopens && self.words.end_at(chunk.held_at(report) - raw.len()) =>
+                if !self.grammar.reopens && self.call.words.end_at(chunk.held_at(report) - raw.len()) =>
             {
-                self.words.go_on();
-                self.quotes = true;
+                self.call.words.go_on();
+                self.call.quotes = true;
             }
             // Said once more before any argument, it opens nothing.
             (Some(Element::Wrapper), false) if !self.has_arguments() && !self.is_mere_form(report) => {
-                self.stray = true;
+                self.call.stray = true;
             }
             (
                 Some(Element::Wrapper | Element::Call | Element::NamedByText | Element::Kind | Element::End),
@@ -210,15 +210,15 @@ impl TagBody {
                 self.end_call(raw, chunk, report);
                 return self.over(raw.len(), chunk, report);
             }
-            (None, false) if self.in_group => {
+            (None, false) if self.call.in_group => {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
             }
             // An argument whose tag went wrong must not be missing unnoticed: neither one that is unknown, nor one that
             // closes what nothing has opened.
             _ => {
-                self.bad = true;
-                self.stray = true;
+                self.call.bad = true;
+                self.call.stray = true;
             }
         }
         None
@@ -229,7 +229,7 @@ impl TagBody {
     fn is_over(&self, report: &Report<'_, '_>) -> bool {
         let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
         let ends = match report.calls.waits() {
-            true => self.calls == 1 && !self.stray,
+            true => self.calls == 1 && !self.call.stray,
             false => self.grammar.has(Element::NamedByText),
         };
         alone && ends
@@ -246,7 +246,7 @@ impl TagBody {
             if self.calls == 0 {
                 return Some(Step::NotACall(Rest { back: behind.len(), pos: chunk.pos }));
             }
-            self.bad = true;
+            self.call.bad = true;
         }
         self.end_call(behind, chunk, report);
         None

@@ -14,14 +14,14 @@ impl TagBody {
         chunk: &mut Chunk<'_>,
         report: &mut Report<'_, '_>,
     ) {
-        if !self.words.may_come() {
-            self.words.begin_before(read, chunk, report);
+        if !self.call.words.may_come() {
+            self.call.words.begin_before(read, chunk, report);
             self.gap = Gap::default();
         }
-        let ink = if self.words.any() { text } else { self.gap.passes(text) };
+        let ink = if self.call.words.any() { text } else { self.gap.passes(text) };
         if self.begins_json(ink) {
             chunk.pos += text.len() - ink.len();
-            self.words.never_came();
+            self.call.words.never_came();
             self.json = Arguments::new(chunk.held_at(report));
             self.state = State::Json;
             return;
@@ -32,8 +32,9 @@ impl TagBody {
 
     /// Whether the arguments begin here as one object. Where an element is meant to hold them, a string may hold that.
     fn begins_json(&self, ink: &str) -> bool {
-        let bare = self.state == State::Call && !self.has_key && !self.has_arguments() && !self.stray;
-        let begins = ink.starts_with('{') || self.in_json && ink.starts_with('"');
+        let bare =
+            self.state == State::Call && !self.call.has_key && !self.has_arguments() && !self.call.stray;
+        let begins = ink.starts_with('{') || self.call.in_json && ink.starts_with('"');
         bare && begins && !self.gap.is_open()
     }
 
@@ -41,24 +42,24 @@ impl TagBody {
         if ink.is_empty() {
             return;
         }
-        self.words.come();
-        self.stray = true;
+        self.call.words.come();
+        self.call.stray = true;
         // A key must be followed by its value, and what may be an object of arguments must not be missing.
-        self.bad |= self.has_key || self.in_json || ink.contains('{');
+        self.call.bad |= self.call.has_key || self.call.in_json || ink.contains('{');
     }
 
     /// The text inside a call ends here, with a tag or with the message.
     pub(super) fn words_end(&mut self, at: usize) {
         // A backslash by itself is no line break.
-        if self.words.may_come() && self.gap.is_open() {
+        if self.call.words.may_come() && self.gap.is_open() {
             self.words_come("\\");
         }
-        self.words.end(at);
+        self.call.words.end(at);
     }
 
     /// What follows the name of a call in this text, which ends here.
     pub(super) fn words_behind_name(&mut self, rest: &str, end: usize) {
-        self.words.begin(end - rest.len());
+        self.call.words.begin(end - rest.len());
         self.gap = Gap::default();
         let ink = self.gap.passes(rest);
         self.words_come(ink);

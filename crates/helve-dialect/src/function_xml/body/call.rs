@@ -1,0 +1,45 @@
+//! What is known of the call that is open.
+
+use super::keys::Keys;
+use crate::function_xml::words::Words;
+
+#[derive(Default)]
+pub(super) struct Call {
+    /// How many arguments were told.
+    pub(super) arguments: usize,
+    /// The one argument that may wrap all others, its value known and not yet told.
+    pub(super) wrapped: Option<Box<Wrapped>>,
+    /// The parameters that have begun.
+    pub(super) keys: Keys,
+    /// Behind a key, whose value must follow.
+    pub(super) has_key: bool,
+    /// Inside the element that holds all parameters.
+    pub(super) in_group: bool,
+    /// Inside the element that holds all arguments as JSON.
+    pub(super) in_json: bool,
+    /// Text inside the call that is no value.
+    pub(super) words: Words,
+    /// Something stands where it should not, so what follows it is no body in JSON.
+    pub(super) stray: bool,
+    /// Words quote a call inside this one.
+    pub(super) quotes: bool,
+    /// It cannot be one.
+    pub(super) bad: bool,
+}
+
+/// An object that is all arguments if nothing follows it, and else the value of one.
+pub(super) struct Wrapped {
+    pub(super) all: String,
+    /// As that value, where it is not the same.
+    pub(super) one: Option<String>,
+}
+
+impl Call {
+    /// Another begins, with the buffers of the last one.
+    pub(super) fn begin(&mut self) {
+        let Self { keys, words, .. } = std::mem::take(self);
+        *self = Self { keys, words, ..Self::default() };
+        self.keys.clear();
+        self.words.clear();
+    }
+}
