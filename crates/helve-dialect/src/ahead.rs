@@ -147,7 +147,7 @@ impl Then {
         }
     }
 
-    /// A byte that no unmarked call can do without which begins so. All begin with a bracket.
+    /// A byte that is in every call without markup that begins so. All of them begin with a bracket.
     pub(crate) fn sign(self) -> u8 {
         match self {
             Self::Object | Self::Json => b'{',

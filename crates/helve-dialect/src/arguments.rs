@@ -27,7 +27,7 @@ pub(crate) enum Flow {
 
 pub(crate) struct Arguments {
     scan: Scan,
-    into: Into,
+    into: Target,
     encoded: Unescape,
     /// A number or a word, which is no set of arguments; but `null` is an empty one, and its end shows which it is.
     scalar: String,
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Into {
+enum Target {
     Nothing,
     Raw,
     Encoded,
@@ -48,7 +48,7 @@ impl Arguments {
     /// A value that begins at this place of the held text.
     pub(crate) fn new(at: usize) -> Self {
         let encoded = Unescape::default();
-        Self { scan: Scan::new(0), into: Into::Nothing, encoded, scalar: String::new(), loose: None, at }
+        Self { scan: Scan::new(0), into: Target::Nothing, encoded, scalar: String::new(), loose: None, at }
     }
 
     /// Reads on; `tags` are the marks that may close what is not quite JSON.
@@ -73,16 +73,16 @@ impl Arguments {
                 Event::Start(kind) => {
                     begin = chunk.pos - 1;
                     self.into = match kind {
-                        Kind::String => Into::Encoded,
-                        Kind::Scalar => Into::Scalar,
-                        _ => Into::Raw,
+                        Kind::String => Target::Encoded,
+                        Kind::Scalar => Target::Scalar,
+                        _ => Target::Raw,
                     };
                     if kind == Kind::String {
                         begin += 1;
                     }
                 }
                 Event::Stop => {
-                    let quote = (self.into == Into::Encoded) as usize;
+                    let quote = (self.into == Target::Encoded) as usize;
                     self.take(&chunk.text[begin..chunk.pos - quote], report);
                     if self.scan.faults().any() {
                         chunk.keep(report);
@@ -102,22 +102,22 @@ impl Arguments {
 
     /// Whether plain text from here on is nothing but argument text.
     pub(crate) fn flows(&self) -> bool {
-        let through = self.into == Into::Raw || self.into == Into::Encoded && self.encoded.is_plain();
+        let through = self.into == Target::Raw || self.into == Target::Encoded && self.encoded.is_plain();
         through && self.loose.is_none() && self.scan.in_plain_text()
     }
 
     fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
         match self.into {
-            Into::Nothing => {}
-            Into::Raw => report.arguments(text),
-            Into::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            Into::Scalar => self.scalar.push_str(text),
+            Target::Nothing => {}
+            Target::Raw => report.arguments(text),
+            Target::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            Target::Scalar => self.scalar.push_str(text),
         }
     }
 
     fn whole(&mut self, report: &mut Report<'_, '_>) {
         match self.into {
-            Into::Encoded => {
+            Target::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
                 if decoded_arguments(report) {
                     report.repaired(vec![Repair::Encoding]);
@@ -126,11 +126,11 @@ impl Arguments {
                     report.arguments("{}");
                 }
             }
-            Into::Scalar => {
+            Target::Scalar => {
                 let text = self.scalar.trim();
                 report.arguments(if text == "null" { "{}" } else { text });
             }
-            Into::Nothing | Into::Raw => {}
+            Target::Nothing | Target::Raw => {}
         }
     }
 

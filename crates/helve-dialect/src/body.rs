@@ -77,20 +77,20 @@ pub(crate) enum Ending {
     NotACall,
 }
 
-/// Text of which the body would make so little that it need not see it now.
+/// Text that the body need not see at once, because it is argument text throughout, or tells nothing by itself.
 #[derive(Default, Clone, Copy)]
 pub(crate) enum Passing {
     #[default]
     Nothing,
-    /// Of these bytes only it is argument text.
+    /// If it is made of these bytes, it is argument text.
     Arguments(&'static ByteSet),
-    /// It is argument text that becomes the inside of a string, up to this mark, whose beginning waits for the rest of it.
+    /// It is argument text that becomes the inside of a string. Only the beginning of this mark, which ends it, is deferred.
     Text(Awaited),
-    /// Of these bytes only it tells nothing without what follows, so that both can be read together.
+    /// If it is made of these bytes, it tells nothing by itself and is deferred.
     Later(&'static ByteSet),
-    /// The same, and so does the beginning of a mark behind such bytes.
+    /// The same, with perhaps the beginning of a mark behind such bytes.
     Before(&'static Before),
-    /// What was deferred is the beginning of this mark, and more of it waits too.
+    /// What was deferred is the beginning of this mark, and more of it is deferred too.
     Mark(Awaited),
 }
 
@@ -216,7 +216,8 @@ impl Body {
 
     /// Reads on from `from`. Whatever is taken is also added to the report's held text.
     ///
-    /// The families' own functions are not made one with this: that one would be too large for any of them to be quick.
+    /// The functions of the families are not inlined here: one function of all of them would be too large for the compiler to
+    /// keep any of them quick.
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         match self {
             Self::Json(body) => body.feed(text, from, report),

@@ -31,7 +31,7 @@ pub(crate) struct Calls {
     pub(crate) found: Option<&'static str>,
     /// A call was cut off or broken.
     pub(crate) lost: bool,
-    /// What is read was told before.
+    /// What is read now was told before: it is read again to find where it ends, and no call of it starts anew.
     pub(crate) muted: bool,
     /// Where the text begins in the held text that no call has told yet, whole or dropped.
     pub(crate) told: usize,

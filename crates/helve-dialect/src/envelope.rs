@@ -58,7 +58,7 @@ pub(crate) struct Envelope {
     recognised: bool,
     call: Fields,
     field: Field,
-    into: Into,
+    into: Target,
     /// The name of the member, as written.
     key: String,
     /// The text of a name or an id, as written.
@@ -102,7 +102,7 @@ enum Form {
 
 /// Where the bytes of the value being read go.
 #[derive(Clone, Copy, PartialEq)]
-enum Into {
+enum Target {
     Nowhere,
     Key,
     Name {
@@ -128,7 +128,7 @@ impl Envelope {
             recognised: false,
             call: Fields::default(),
             field: Field::Other,
-            into: Into::Nowhere,
+            into: Target::Nowhere,
             key: String::new(),
             capture: String::new(),
             encoded: Unescape::default(),
@@ -144,15 +144,15 @@ impl Envelope {
         self.usual = false;
         self.recognised = false;
         self.field = Field::Other;
-        self.into = Into::Nowhere;
+        self.into = Target::Nowhere;
     }
 
     /// Whether plain text from here on is nothing but argument text.
     pub(crate) fn flows(&self) -> bool {
         let through = match self.into {
-            Into::Arguments => true,
-            Into::Encoded => self.encoded.is_plain(),
-            Into::Member => self.call.form == Form::Flat,
+            Target::Arguments => true,
+            Target::Encoded => self.encoded.is_plain(),
+            Target::Member => self.call.form == Form::Flat,
             _ => false,
         };
         through && self.scan.in_plain_text()
@@ -193,15 +193,15 @@ impl Envelope {
                         return Flow::Refused(pos);
                     }
                     // An encoded object is what stands between the quotes.
-                    begin = if self.into == Into::Encoded { pos } else { pos - 1 };
+                    begin = if self.into == Target::Encoded { pos } else { pos - 1 };
                 }
                 Event::Stop => {
-                    let end = if self.into == Into::Encoded { pos - 1 } else { pos };
+                    let end = if self.into == Target::Encoded { pos - 1 } else { pos };
                     let was = self.into;
-                    if was != Into::Nowhere {
+                    if was != Target::Nowhere {
                         self.take(&text[begin..end], report);
                     }
-                    self.into = Into::Nowhere;
+                    self.into = Target::Nowhere;
                     match self.stop(was, report) {
                         Stop::On => {}
                         Stop::Call => return Flow::Call(pos),
@@ -239,7 +239,7 @@ impl Envelope {
         }
         if kind == Kind::Key {
             self.capture.clear();
-            self.into = Into::Key;
+            self.into = Target::Key;
             return true;
         }
         if self.is_keyed() {
@@ -248,71 +248,71 @@ impl Envelope {
         }
         self.into = match self.role(report) {
             Field::Name | Field::Tool if kind == Kind::String => {
-                Into::Name { strong: self.field == Field::Tool }
+                Target::Name { strong: self.field == Field::Tool }
             }
             Field::Name | Field::Tool => return false,
-            Field::Function if kind == Kind::String => Into::Name { strong: true },
+            Field::Function if kind == Kind::String => Target::Name { strong: true },
             Field::Function if kind == Kind::Object && !self.inner => {
                 self.inner = true;
                 self.scan.watch(self.base + 2);
-                Into::Nowhere
+                Target::Nowhere
             }
             Field::Calls if kind == Kind::Array && !self.wrapper => {
                 self.wrapper = true;
                 self.base += 2;
                 self.scan.watch(self.base + 1);
-                Into::Nowhere
+                Target::Nowhere
             }
-            Field::Id if kind == Kind::String => Into::Id,
+            Field::Id if kind == Kind::String => Target::Id,
             Field::Arguments => self.arguments(kind),
             Field::Other => self.member(report),
-            _ => Into::Nowhere,
+            _ => Target::Nowhere,
         };
-        if matches!(self.into, Into::Name { .. } | Into::Id) {
+        if matches!(self.into, Target::Name { .. } | Target::Id) {
             self.capture.clear();
         }
         true
     }
 
     /// The arguments begin.
-    fn arguments(&mut self, kind: Kind) -> Into {
+    fn arguments(&mut self, kind: Kind) -> Target {
         self.call.form = Form::Nested;
         match kind {
             Kind::String => {
                 self.encoded = Unescape::default();
-                Into::Encoded
+                Target::Encoded
             }
             Kind::Scalar => {
                 self.capture.clear();
-                Into::Scalar
+                Target::Scalar
             }
-            _ => Into::Arguments,
+            _ => Target::Arguments,
         }
     }
 
     fn take(&mut self, text: &str, report: &mut Report<'_, '_>) {
         match self.into {
-            Into::Nowhere => {}
-            Into::Key | Into::Name { .. } | Into::Id | Into::Scalar => self.capture.push_str(text),
-            Into::Arguments => report.arguments(text),
-            Into::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
-            Into::Member if self.call.form == Form::Flat => report.arguments(text),
-            Into::Member => self.call.members.push_str(text),
+            Target::Nowhere => {}
+            Target::Key | Target::Name { .. } | Target::Id | Target::Scalar => self.capture.push_str(text),
+            Target::Arguments => report.arguments(text),
+            Target::Encoded => self.encoded.feed(text, |decoded| report.arguments(decoded)),
+            Target::Member if self.call.form == Form::Flat => report.arguments(text),
+            Target::Member => self.call.members.push_str(text),
         }
     }
 
-    fn stop(&mut self, was: Into, report: &mut Report<'_, '_>) -> Stop {
+    fn stop(&mut self, was: Target, report: &mut Report<'_, '_>) -> Stop {
         let passed = match was {
-            Into::Nowhere => return self.closed(report),
-            Into::Key => self.key_read(report),
-            Into::Name { strong } => self.name_read(strong, report),
-            Into::Id => {
+            Target::Nowhere => return self.closed(report),
+            Target::Key => self.key_read(report),
+            Target::Name { strong } => self.name_read(strong, report),
+            Target::Id => {
                 if let Some(id) = json::unquoted(&self.capture) {
                     report.id(id.into_owned());
                 }
                 true
             }
-            Into::Encoded => {
+            Target::Encoded => {
                 self.encoded.finish(|decoded| report.arguments(decoded));
                 // Inside `function` they are written so by rule.
                 if decoded_arguments(report) && !self.inner {
@@ -320,13 +320,13 @@ impl Envelope {
                 }
                 true
             }
-            Into::Scalar => {
+            Target::Scalar => {
                 if self.capture != "null" {
                     report.arguments(&self.capture);
                 }
                 true
             }
-            Into::Arguments | Into::Member => true,
+            Target::Arguments | Target::Member => true,
         };
         if passed && self.is_keyed() && self.call.form == Form::Nested {
             // The member is a call, and whole.

@@ -3,8 +3,8 @@
 mod behind;
 mod detection;
 mod forms;
-mod found;
 mod quotations;
+mod reviews;
 mod soup;
 mod story;
 mod strays;

@@ -346,7 +346,7 @@ impl Literal {
         narrow
     }
 
-    /// Whether it means nothing between values. Blanks that only JSON does not have are noted.
+    /// Whether it means nothing between values. A blank that is none in JSON, such as a full-width one, is noted as repaired.
     fn is_blank(&mut self, c: char) -> bool {
         if c.is_whitespace() && !is_blank(c) {
             self.note(Repair::Blanks);

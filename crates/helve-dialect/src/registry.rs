@@ -165,15 +165,15 @@ impl Live {
     }
 
     /// The ways to read what follows a mark, in the order in which they are tried.
-    pub(crate) fn choices(&self, mark: opening::Mark) -> &[Choice] {
+    pub(crate) fn choices(&self, mark: opening::MarkId) -> &[Choice] {
         match mark {
-            opening::Mark::Tag(marker) => match &self.roles[marker] {
+            opening::MarkId::Tag(marker) => match &self.roles[marker] {
                 Role::Call(choices) => choices,
                 _ => &[],
             },
-            opening::Mark::Alone => &self.alone,
-            opening::Mark::Start => &self.start,
-            opening::Mark::Fence(fence) => &self.fences[fence].1,
+            opening::MarkId::Alone => &self.alone,
+            opening::MarkId::Start => &self.start,
+            opening::MarkId::Fence(fence) => &self.fences[fence].1,
         }
     }
 
@@ -189,7 +189,7 @@ impl Live {
         matches!(&self.roles[marker], Role::Call(choices) if choices.iter().any(head))
     }
 
-    /// Whether the marker means nothing behind a call of one of these dialects. Ordinary text always does.
+    /// Whether the marker is left out behind a call of one of these dialects. One that is an ordinary word never is.
     pub(crate) fn is_stray(&self, marker: usize, spoken: impl Fn(&'static str) -> bool) -> bool {
         !self.is_words(marker) && self.strays[marker].iter().any(|dialect| spoken(dialect))
     }
@@ -249,7 +249,7 @@ impl Live {
             dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, Role::Silent));
         }
         dialects.iter().flat_map(|dialect| dialect.strays).for_each(|text| marks.add(text, Role::Stray));
-        // Of these, some dialects make more.
+        // Last, since some dialects have given them another role.
         END_TOKENS.iter().for_each(|text| marks.add(text, Role::Silent));
         for (open, close) in RESULTS {
             marks.add(open, Role::Result(true));

@@ -39,8 +39,8 @@ impl Behind {
         Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
     }
 
-    /// The message is over, and what stands behind its last call is text. It does not belie a call that stands alone, of
-    /// which the cut would tell it too.
+    /// The message is over, and what stands behind its last call is text. Not so behind a call without markup in a message that
+    /// was cut: that call is dropped, and tells this text with its own.
     pub(crate) fn tell(&self, standing: Standing, end: End, report: &mut Report<'_, '_>) {
         let Some(Doubt { at, open: 0 }) = self.0 else { return };
         if !report.calls.waits() {

@@ -391,7 +391,7 @@ fn resolve<'s>(reference: &str, resource: &'s Value, root: &'s Value) -> Option<
     }
     let mut schema = resource;
     for (at, token) in percent_decoded(fragment)?.split('/').skip(1).enumerate() {
-        // A way through another resource is nobody's business.
+        // A pointer must not lead through a schema that is a resource of its own.
         if at > 0 && is_resource(schema) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! What each member of the object says about the call, given what the others have said.
 
 use super::fields::Field;
-use super::{Envelope, Form, Into, Naming};
+use super::{Envelope, Form, Naming, Target};
 use crate::calls::Report;
 use crate::json::{self, Kind};
 
@@ -38,7 +38,7 @@ impl Envelope {
 
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
     /// without an object.
-    pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Into {
+    pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Target {
         let key = json::unquoted(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
@@ -51,18 +51,18 @@ impl Envelope {
         }
         if self.field == Field::Id && kind == Kind::String && !self.wrapper {
             self.capture.clear();
-            return Into::Id;
+            return Target::Id;
         }
-        Into::Nowhere
+        Target::Nowhere
     }
 
     /// A member beside the name: written out at once where it can only be an argument, kept where it is open.
-    pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Into {
+    pub(super) fn member(&mut self, report: &mut Report<'_, '_>) -> Target {
         let key = self.key.trim_matches('"');
         let declared = report.named().is_some_and(|name| report.tools.has_parameter(name, key));
         if self.call.form == Form::Nested {
             self.call.astray |= declared && !report.arguments_so_far().contains(&self.key);
-            return Into::Nowhere;
+            return Target::Nowhere;
         }
         if self.call.naming == Naming::Strong {
             let open = match self.call.form {
@@ -88,7 +88,7 @@ impl Envelope {
             self.call.members.push_str(&self.key);
             self.call.members.push_str(": ");
         }
-        Into::Member
+        Target::Member
     }
 
     pub(super) fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {

@@ -33,7 +33,7 @@ pub(crate) struct FramedGrammar {
     pub(crate) text: &'static [(&'static str, usize)],
     /// Such text is code for an interpreter.
     pub(crate) code: bool,
-    /// Such text counts only with the sign that ends it, which no server leaves out.
+    /// Such text counts only with the sign that ends it: without that it was cut off.
     pub(crate) closed: bool,
     /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
     /// and a line break.

@@ -133,7 +133,7 @@ impl GemmaBody {
     /// What looks like the mark behind text. Anything else is text, the closing mark of the call too.
     fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         let rest = chunk.rest().as_bytes();
-        // Nobody misses closing brackets before the mark behind them.
+        // Where nothing follows, the mark of text alone decides: the brackets behind it may be missing.
         let awaited = if report.over { &self.grammar.quote } else { self.behind_text() };
         if rest.len() < awaited.len() && begins(awaited.as_bytes(), chunk.rest()) {
             self.awaited = Some(awaited);

@@ -12,13 +12,14 @@ use crate::{Dropped, End, work};
 /// A mark whose meaning hangs on what follows.
 #[derive(Clone, Copy)]
 pub(super) struct Opening {
-    mark: Mark,
+    mark: MarkId,
     /// Where the text behind the mark begins in the held text, blanks aside.
     ahead_at: usize,
 }
 
+/// Which mark it is: for a tag and a fence, its number among those that are live.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Mark {
+pub(crate) enum MarkId {
     Tag(usize),
     Fence(usize),
     Alone,
@@ -36,19 +37,19 @@ struct Looked<'t> {
 
 impl Opening {
     pub(super) fn tag(marker: usize) -> Self {
-        Self { mark: Mark::Tag(marker), ahead_at: 0 }
+        Self { mark: MarkId::Tag(marker), ahead_at: 0 }
     }
 
     pub(super) fn alone() -> Self {
-        Self { mark: Mark::Alone, ahead_at: 0 }
+        Self { mark: MarkId::Alone, ahead_at: 0 }
     }
 
     pub(super) fn start() -> Self {
-        Self { mark: Mark::Start, ahead_at: 0 }
+        Self { mark: MarkId::Start, ahead_at: 0 }
     }
 
     pub(super) fn fence(fence: usize, ahead_at: usize) -> Self {
-        Self { mark: Mark::Fence(fence), ahead_at }
+        Self { mark: MarkId::Fence(fence), ahead_at }
     }
 
     pub(super) fn is_tag(&self) -> bool {
@@ -57,7 +58,7 @@ impl Opening {
 
     pub(super) fn marker(&self) -> Option<usize> {
         match self.mark {
-            Mark::Tag(marker) => Some(marker),
+            MarkId::Tag(marker) => Some(marker),
             _ => None,
         }
     }
@@ -111,7 +112,7 @@ impl Parser {
                     return at;
                 }
                 // What follows another mark is text as far as it was looked at.
-                Err(Fit::No) if matches!(opening.mark, Mark::Tag(_) | Mark::Start) => {
+                Err(Fit::No) if matches!(opening.mark, MarkId::Tag(_) | MarkId::Start) => {
                     self.not_opened(opening, out);
                     return at;
                 }
@@ -272,9 +273,9 @@ impl Parser {
     fn enter(&mut self, opening: Opening, choice: Choice) {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
-                (Mark::Alone | Mark::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
+                (MarkId::Alone | MarkId::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (mark, Code::Fence { ticks, .. }) => {
-                    let firm = matches!(mark, Mark::Fence(fence) if self.live.is_for_calls(fence));
+                    let firm = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
                     Some(Trial::Fence { ticks, closed: false, firm })
                 }
                 _ if self.in_channel() => Some(Trial::Channel),
@@ -295,7 +296,7 @@ impl Parser {
         self.calls.speaking = choice.dialect.name;
         let standing = Self::standing(&opening);
         let mark = match opening.mark {
-            Mark::Tag(marker) => self.live.markers.text(marker),
+            MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",
         };
         Body::begin(&mut self.body, choice.grammar, standing, mark);
@@ -316,15 +317,15 @@ impl Parser {
         self.passing = Passing::Nothing;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
-            Mark::Fence(_) => {
+            MarkId::Fence(_) => {
                 let ahead = self.held.split_off(opening.ahead_at);
                 self.look_again(&ahead, out);
                 return;
             }
-            Mark::Tag(_) | Mark::Start => self.held.split_off(opening.ahead_at),
-            Mark::Alone => String::new(),
+            MarkId::Tag(_) | MarkId::Start => self.held.split_off(opening.ahead_at),
+            MarkId::Alone => String::new(),
         };
-        if let Mark::Tag(marker) = opening.mark
+        if let MarkId::Tag(marker) = opening.mark
             && self.trial.is_none()
             && self.is_stray(marker)
         {
@@ -343,7 +344,7 @@ impl Parser {
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
     pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
-        if let Mark::Tag(marker) = opening.mark
+        if let MarkId::Tag(marker) = opening.mark
             && self.live.may_be_head(marker)
         {
             // The head of a message that never came, unless what takes anything takes it for text.
@@ -375,7 +376,7 @@ impl Parser {
         }
         self.not_opened(opening, out);
         // What lay ahead was looked at again, and may have led somewhere else.
-        if opening.mark != Mark::Alone {
+        if opening.mark != MarkId::Alone {
             self.wind_up(end, out);
         }
     }

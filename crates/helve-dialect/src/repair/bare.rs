@@ -15,7 +15,7 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<Object> = Vec::new();
     let mut any = false;
-    // So much is left where the last look for a value ended in vain; before that place there is none.
+    // How much was left where the last search for a value ended without one. Up to that place there is none to search for.
     let mut barren = usize::MAX;
     let mut rest = text;
     // The last string or word: a member's name, if a colon follows.
