@@ -33,6 +33,12 @@ impl Signpost {
         signs.get(self.of).map_or("", |(sign, _)| sign)
     }
 
+    /// What this sign says, which somebody else has found.
+    pub(crate) fn at<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
+        self.of = signs.iter().position(|(text, _)| *text == sign)?;
+        Some(signs[self.of].1)
+    }
+
     /// The beginning of a sign that was seen last: text, if no more of it comes.
     pub(crate) fn begun<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
         self.found(signs).get(..self.at).unwrap_or("")

@@ -7,7 +7,7 @@
 use super::{ChannelGrammar, Part, Route};
 use crate::body::{Scope, Standing, Turn};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{FramedGrammar, Sign};
+use crate::framed::{FramedGrammar, Sign, TextGrammar};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", Part::Message(""))], route };
@@ -22,16 +22,19 @@ static FIRST: ChannelGrammar = ChannelGrammar {
 };
 
 static ARGUMENTS: FramedGrammar = FramedGrammar {
-    signs: &[(">>>", Sign::Beyond(">>>".len())), ("<|eot_id|>", Sign::Close)],
+    signs: &[(">>>", Sign::Beyond), ("<|eot_id|>", Sign::Close)],
     closers: &["<|eot_id|>"],
     bracket_ends_head: true,
     ..FramedGrammar::PLAIN
 };
 
 static CODE: FramedGrammar = FramedGrammar {
-    text: &[(">>>", ">>>".len()), ("<|eot_id|>", 0), ("<|eom_id|>", 0)],
-    code: true,
-    heads: Some(is_recipient),
+    text: TextGrammar {
+        signs: &[(">>>", Sign::Beyond), ("<|eot_id|>", Sign::Close), ("<|eom_id|>", Sign::Close)],
+        code: true,
+        heads: Some(is_recipient),
+        ..TextGrammar::NONE
+    },
     ..FramedGrammar::PLAIN
 };
 

@@ -8,7 +8,7 @@
 use super::{ChannelGrammar, Part, Route, recipient};
 use crate::body::{Scope, Turn};
 use crate::dialect::{Given, Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{FramedGrammar, Sign};
+use crate::framed::{FramedGrammar, Sign, TextGrammar};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
@@ -27,8 +27,8 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
         ("<|call|>", Sign::Close),
         ("<|end|>", Sign::Close),
         ("<|return|>", Sign::Close),
-        ("<|start|>", Sign::Beyond("<|start|>".len())),
-        ("<|channel|>", Sign::Beyond("<|channel|>".len())),
+        ("<|start|>", Sign::Beyond),
+        ("<|channel|>", Sign::Beyond),
     ],
     closers: &["<|call|>", "<|end|>"],
     bracket_ends_head: true,
@@ -37,14 +37,7 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
 
 /// The built-in `python` takes code.
 static CODE: FramedGrammar = FramedGrammar {
-    text: &[
-        ("<|call|>", 0),
-        ("<|end|>", 0),
-        ("<|return|>", 0),
-        ("<|start|>", "<|start|>".len()),
-        ("<|channel|>", "<|channel|>".len()),
-    ],
-    code: true,
+    text: TextGrammar { signs: ARGUMENTS.signs, code: true, ..TextGrammar::NONE },
     ..FramedGrammar::PLAIN
 };
 

@@ -84,7 +84,7 @@ impl FramedBody {
         self.calls = 0;
         self.fenced = false;
         self.state = match grammar.signs.iter().find(|(sign, _)| *sign == mark) {
-            Some((_, Sign::Call | Sign::Beyond(_))) => State::Head,
+            Some((_, Sign::Call | Sign::Beyond)) => State::Head,
             Some((_, Sign::Arguments)) => State::Unheaded,
             _ if mark.is_empty() => State::BeforeArguments,
             _ => State::Between,
@@ -104,7 +104,7 @@ impl FramedBody {
                     }
                     false => self.no_call(&mut chunk, report),
                 },
-                State::BeforeArguments if !self.grammar.text.is_empty() => {
+                State::BeforeArguments if !self.grammar.text.signs.is_empty() => {
                     self.text.clear();
                     self.inked = false;
                     self.state = State::Text;
@@ -339,7 +339,8 @@ impl FramedBody {
                 self.give_up(chunk, report);
                 return self.sign(sign, chunk, report);
             }
-            (State::BeforeArguments, Sign::Beyond(back)) if !self.head.is_empty() => {
+            (State::BeforeArguments, Sign::Beyond) if !self.head.is_empty() => {
+                let back = self.signpost.found(self.grammar.signs).len();
                 return self.end_before(back, chunk, report, |body, chunk, report| {
                     if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
                         body.give_up(chunk, report);
@@ -389,7 +390,8 @@ impl FramedBody {
             // An empty section is markup too.
             (State::Between, Sign::Close) => return Some(Step::Done(Rest::at(chunk.pos))),
             (_, Sign::Close) => return Some(self.done(Rest::at(chunk.pos))),
-            (_, Sign::Beyond(back)) => {
+            (_, Sign::Beyond) => {
+                let back = self.signpost.found(self.grammar.signs).len();
                 return self.end_before(back, chunk, report, |body, chunk, report| {
                     if report.calls.has_started() {
                         body.give_up(chunk, report);
@@ -489,8 +491,8 @@ impl FramedBody {
             report.held.truncate(report.held.len() - tag.len());
             self.count(chunk, report);
             report.held.push_str(tag);
-            let sign = self.grammar.signs.iter().find(|(text, _)| *text == tag);
-            return sign.and_then(|(_, sign)| self.sign(*sign, chunk, report));
+            let sign = self.signpost.at(self.grammar.signs, tag);
+            return sign.and_then(|sign| self.sign(sign, chunk, report));
         }
         None
     }
@@ -547,7 +549,7 @@ impl FramedBody {
         if let State::Beyond(sign) = self.state {
             self.no_head(sign);
         }
-        if self.state == State::Text && end == End::Normal && !self.grammar.closed {
+        if self.state == State::Text && end == End::Normal && !self.grammar.text.closed {
             self.end_of_text();
             if self.is_text_whole(report)
                 && let Some(arguments) = self.text_arguments(report)

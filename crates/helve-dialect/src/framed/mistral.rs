@@ -14,7 +14,7 @@ static ARRAY: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGramm
 static NAMED: FramedGrammar = FramedGrammar {
     signs: &[
         // An array or an object may follow the next one.
-        ("[TOOL_CALLS]", Sign::Beyond("[TOOL_CALLS]".len())),
+        ("[TOOL_CALLS]", Sign::Beyond),
         ("[CALL_ID]", Sign::Id),
         ("[ARGS]", Sign::Arguments),
         ("[/TOOL_CALLS]", Sign::Close),

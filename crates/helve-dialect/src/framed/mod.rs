@@ -28,16 +28,8 @@ pub(crate) struct FramedGrammar {
     pub(crate) bracket_ends_head: bool,
     /// A declared name right behind a call, and the sign of arguments behind it, make another.
     pub(crate) chained: bool,
-    /// Arguments may be plain text, which goes to the only parameter that is required. It ends at one of these, of
-    /// which so many bytes are not the section's own.
-    pub(crate) text: &'static [(&'static str, usize)],
-    /// Such text is code for an interpreter.
-    pub(crate) code: bool,
-    /// Such text counts only with the sign that ends it: without that it was cut off.
-    pub(crate) closed: bool,
-    /// A sign that is not the section's own ends such text only before the head of a message: a name that is fit for one,
-    /// and a line break.
-    pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
+    /// How arguments are written that are plain text.
+    pub(crate) text: TextGrammar,
     /// The signs are ordinary words, so that a head of more than one word is what somebody says.
     pub(crate) wordy: bool,
     /// Who is called, by the head.
@@ -53,10 +45,7 @@ impl FramedGrammar {
         closers: &[],
         bracket_ends_head: false,
         chained: false,
-        text: &[],
-        code: false,
-        closed: false,
-        heads: None,
+        text: TextGrammar::NONE,
         wordy: false,
         name: |_, _| Called::Nobody,
         is_all: |_| false,
@@ -71,6 +60,22 @@ impl FramedGrammar {
     ) -> Option<WholeCall<'t>> {
         whole::read(text, from, self, tools)
     }
+}
+
+/// Arguments that are plain text, which goes to the only parameter that is required.
+pub(crate) struct TextGrammar {
+    /// The signs that end it, each `Sign::Close` or `Sign::Beyond`; without any, arguments are never text.
+    pub(crate) signs: &'static [(&'static str, Sign)],
+    /// It is code for an interpreter.
+    pub(crate) code: bool,
+    /// It counts only with the sign that ends it: without that it was cut off.
+    pub(crate) closed: bool,
+    /// What is not the section's own ends it only as the head of a message: a name that is fit for one, and a line break.
+    pub(crate) heads: Option<fn(&str, &Tools) -> bool>,
+}
+
+impl TextGrammar {
+    pub(crate) const NONE: Self = Self { signs: &[], code: false, closed: false, heads: None };
 }
 
 /// What a sign says.
@@ -90,8 +95,8 @@ pub(crate) enum Sign {
     Answer,
     /// The section is over.
     Close,
-    /// The section is over, and this sign of so many bytes is no longer its own.
-    Beyond(usize),
+    /// The section is over, and this sign is no longer its own.
+    Beyond,
 }
 
 /// What a head says.

@@ -7,7 +7,7 @@
 //! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
 //! `Final Answer` is none, and stays text.
 
-use super::{Called, FramedGrammar, Sign};
+use super::{Called, FramedGrammar, Sign, TextGrammar};
 use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
 use crate::json_tags::JsonGrammar;
 use crate::{Dialect, Tools, reasoning};
@@ -20,30 +20,29 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
         ("✿ARGS✿:", Sign::Arguments),
         ("Final Answer:", Sign::Answer),
     ],
-    text: &[
-        until("Observation:"),
-        until("\nThought:"),
-        until("\nAction:"),
-        until("\nFinal Answer:"),
-        until("✿RESULT✿"),
-        until("✿FUNCTION✿:"),
-        until("<|im_end|>"),
-        until("<|eot_id|>"),
-        until("<|eom_id|>"),
-        until("<|end_of_text|>"),
-        until("<|endoftext|>"),
-        until("<|end|>"),
-        until("<end_of_turn>"),
-        until("<｜end▁of▁sentence｜>"),
-    ],
+    text: TextGrammar {
+        signs: &[
+            ("Observation:", Sign::Beyond),
+            ("\nThought:", Sign::Beyond),
+            ("\nAction:", Sign::Beyond),
+            ("\nFinal Answer:", Sign::Beyond),
+            ("✿RESULT✿", Sign::Beyond),
+            ("✿FUNCTION✿:", Sign::Beyond),
+            ("<|im_end|>", Sign::Beyond),
+            ("<|eot_id|>", Sign::Beyond),
+            ("<|eom_id|>", Sign::Beyond),
+            ("<|end_of_text|>", Sign::Beyond),
+            ("<|endoftext|>", Sign::Beyond),
+            ("<|end|>", Sign::Beyond),
+            ("<end_of_turn>", Sign::Beyond),
+            ("<｜end▁of▁sentence｜>", Sign::Beyond),
+        ],
+        ..TextGrammar::NONE
+    },
     wordy: true,
     name,
     ..FramedGrammar::PLAIN
 };
-
-const fn until(sign: &'static str) -> (&'static str, usize) {
-    (sign, sign.len())
-}
 
 /// The fence is part of the mark.
 static FENCED: JsonGrammar =
@@ -90,7 +89,7 @@ mod tests {
         for token in
             crate::dialect::END_TOKENS.iter().filter(|token| **token != crate::dialect::HTML_END_TOKEN)
         {
-            assert!(GRAMMAR.text.iter().any(|(end, _)| end == token), "{token}");
+            assert!(GRAMMAR.text.signs.iter().any(|(end, _)| end == token), "{token}");
         }
     }
 

@@ -6,15 +6,18 @@
 use super::JsonGrammar;
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
-use crate::framed::{self, Called, FramedGrammar, Sign};
+use crate::framed::{self, Called, FramedGrammar, Sign, TextGrammar};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { led: true, close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
 
 static CODE: FramedGrammar = FramedGrammar {
     signs: &[("<|action_start|>", Sign::Call), ("<|interpreter|>", Sign::Arguments)],
-    text: &[("<|action_end|>", 0)],
-    code: true,
-    closed: true,
+    text: TextGrammar {
+        signs: &[("<|action_end|>", Sign::Close)],
+        code: true,
+        closed: true,
+        ..TextGrammar::NONE
+    },
     name: |_, tools| {
         let name = framed::interpreter(tools).unwrap_or("python").to_owned();
         Called::Tool { name, id: None }

@@ -6,7 +6,7 @@
 use super::{JsonGrammar, json_bare};
 use crate::Dialect;
 use crate::dialect::{Grammar, Mark, Opener, Then};
-use crate::framed::{self, Called, FramedGrammar, Sign};
+use crate::framed::{self, Called, FramedGrammar, Sign, TextGrammar};
 use crate::pythonic::PythonGrammar;
 
 const TAG: Mark = Mark::Tag("<|python_tag|>");
@@ -18,8 +18,11 @@ static BUILT_IN: PythonGrammar =
 
 static CODE: FramedGrammar = FramedGrammar {
     signs: &[("<|python_tag|>", Sign::Arguments)],
-    text: &[("<|eom_id|>", 0), ("<|eot_id|>", 0)],
-    code: true,
+    text: TextGrammar {
+        signs: &[("<|eom_id|>", Sign::Close), ("<|eot_id|>", Sign::Close)],
+        code: true,
+        ..TextGrammar::NONE
+    },
     name: |_, tools| match framed::interpreter(tools) {
         Some(name) => Called::Tool { name: name.to_owned(), id: None },
         None => Called::Nobody,

@@ -1,6 +1,6 @@
 //! Arguments that are plain text, as the body of a framed call reads them: where they end, and whether they are whole.
 
-use super::{FramedBody, HEAD_MAX, State, text};
+use super::{FramedBody, HEAD_MAX, Sign, State, text};
 use crate::body::{Chunk, Step};
 use crate::calls::Report;
 use crate::dialect::{HTML_END_TOKEN, is_name};
@@ -15,17 +15,21 @@ impl FramedBody {
             return None;
         }
         let rest = chunk.rest();
-        let (taken, found) = self.signpost.step(self.grammar.text, rest);
+        let (taken, found) = self.signpost.step(self.grammar.text.signs, rest);
         chunk.pos += taken;
         match found {
             Found::Nothing => {}
             Found::Char => self.push_text(&rest[..taken]),
             Found::Beginning(text) => self.push_text(text),
-            Found::Sign(back) if back > 0 && self.grammar.heads.is_some() => {
+            Found::Sign(Sign::Beyond) => {
+                let sign = self.signpost.found(self.grammar.text.signs);
+                if self.grammar.text.heads.is_none() {
+                    return self.end_text(sign.len(), chunk, report);
+                }
                 self.head.clear();
-                self.state = State::Beyond(self.signpost.found(self.grammar.text));
+                self.state = State::Beyond(sign);
             }
-            Found::Sign(back) => return self.end_text(back, chunk, report),
+            Found::Sign(_) => return self.end_text(0, chunk, report),
         }
         None
     }
@@ -43,7 +47,7 @@ impl FramedBody {
         report: &mut Report<'_, '_>,
     ) -> Option<Step> {
         let Some(c) = chunk.char() else { return Some(Step::More) };
-        if c == '\n' && self.grammar.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
+        if c == '\n' && self.grammar.text.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
             return self.end_text(sign.len() + self.head.len(), chunk, report);
         }
         if is_name(c) && self.head.len() < HEAD_MAX {
@@ -75,12 +79,12 @@ impl FramedBody {
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
     pub(super) fn end_of_text(&mut self) {
-        let begun = self.signpost.begun(self.grammar.text);
+        let begun = self.signpost.begun(self.grammar.text.signs);
         let is_label = begun.starts_with('\n') || self.text.ends_with('\n');
-        if self.grammar.code || !is_label {
+        if self.grammar.text.code || !is_label {
             self.text.push_str(begun);
         }
-        if !self.grammar.code && self.text.ends_with(HTML_END_TOKEN) {
+        if !self.grammar.text.code && self.text.ends_with(HTML_END_TOKEN) {
             self.text.truncate(self.text.len() - HTML_END_TOKEN.len());
         }
     }
@@ -88,11 +92,11 @@ impl FramedBody {
     /// Whether nothing shows that the end of the message cut the text off.
     pub(super) fn is_text_whole(&self, report: &Report<'_, '_>) -> bool {
         let tool = report.named().unwrap_or("");
-        self.grammar.code || text::is_whole(&self.text, tool, report.tools)
+        self.grammar.text.code || text::is_whole(&self.text, tool, report.tools)
     }
 
     pub(super) fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
-        let read = if self.grammar.code { text::code } else { text::arguments };
+        let read = if self.grammar.text.code { text::code } else { text::arguments };
         read(&self.text, report.named()?, report.tools)
     }
 }
