@@ -56,9 +56,12 @@ pub(super) fn reasons(said: &Said) -> Finding {
 
 /// Whether the prompt has opened the reasoning, so that only its end is in the text.
 pub(super) fn reasoning_open(said: &Said) -> Finding {
-    match begins_inside_reasoning(said) {
-        true => Finding::yes("it closed reasoning that nothing in its answer had opened"),
-        false => Finding::no("it closed no reasoning that it had not opened"),
+    if begins_inside_reasoning(said) {
+        Finding::yes("it closed reasoning that nothing in its answer had opened")
+    } else if said.stop == Some(StopReason::Length) {
+        Finding::unknown("its answer was cut before it came to an end")
+    } else {
+        Finding::no("it closed no reasoning that it had not opened")
     }
 }
 

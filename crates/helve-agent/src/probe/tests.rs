@@ -59,6 +59,7 @@ async fn a_model_that_can_do_everything_is_known_after_four_questions() {
             streams arguments: yes (they came in 2 pieces)
             names its end: yes (a message with a call ends with `tool_calls`)
             reasons: no (it answered at once)
+            reasoning open: no (it closed no reasoning that it had not opened)
             wants reasoning back: no (it shows no reasoning)
             rich schemas: yes (a tool with every keyword was taken)
             rejects [], prompt None, dialect None, 4 questions
@@ -91,6 +92,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
             streams arguments: yes (they came in 2 pieces)
             names its end: yes (a message with a call ends with `tool_calls`)
             reasons: yes (it thought: a clock knows)
+            reasoning open: no (it closed no reasoning that it had not opened)
             wants reasoning back: yes (without it the server says: reasoning_content must be passed back)
             rich schemas: no (`pattern` is not supported)
             rejects ["pattern"], prompt None, dialect None, 21 questions
@@ -113,6 +115,7 @@ async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
             streams arguments: yes (they came in 2 pieces)
             names its end: yes (a message with a call ends with `tool_calls`)
             reasons: no (it answered at once)
+            reasoning open: no (it closed no reasoning that it had not opened)
             wants reasoning back: no (it shows no reasoning)
             rich schemas: ? (it is gone)
             rejects [], prompt None, dialect None, 6 questions
@@ -134,6 +137,7 @@ async fn a_model_that_only_talks_is_tried_with_prompts_until_it_writes_a_call() 
             streams arguments: ? (not asked)
             names its end: ? (not asked)
             reasons: no (it answered at once)
+            reasoning open: no (it closed no reasoning that it had not opened)
             wants reasoning back: ? (not asked)
             rich schemas: ? (not asked)
             rejects [], prompt Some("hermes"), dialect Some("hermes"), 4 questions
@@ -155,6 +159,7 @@ async fn a_server_that_refuses_tools_is_asked_in_the_prompt() {
             streams arguments: ? (not asked)
             names its end: ? (not asked)
             reasons: ? (not asked)
+            reasoning open: ? (not asked)
             wants reasoning back: ? (not asked)
             rich schemas: ? (not asked)
             rejects [], prompt Some("json_strict"), dialect Some("json_bare"), 2 questions
@@ -182,6 +187,7 @@ async fn a_model_that_was_cut_off_in_its_thoughts_is_not_judged() {
             streams arguments: ? (not asked)
             names its end: ? (not asked)
             reasons: yes (it thought: let me think about clocks)
+            reasoning open: ? (its answer was cut before it came to an end)
             wants reasoning back: ? (not asked)
             rich schemas: ? (not asked)
             rejects [], prompt Some("json_strict"), dialect Some("hermes"), 2 questions
