@@ -2,7 +2,7 @@
 
 XTASK = cargo run --quiet -p xtask --
 
-.PHONY: run test bench fault real-models openapi
+.PHONY: run test bench fault fuzz real-models openapi
 
 run:
 	@$(XTASK) run $(ARGS)
@@ -15,6 +15,9 @@ bench:
 
 fault:
 	@$(XTASK) fault $(ARGS)
+
+fuzz:
+	@$(XTASK) fuzz $(ARGS)
 
 real-models:
 	@$(XTASK) real-models $(ARGS)

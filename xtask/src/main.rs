@@ -1,5 +1,5 @@
-//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | real-models | openapi | page |
-//! with-postgres`.
+//! What the Makefile's commands do, in Rust: `cargo xtask run | test | bench | fault | fuzz | real-models | openapi |
+//! page | with-postgres`.
 //!
 //! Each step says what it does before it does it, and how long it took after. A step that fails says how to
 //! repeat it alone.
@@ -39,10 +39,11 @@ fn obey(arguments: &[String]) -> anyhow::Result<()> {
         "bench" => bench::bench(rest),
         "fault" => test::fault(rest),
         "real-models" => real_models::real_models(rest),
+        "fuzz" => test::fuzz(rest),
         "openapi" => openapi::openapi(),
         "page" => page::build(),
         // What `test` does around the tests, for those who repeat some of them.
         "with-postgres" => test::with_postgres(&rest.iter().map(String::as_str).collect::<Vec<_>>()),
-        _ => bail!("use one of: run, test, bench, fault, real-models, openapi, page, with-postgres"),
+        _ => bail!("use one of: run, test, bench, fault, fuzz, real-models, openapi, page, with-postgres"),
     }
 }

@@ -65,3 +65,14 @@ pub(crate) fn fault(arguments: &[String]) -> anyhow::Result<()> {
     line.extend(arguments.iter().map(String::as_str));
     step("fault lab", "", &line)
 }
+
+/// `make fuzz`: the parser of dialects and its repairs, for so many seconds each, at once.
+pub(crate) fn fuzz(arguments: &[String]) -> anyhow::Result<()> {
+    let seconds = match arguments {
+        [] => "60",
+        [seconds] if seconds.parse::<u32>().is_ok() => seconds,
+        _ => bail!("say for how many seconds: make fuzz ARGS=3600"),
+    };
+    let line = ["cargo", "test", "--release", "-p", "helve-dialect", "--test", "fuzz", "--", "--nocapture"];
+    step_with("fuzz", "", &line, Some(("FUZZ_SECONDS", seconds.to_owned())))
+}

@@ -1,7 +1,6 @@
 //! Hostile text, made by chance: no panic, no dependence on the pieces, no growth beyond the input.
 //!
-//! A few thousand texts in every test run; `FUZZ_SECONDS=3600 cargo test --release -p helve-dialect --test fuzz` for longer,
-//! `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes`, and tried in every dialect in every run.
+//! A few thousand texts in every test run; `make fuzz ARGS=3600` for as many seconds, `FUZZ_SEED` for another start. What ever failed is kept in `tests/crashes`, and tried in every dialect in every run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -168,11 +167,34 @@ fn crashes() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/crashes")
 }
 
-/// So many texts in every test run, whatever the machine; for as long as `FUZZ_SECONDS` says where it says so.
-fn rounds() -> impl Iterator<Item = usize> {
+/// So many texts in every test run, whatever the machine; for as long as `FUZZ_SECONDS` says where it says so, with a word
+/// on how it goes every minute, and a look at whether memory grows.
+fn rounds(what: &'static str) -> impl Iterator<Item = usize> {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let until = seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-    (0..).take_while(move |round| until.map_or(*round < ROUNDS, |until| Instant::now() < until))
+    let (mut told, mut first) = (Instant::now(), None);
+    (0..).take_while(move |round| {
+        let Some(until) = until else { return *round < ROUNDS };
+        let now = Instant::now();
+        if now.duration_since(told) >= Duration::from_secs(60) {
+            told = now;
+            let resident = resident_kilobytes();
+            let left = until.saturating_duration_since(now).as_secs();
+            println!("{what}: {round} texts, {left} s left, {resident:?} KB resident");
+            // The first minute fills every buffer and table that is kept.
+            if let (Some(first), Some(resident)) = (*first.get_or_insert(resident), resident) {
+                assert!(resident < first + 65_536, "memory grew from {first} to {resident} KB");
+            }
+        }
+        now < until
+    })
+}
+
+/// How much memory the process has, where the system tells.
+fn resident_kilobytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 const ROUNDS: usize = 4_000;
@@ -219,7 +241,7 @@ fn what_failed_once_does_not_fail_again() {
 #[test]
 fn hostile_text_is_read_the_same_however_it_is_cut() {
     let mut chance = Chance::from_environment();
-    for _ in rounds() {
+    for _ in rounds("reading") {
         let text = hostile(&mut chance);
         let reading = reading(&mut chance);
         // Long pieces hold whole calls, which are read in one go.
@@ -244,7 +266,7 @@ fn try_or_keep(text: &str, chance: &mut Chance, tried: impl FnOnce()) {
 #[test]
 fn repair_never_panics_and_gives_json() {
     let mut chance = Chance::from_environment();
-    for _ in rounds() {
+    for _ in rounds("repair") {
         let text = hostile(&mut chance);
         try_or_keep(&text, &mut chance, || {
             let from = text.find(['{', '[']).unwrap_or(0);
