@@ -15,8 +15,8 @@ use super::round::{Finding, Outcome, Round};
 use super::tally::Tally;
 use crate::mutants::Mutant;
 
-/// So many calm rounds a bug may survive.
-const CALM_MAX: usize = 5;
+/// So many calm rounds a bug may survive. Chance has a say in each, and a larger one where the machine has other work to do.
+const CALM_MAX: usize = 15;
 
 #[derive(Debug, Clone)]
 pub struct Campaign {
