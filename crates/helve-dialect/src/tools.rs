@@ -155,13 +155,17 @@ impl Tools {
         fitting.next().is_none().then_some(first)
     }
 
+    /// The parameters that the tool must be given.
+    pub(crate) fn required(&self, tool: &str) -> impl Iterator<Item = &str> + Clone {
+        let required = self.schema(tool).and_then(|schema| schema.get("required")?.as_array());
+        required.into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// The names that arguments without names fill, in their order: the required ones, or the only one. Asked for every
     /// such argument, so nothing is copied.
     pub(crate) fn positions(&self, tool: &str) -> impl Iterator<Item = &str> {
-        let schema = self.schema(tool);
-        let required = schema.and_then(|schema| schema.get("required")?.as_array());
-        let required = required.into_iter().flatten().filter_map(Value::as_str);
-        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let required = self.required(tool);
+        let properties = self.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
         let only = properties.filter(|all| all.len() == 1 && required.clone().next().is_none());
         required.chain(only.into_iter().flat_map(|only| only.keys().map(String::as_str)))
     }

@@ -345,7 +345,7 @@ impl TagBody {
             }
             // Every value was closed: only the outer tags are missing.
             let whole = matches!(self.state, State::Call | State::AfterJson) && self.has_arguments();
-            if whole && !self.call.has_key {
+            if whole && !self.call.has_key && !self.lacks_argument(report) {
                 self.words_end(report.held.len());
                 self.end_call("", &mut nothing, report);
             }
@@ -364,6 +364,13 @@ impl TagBody {
             State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
             _ => Ending::Cut,
         }
+    }
+
+    /// Whether the tool must be given an argument that is not there: then more of the call was to come.
+    fn lacks_argument(&self, report: &Report<'_, '_>) -> bool {
+        let given_one_by_one = self.state == State::Call && self.call.wrapped.is_none();
+        let mut required = report.tools.required(report.named().unwrap_or(""));
+        given_one_by_one && required.any(|name| !self.call.keys.contains(name))
     }
 
     /// Whether text stands where a name should.

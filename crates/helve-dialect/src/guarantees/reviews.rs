@@ -203,3 +203,56 @@ fn a_call_that_swallowed_the_end_of_its_reasoning_is_quoted() {
     assert_eq!((outcome.calls.len(), outcome.content().as_str()), (1, "Ok. "));
     check("qwen3_coder", &text, &["time {}"], "Ok. ");
 }
+
+/// What stands in a call of elements beside its parameters, in the dialects whose tags are plain.
+#[test]
+fn what_can_be_no_argument_breaks_no_call() {
+    for (name, open, limit, query, close) in [
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=search>\n",
+            "<parameter=limit>2</parameter>\n",
+            "<parameter=query>a</parameter>\n",
+            "</function>\n</tool_call>",
+        ),
+        (
+            "minimax_m2",
+            "<minimax:tool_call>\n<invoke name=\"search\">\n",
+            "<parameter name=\"limit\">2</parameter>\n",
+            "<parameter name=\"query\">a</parameter>\n",
+            "</invoke>\n</minimax:tool_call>",
+        ),
+    ] {
+        let both = [r#"search {"limit": 2, "query": "a"}"#];
+        let whole = |aside: &str| format!("{open}{aside}{limit}{query}{close}");
+        check(name, &whole("<!-- the limit first -->\n"), &both, "\n<!-- the limit first -->\n");
+        check(name, &whole("<think>Hm.</think>\n"), &both, "Hm.");
+        check(name, &whole("</think>"), &both, "");
+        check(name, &whole("<|im_end|>"), &both, "");
+        check(name, &format!("{open}<parameters>\n{limit}{query}</parameters>\n{close}"), &both, "");
+        check(name, &format!("{open}<arguments>\n{limit}{query}{close}"), &both, "");
+        let json = format!("{open}<arguments>{{\"limit\": 2, \"query\": \"a\"}}</arguments>\n{close}");
+        check(name, &json, &both, "");
+        check(name, &format!("{open}{limit}{query}<|im_end|>"), &both, "");
+        let time = |inside: &str| format!("{open}{inside}{close}").replace("search", "time");
+        for nothing in ["</parameter>\n", "<parameters>\n</parameters>\n", "<parameters/>\n"] {
+            check(name, &time(nothing), &["time {}"], "");
+        }
+        // These may be arguments, and the call must not run without them.
+        for lost in ["a</parameter>\n", "<city>Rome</city>\n", "<paramter=unit>c</paramter>\n"] {
+            check(name, &whole(lost), &[], "");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_ends_before_an_argument_it_must_have_is_cut_off() {
+    let must = json!({"properties": {"query": {}, "limit": {}}, "required": ["query"]});
+    let tools = Tools::new([("search".to_owned(), must)]);
+    for (given, counts) in [("limit", false), ("query", true)] {
+        let text = format!("<tool_call>\n<function=search>\n<parameter={given}>\n2\n</parameter>\n");
+        let outcome = run(&[&text], Reading::any(tools.clone()), End::Normal);
+        assert_eq!(outcome.calls.len(), counts as usize, "{outcome:?}");
+        assert_eq!(outcome.finding.map(|finding| finding.complete), Some(counts));
+    }
+}

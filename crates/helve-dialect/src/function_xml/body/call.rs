@@ -17,6 +17,8 @@ pub(super) struct Call {
     pub(super) in_group: bool,
     /// Inside the element that holds all arguments as JSON.
     pub(super) in_json: bool,
+    /// The element around its parameters or its body in JSON that no grammar asks for, while it is open; else empty.
+    pub(super) enclosed: &'static str,
     /// Text inside the call that is no value.
     pub(super) words: Words,
     /// Something stands where it should not, so what follows it is no body in JSON.
@@ -25,6 +27,14 @@ pub(super) struct Call {
     pub(super) quotes: bool,
     /// It cannot be one.
     pub(super) bad: bool,
+}
+
+/// What models put around parameters, or around a body in JSON, although nobody asked for it.
+const ENCLOSERS: &[&str] = &["parameters", "arguments", "params", "args", "input"];
+
+/// The element of that name which may stand around all arguments.
+pub(super) fn encloser(element: &str) -> Option<&'static str> {
+    ENCLOSERS.iter().find(|name| **name == element).copied()
 }
 
 /// An object that is all arguments if nothing follows it, and else the value of one.

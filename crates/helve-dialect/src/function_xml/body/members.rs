@@ -3,6 +3,7 @@
 use super::call::Wrapped;
 use super::{State, TagBody};
 use crate::calls::Report;
+use crate::dialect::END_TOKENS;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
 use crate::json;
@@ -17,6 +18,11 @@ impl TagBody {
         if self.closes_loosely(tag) {
             // Two tags that forgot the suffix prove less than one that has it: what follows them must fit as well.
             self.value.closes_more(raw, Element::NamedByText);
+            return false;
+        }
+        if self.closing().is_some() && END_TOKENS.contains(&raw) {
+            // Whatever the message ends with, the value was over before.
+            self.wait_with(raw);
             return false;
         }
         if self.is_structural(tag, report) {
@@ -60,6 +66,7 @@ impl TagBody {
                 self.parameter_may_begin(tag, report)
             }
             (Some(_), Some(Element::Parameter), false) => tag.label.is_some(),
+            (Some(_), None, true) if !self.call.enclosed.is_empty() => tag.element == self.call.enclosed,
             (Some(_), None, false) => !self.value.element.is_empty(),
             _ => false,
         }

@@ -101,6 +101,15 @@ impl TagBody {
         }
     }
 
+    /// Something stands behind that closing tag which decides nothing.
+    pub(super) fn wait_with(&mut self, raw: &str) {
+        match (&mut self.split, self.value.closing) {
+            (Some(split), _) => split.raw.push_str(raw),
+            (None, Some(element)) => self.value.closes_more(raw, element),
+            (None, None) => {}
+        }
+    }
+
     /// The same for the closing tag of a parameter.
     pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
         if self.closing() == Some(Element::Parameter) {

@@ -1,11 +1,12 @@
 //! What a tag means where it stands: inside a value, inside a call, or between calls.
 
-use super::{KIND, State, TagBody};
+use super::{KIND, State, TagBody, call};
 use crate::body::{Chunk, Rest, Step};
 use crate::calls::Report;
-use crate::dialect::END_TOKENS;
+use crate::dialect::{END_TOKENS, Reasoning};
 use crate::function_xml::Element;
 use crate::function_xml::tag::{self, Tag};
+use crate::reasoning::think;
 
 impl TagBody {
     pub(super) fn tag(
@@ -176,7 +177,6 @@ impl TagBody {
             (Some(Element::Group), closes) if closes == self.call.in_group => self.call.in_group = !closes,
             (Some(Element::Json), closes) if closes == self.call.in_json => self.call.in_json = !closes,
             (Some(Element::Skip), _) => {}
-            (None, _) if END_TOKENS.contains(&raw) => {}
             (Some(Element::Call | Element::NamedByText), true) => {
                 let step = self.close_call("", chunk, report);
                 let over = || self.is_over(report).then(|| self.done(Rest::at(chunk.pos)));
@@ -214,14 +214,56 @@ impl TagBody {
                 self.begin_value(tag.element, tag, report);
                 self.value.element.push_str(tag.element);
             }
-            // An argument whose tag went wrong must not be missing unnoticed: neither one that is unknown, nor one that
-            // closes what nothing has opened.
+            (None, _) if self.is_aside(raw, tag, chunk, report) => {}
+            // It closes what nothing has opened, and there is nothing that it could have closed.
+            (Some(_), true) if !self.call.words.end_at(chunk.held_at(report) - raw.len()) => {
+                self.call.stray = true;
+            }
+            // An argument whose tag went wrong must not be missing unnoticed.
             _ => {
                 self.call.bad = true;
                 self.call.stray = true;
             }
         }
         None
+    }
+
+    /// Takes a tag that no grammar knows and that can be no argument: one around all of them, a mark of reasoning, the token
+    /// that ends the turn, or a comment. Says whether it is such.
+    fn is_aside(
+        &mut self,
+        raw: &str,
+        tag: &Tag<'_>,
+        chunk: &mut Chunk<'_>,
+        report: &mut Report<'_, '_>,
+    ) -> bool {
+        // On trial, the end of reasoning may be the end of what the call is quoted in.
+        let reasoning = |marks: &Reasoning| !report.calls.waits() && [marks.open, marks.close].contains(&raw);
+        if END_TOKENS.contains(&raw) || think::MARKS.iter().any(reasoning) {
+            return true;
+        }
+        if raw.starts_with("<!") || raw.starts_with("<?") {
+            self.tag_is_words(raw, chunk, report);
+            return true;
+        }
+        let declares = |tool| report.tools.has_parameter(tool, tag.element);
+        let Some(encloser) = call::encloser(tag.element) else { return false };
+        if tag.label.is_some() || report.named().is_some_and(declares) {
+            return false;
+        }
+        match tag.closes || tag.empty {
+            true => self.call.enclosed = "",
+            false => self.call.enclosed = encloser,
+        }
+        true
+    }
+
+    /// A whole tag inside the call is words, or goes on with them.
+    fn tag_is_words(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        match self.call.words.end_at(chunk.held_at(report) - raw.len()) {
+            true => self.call.words.go_on(),
+            false => self.call_text(raw, raw.len(), chunk, report),
+        }
     }
 
     /// Whether the section ends with its call. Without a wrapper, the next mark may be another dialect's. A call on trial is
