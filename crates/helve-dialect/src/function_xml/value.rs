@@ -87,6 +87,8 @@ pub(super) struct Value {
     pub(super) closing: Option<Element>,
     /// That has not the suffix of the tag that opened the value.
     pub(super) loosely: bool,
+    /// A tag that may have closed it is part of it, because something else stood behind that tag.
+    pub(super) torn: bool,
     gap: Gap,
     /// Elements opened inside it.
     quoted: Quoted,
@@ -126,6 +128,7 @@ impl Value {
         self.begun = false;
         self.closing = None;
         self.loosely = false;
+        self.torn = false;
         self.quotes_others = false;
         self.in_cdata = false;
         let namespace = tag.namespace;
@@ -271,7 +274,8 @@ impl Value {
     /// The closing tag that waited is part of the value.
     pub(super) fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
         self.loosely = false;
-        if self.closing.take().is_some() {
+        if let Some(element) = self.closing.take() {
+            self.torn |= matches!(element, Element::Parameter | Element::Value) && !self.is_weak;
             self.quotation = Quotation::None;
             let framed = self.one_line && self.tail.ends_with('\n');
             self.tail.truncate(self.tail.len() - framed as usize);

@@ -238,6 +238,10 @@ fn what_can_be_no_argument_breaks_no_call() {
         for nothing in ["</parameter>\n", "<parameters>\n</parameters>\n", "<parameters/>\n"] {
             check(name, &time(nothing), &["time {}"], "");
         }
+        // Words between two parameters, or a value that holds its own closing tag? The call must not run with either guess.
+        for between in ["So:\n", "<!-- and -->\n", "<br>\n"] {
+            check(name, &format!("{open}{query}{between}{limit}{close}"), &[], "");
+        }
         // These may be arguments, and the call must not run without them.
         for lost in ["a</parameter>\n", "<city>Rome</city>\n", "<paramter=unit>c</paramter>\n"] {
             check(name, &whole(lost), &[], "");

@@ -178,6 +178,8 @@ impl TagBody {
             return;
         }
         looked_at(split.raw.len());
+        // Words stand between the two, or the first one's value holds its own closing tag: nobody knows which.
+        self.call.bad |= self.value.torn;
         self.end_value(report);
         let tag = tag::parse(self.grammar, &split.raw[split.tag_at..split.value_at]);
         self.begin_value(&split.key, &tag, report);
