@@ -28,6 +28,11 @@ impl Behind {
         self.0 = self.0.filter(|doubt| doubt.open <= open);
     }
 
+    /// Whether something stands there that no call has followed yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// How many brackets are open around the calls, if so many are here.
     pub(crate) fn open_around_calls(&self, open: usize) -> usize {
         self.0.map_or(open, |doubt| doubt.open)

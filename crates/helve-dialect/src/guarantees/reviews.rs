@@ -260,3 +260,106 @@ fn a_call_that_ends_before_an_argument_it_must_have_is_cut_off() {
         assert_eq!(outcome.finding.map(|finding| finding.complete), Some(counts));
     }
 }
+
+#[test]
+fn a_program_in_a_fence_is_text_as_a_whole() {
+    for program in [
+        "time() if os.path.exists(\"a\") else None",
+        "time() or search(query=\"x\")",
+        "search(query=p) for p in ps",
+        "time() for p in ps",
+        "r = time()\nif r:\n    search(query=r)",
+        "time().foo()",
+        "time() + search(query=\"b\")",
+        "print(time()) if x else None",
+        "print(time()).foo()",
+        "time()[0]",
+        "time()[\"temp\"]",
+        "time() < 5",
+        "time() time()",
+        "time())",
+        "time(), [1, 2]",
+        "time()\n[",
+        "[time()] + [time()]",
+        "[time()] if x else []",
+        "[time() for p in ps]",
+        "time()\nprint(so)",
+        "time()\nprint(",
+        "time()\nx =",
+        "time()\nx = 5",
+        "time()\nSo.",
+        "time()\n\"So.\"",
+        "import os\ntime()",
+        "# Now.\ntime()\npass",
+        "print()\ntime()",
+        "time()\nprint()",
+        "[time(), []]",
+        "time()\n[] # so",
+        "time()\n[ # so",
+        "time()\n[<",
+    ] {
+        for word in ["tool_code", "python", "py"] {
+            let name = if word == "tool_code" { "tool_code" } else { "pythonic" };
+            for text in [
+                format!("```{word}\n{program}\n```"),
+                format!("So: ```{word}\n{program}\n```\nOk."),
+                format!("```{word}\n{program}"),
+            ] {
+                check(name, &text, &[], &text);
+                check("", &text, &[], &text);
+            }
+        }
+    }
+    let cut = "```tool_code\ntime()\nsearch(query=\"a";
+    let outcome = run(&[cut], Reading::any(tools()), End::Cut);
+    assert!(outcome.dropped.iter().all(|(_, why, _)| *why == Dropped::Cut), "{outcome:?}");
+    let json = "```tool_code\n{\"name\": \"time\", \"arguments\": {}}\nSo.\n```";
+    check("tool_code", json, &[], json);
+}
+
+#[test]
+fn a_call_that_is_part_of_a_statement_does_not_run() {
+    for program in [
+        "time() if x else y",
+        "time()\tor search(query=\"x\")",
+        "time().foo()",
+        "time()[0]",
+        "time() == 1",
+        "print(time()) if x else y",
+        "[time() if x else y]",
+        "[time() for x in y]",
+        "[time()\nif x else y]",
+    ] {
+        for (name, open, close) in [
+            ("tool_code", "<tool_code>", "</tool_code>"),
+            ("lfm2", "<|tool_call_start|>", "<|tool_call_end|>"),
+            ("olmo3", "<function_calls>\n", "\n</function_calls>"),
+            ("llama4_pythonic", "<|python_start|>", "<|python_end|>"),
+        ] {
+            let text = format!("{open}{program}{close} So.");
+            check(name, &text, &[], " So.");
+            let outcome = run(&[&text], Reading::any(tools()), End::Normal);
+            assert!(matches!(&outcome.dropped[..], [(_, Dropped::Broken, _)]), "{text:?} {outcome:?}");
+        }
+        check("pythonic", program, &[], program);
+        check("", program, &[], program);
+    }
+    check("tool_code", "<tool_code>print(time());\ntime() # so\n</tool_code>", &["time {}", "time {}"], "");
+}
+
+#[test]
+fn more_than_a_word_behind_backticks_is_text() {
+    let call = "<tool_call>\n{\"name\": \"time\", \"arguments\": {}}\n</tool_call>";
+    for before in ["Use ``` there is\n", "He wrote \"x ``` and more words\"\n", "A ```` b c  \n\n"] {
+        let text = format!("{before}{call}");
+        for name in ["hermes", ""] {
+            check(name, &text, &["time {}"], before);
+        }
+    }
+    for before in ["```some words here\n", "```some words here about it all\n"] {
+        let text = format!("{before}{call}\n```");
+        check("hermes", &text, &[], &text);
+        check("", &text, &[], &text);
+    }
+    check("hermes", &format!("So: ``` xml \n{call}\n```"), &["time {}"], "So: ");
+}

@@ -212,6 +212,13 @@ impl Parser {
                     head.part = Part::Word { at: self.held.len() };
                     continue;
                 }
+                // More than a word is prose, or code for somebody to read; a call would take it away.
+                Part::Word { at: word }
+                    if c == '\n' && self.held[word..].split_whitespace().nth(1).is_some() =>
+                {
+                    self.no_fence(head, out);
+                    return at;
+                }
                 Part::Word { at: word } if c == '\n' => {
                     head.fence = self.live.fence(self.held[word..].trim());
                     head.part = Part::Blanks;

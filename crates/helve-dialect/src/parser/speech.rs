@@ -209,7 +209,7 @@ impl Parser {
                     self.held.push_str(text);
                     return;
                 }
-                self.text_follows(out);
+                self.reject(out);
             }
             Some(Trial::Inline(_) | Trial::Channel) => {
                 let from = self.held.len();

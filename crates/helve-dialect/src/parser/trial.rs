@@ -11,7 +11,7 @@ use crate::{Dropped, End};
 pub(super) enum Trial {
     /// Unmarked: rejected by any text after it, unless it stands firm.
     Alone { firm: bool },
-    /// In a fence: rejected by any text after it, inside the fence or behind, unless the fence is a mark of calls.
+    /// In a fence: rejected by any text after it inside the fence, and behind it unless the fence is a mark of calls.
     Fence { ticks: usize, closed: bool, firm: bool },
     /// Behind an odd run of backticks: rejected by another on the same line.
     Inline(usize),
@@ -32,14 +32,6 @@ impl Parser {
             self.code = Code::Fence { ticks, headed: false };
         }
         self.release_held(out);
-    }
-
-    /// Text follows calls that it belies, unless their fence says that they are meant, whatever else is in it.
-    pub(super) fn text_follows(&mut self, out: &mut Out<'_>) {
-        match self.trial {
-            Some(Trial::Fence { firm: true, .. }) if self.calls.any_waits() => self.accept(out),
-            _ => self.reject(out),
-        }
     }
 
     /// A head ends the channel that was open, so that nothing on trial in it was a call; one that the head begins may be. The

@@ -1,7 +1,8 @@
 //! Calls written as Python: `f(a=1, b="x")`, one or many, in brackets or not.
 //!
 //! Arguments are turned into JSON as they stream. Only literals count: a name, a sum or a nested call as a value is
-//! a program, not a call. Arguments without names fill the tool's required parameters in their order.
+//! a program, not a call, and so is a call that is only a part of its statement. Arguments without names fill the tool's
+//! required parameters in their order.
 
 mod arguments;
 pub(crate) mod lfm2;
@@ -72,7 +73,7 @@ enum State {
     AfterKey,
     Value,
     AfterValue,
-    /// A call is whole and counts as soon as anything follows it.
+    /// A call is whole; what follows it says whether it counts.
     Ready,
     Closing,
     /// What is read is no call, whatever it is; only the closing tag ends it.
@@ -197,19 +198,32 @@ impl PythonBody {
                 _ if is_blank(c) => Next::Take,
                 _ => self.broken(report),
             },
-            State::Ready => match c {
-                _ if is_blank(c) => Next::Take,
-                // An item of the list in which the call is only a part.
-                _ if self.around > 0 && ".+-*/%=&".contains(c) => self.broken(report),
-                _ => {
-                    self.calls += 1;
-                    report.finish();
-                    self.state = State::Between;
-                    Next::Finish
-                }
-            },
+            State::Ready => self.ready(c, report),
             State::Value | State::Closing | State::Broken => Next::Close,
         }
+    }
+
+    /// A call counts if it is a statement, or an item of a list: what else stands behind it makes it a part of a program.
+    fn ready(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
+        match c {
+            // Of a `print(`: the statement goes on.
+            ')' if self.around > 0 => {
+                self.around -= 1;
+                Next::Take
+            }
+            '\n' if self.around == 0 => self.count(report),
+            // Tags and backticks are no Python.
+            ',' | ';' | '#' | ')' | ']' | '<' | '`' => self.count(report),
+            _ if is_blank(c) => Next::Take,
+            _ => self.broken(report),
+        }
+    }
+
+    fn count(&mut self, report: &mut Report<'_, '_>) -> Next {
+        self.calls += 1;
+        report.finish();
+        self.state = State::Between;
+        Next::Finish
     }
 
     fn between(&mut self, c: char, at: usize) -> Next {
@@ -218,7 +232,7 @@ impl PythonBody {
         match c {
             _ if is_blank(c) => Next::Take,
             '[' => {
-                self.doubt(at);
+                self.stands(at);
                 self.around += 1;
                 self.listed = true;
                 Next::Take
@@ -232,15 +246,14 @@ impl PythonBody {
                 self.doubt(at);
                 self.go_taking(State::Comment)
             }
+            ']' | ')' if self.is_program() => Next::Refuse,
             ']' | ')' if self.around > 0 => {
                 self.around -= 1;
                 self.behind.closed(self.around);
                 Next::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
-                if self.calls > 0 {
-                    self.behind.stands(at, self.around);
-                }
+                self.stands(at);
                 self.token.clear();
                 self.go(State::Name)
             }
@@ -250,9 +263,21 @@ impl PythonBody {
 
     /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
     fn doubt(&mut self, at: usize) {
-        if self.calls > 0 && !self.grammar.fenced {
+        if !self.grammar.fenced {
+            self.stands(at);
+        }
+    }
+
+    /// What stands at this place of the held text is the section's only if a call follows.
+    fn stands(&mut self, at: usize) {
+        if self.calls > 0 || self.grammar.fenced {
             self.behind.stands(at, self.around);
         }
+    }
+
+    /// All of a fence is code: a bracket or a word that no call follows makes it a program, and no call in it counts.
+    fn is_program(&self) -> bool {
+        self.grammar.fenced && self.behind.is_open()
     }
 
     /// Nothing ends a comment but its line and the closing tag.
@@ -340,6 +365,9 @@ impl PythonBody {
             State::Ready if end == End::Normal => {
                 report.finish();
                 Ending::Done
+            }
+            State::Between | State::Comment | State::Closing if end == End::Normal && self.is_program() => {
+                Ending::NotACall
             }
             State::Between | State::Comment | State::Closing if self.calls > 0 => {
                 self.over_at_end(end, report);

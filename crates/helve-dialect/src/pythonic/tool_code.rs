@@ -68,7 +68,14 @@ mod tests {
                 ("<tool_code>time()  # now", "call time {}"),
                 ("<tool_code>time();\n# now\n", "call time {}"),
                 ("```tool_code\ntime()  # now\n```", "call time {}"),
-                ("```tool_code\ntime()\nprint(so)\n```\nSo.", "call time {} | say print(so)\n```\nSo."),
+                (
+                    "```tool_code\nr = time();\n# so\nprint(search(query='x'))\n```\nSo.",
+                    "call time {} | call search {\"query\": \"x\"} | say \nSo.",
+                ),
+                (
+                    "```tool_code\ntime()\nprint(so)\n```\nSo.",
+                    "say ```tool_code\ntime()\nprint(so)\n```\nSo.",
+                ),
                 ("<tool_code>search('x')</tool_code>", r#"call search {"query": "x"}"#),
                 (
                     "<tool_code>f(a={'k': (1, True)}, b=None)</tool_code>",
