@@ -32,6 +32,9 @@ pub struct Dialect {
     /// Marks that stand inside its calls and end them. Behind a call of its own they are strays and left out, as its
     /// openers are; before any they are text.
     pub(crate) strays: &'static [&'static str],
+    /// The special tokens around a section of several calls, which opens and closes. Until it is closed, its marks mean what
+    /// they say, whatever else is written in it.
+    pub(crate) sections: &'static [(&'static str, &'static str)],
     /// Marks that end a message of a channel, and mean nothing elsewhere.
     pub(crate) over: &'static [&'static str],
     /// Marks after which nothing the model writes is its own to say, such as an observation it made up.
@@ -46,6 +49,16 @@ impl Dialect {
         self.found
     }
 
+    /// Whether the mark opens a section of several calls.
+    pub(crate) fn opens_section(&self, mark: &str) -> bool {
+        self.sections.iter().any(|(open, _)| *open == mark)
+    }
+
+    /// Whether the text ends with a mark that closes one.
+    pub(crate) fn closes_section(&self, text: &str) -> bool {
+        self.sections.iter().any(|(_, close)| text.ends_with(close))
+    }
+
     /// What a dialect is unless it says otherwise.
     pub(crate) const PLAIN: Self = Self {
         name: "",
@@ -54,6 +67,7 @@ impl Dialect {
         reasoning: reasoning::think::MARKS,
         silent: &[],
         strays: &[],
+        sections: &[],
         over: &[],
         hush: &[],
         found: true,

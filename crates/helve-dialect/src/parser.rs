@@ -23,7 +23,7 @@ use crate::calls::{Calls, Out};
 use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
 use crate::marker::{Node, ROOT};
 use crate::registry::{Live, Role};
-use crate::{End, Finding, Piece, Reading, Tools, work};
+use crate::{Dialect, End, Finding, Piece, Reading, Tools, work};
 use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
@@ -62,6 +62,8 @@ pub struct Parser {
     trusting: bool,
     /// The marks that mean something in the channel that is open; all of them where none is.
     scope: Option<&'static Scope>,
+    /// The dialect of a section that special tokens opened, and that is to be closed yet.
+    unclosed: Option<&'static Dialect>,
     /// Inside a tool's result, which the model made up or repeats.
     in_result: bool,
     /// How the message ends, where the text at hand is all of it.
@@ -109,6 +111,7 @@ impl Parser {
             calls: Calls::default(),
             trusting: true,
             scope: None,
+            unclosed: None,
             in_result: false,
             ending: None,
             closes_first: None,
@@ -286,6 +289,7 @@ impl Parser {
             };
         }
         match role {
+            _ if self.is_of_unclosed(marker) => self.trusting || !self.in_channel(),
             Role::Unthink if reasoning => self.speech.ends_with(self.live.markers.text(marker)),
             Role::Think(_) if self.live.is_words(marker) => plain && self.line.is_fresh(),
             // Elsewhere than at the beginning, words that close what nobody opened are what the model says.
@@ -322,6 +326,7 @@ impl Parser {
     fn fresh_start(&mut self) {
         self.line = Line::default();
         self.code = Code::None;
+        self.unclosed = None;
     }
 
     /// Ends whatever is under way.

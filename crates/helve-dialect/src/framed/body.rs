@@ -2,7 +2,7 @@
 
 mod plain;
 
-use super::{Called, FramedGrammar, HEAD_MAX, Sign, text};
+use super::{Called, FramedGrammar, HEAD_MAX, Sign, goes_on_as_prose, text};
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
@@ -48,6 +48,8 @@ enum State {
     Broken,
     /// A call is whole and counts as soon as anything follows it.
     Ready,
+    /// In words behind such a call, in the fence around its arguments.
+    Words,
     /// In a word behind a call that may be the name of another.
     Chained,
     /// In the blanks before the answer.
@@ -138,8 +140,14 @@ impl FramedBody {
             return None;
         }
         if self.state == State::Ready {
-            if self.is_value(report) || self.may_be_sign(c) {
+            let is_value = self.is_value(report);
+            if is_value && !self.is_fenced() || self.may_be_sign(c) {
                 self.count(chunk, report);
+                return None;
+            }
+            if is_value {
+                self.over_at = chunk.held_at(report);
+                self.state = State::Words;
                 return None;
             }
             chunk.pos += c.len_utf8();
@@ -157,6 +165,7 @@ impl FramedBody {
                 self.head.pop();
             }
             if self.state == State::Head && !self.named(report) {
+                self.head.push('{');
                 return self.no_call(chunk, report);
             }
             match encoded {
@@ -247,6 +256,8 @@ impl FramedBody {
                 self.head.push_str(text);
             }
             State::Chained => return self.over(0, chunk, report),
+            // More arguments: nobody knows which are meant.
+            State::Words if text.contains('{') => self.state = State::Broken,
             State::BeforeArguments if text.starts_with('[') => self.begin_with(text, chunk, report),
             State::BeforeArguments if !text.trim().is_empty() => {
                 return self.no_arguments(text.len(), chunk, report);
@@ -269,7 +280,7 @@ impl FramedBody {
         let (before, text) = report.held.split_at(report.held.len() - last);
         let alone = self.state == State::BeforeArguments && self.calls == 0 && !self.head.is_empty();
         let prose = alone && goes_on_as_prose(before, text);
-        let ends = self.head.is_empty() || self.grammar.signs.iter().any(|(_, sign)| *sign == Sign::End);
+        let ends = self.head.is_empty() || self.has_end();
         if ends && !prose {
             self.state = State::Broken;
             return None;
@@ -309,9 +320,19 @@ impl FramedBody {
     }
 
     /// Whether the arguments are whole, whatever follows them. A string with more behind it may be a member whose object
-    /// lost its brace, and what a fence encloses is all theirs.
+    /// lost its brace.
     fn is_value(&self, report: &Report<'_, '_>) -> bool {
-        report.arguments_so_far().starts_with(['{', '[']) && !self.head.contains("```")
+        report.arguments_so_far().starts_with(['{', '['])
+    }
+
+    /// Whether a fence encloses the arguments, and what stands behind them up to its end.
+    fn is_fenced(&self) -> bool {
+        self.head.contains("```")
+    }
+
+    /// Whether a sign ends each call.
+    fn has_end(&self) -> bool {
+        self.grammar.signs.iter().any(|(_, sign)| *sign == Sign::End)
     }
 
     /// Whether some sign begins with this character.
@@ -334,6 +355,13 @@ impl FramedBody {
             (State::Head, Sign::Id) => {
                 self.id.clear();
                 self.state = State::Id;
+            }
+            (State::Words, Sign::Fence | Sign::End | Sign::Call | Sign::Close) => {
+                chunk.keep(report);
+                let sign_at = report.held.len() - self.signpost.found(self.grammar.signs).len();
+                self.finish_with_words(sign_at, report);
+                self.counted(chunk, report);
+                return self.sign(sign, chunk, report);
             }
             (State::Broken, Sign::End | Sign::Call | Sign::Close) => {
                 self.give_up(chunk, report);
@@ -363,6 +391,10 @@ impl FramedBody {
                 report.arguments("{}");
                 self.count(chunk, report);
             }
+            (State::Head | State::Id, Sign::End | Sign::Close) if !self.is_said(report) => {
+                self.give_up(chunk, report);
+                return self.sign(sign, chunk, report);
+            }
             (State::Head | State::Id, Sign::End | Sign::Close | Sign::Id) => {
                 return self.no_call(chunk, report);
             }
@@ -371,9 +403,7 @@ impl FramedBody {
             {
                 self.state = State::Answer;
             }
-            (State::Head | State::Id, Sign::Call | Sign::Answer)
-                if self.calls == 0 && !report.calls.has_started() =>
-            {
+            (State::Head | State::Id, Sign::Call | Sign::Answer) if self.is_said(report) => {
                 let back = self.signpost.found(self.grammar.signs).len();
                 chunk.keep(report);
                 return Some(Step::NotACall(Rest { back, pos: chunk.pos }));
@@ -498,8 +528,19 @@ impl FramedBody {
     }
 
     fn count(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        self.calls += 1;
         report.finish();
+        self.counted(chunk, report);
+    }
+
+    /// The call is whole, and the words that follow it in its fence are text. The blanks before the fence's end are its own.
+    fn finish_with_words(&self, end: usize, report: &mut Report<'_, '_>) {
+        let words = report.held[self.over_at..end].trim_end().len();
+        report.finish();
+        report.words(self.over_at..self.over_at + words);
+    }
+
+    fn counted(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+        self.calls += 1;
         chunk.let_go(report);
         self.over_at = chunk.held_at(report);
         self.fenced = true;
@@ -515,13 +556,21 @@ impl FramedBody {
         self.state = State::Between;
     }
 
-    /// What began like a call is none. In a section that has held calls it is a broken one.
+    /// What began like a call is none: what somebody says, or a broken one, up to the sign that ends it.
     fn no_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        if self.calls == 0 && !report.calls.has_started() {
+        if self.is_said(report) {
             return Some(Step::NotACall(Rest::at(chunk.pos)));
         }
-        self.give_up(chunk, report);
+        match self.has_end() {
+            true => self.state = State::Broken,
+            false => self.give_up(chunk, report),
+        }
         None
+    }
+
+    /// Whether a head that calls nobody is what somebody says about the marks. In a section that has held calls nobody does.
+    fn is_said(&self, report: &Report<'_, '_>) -> bool {
+        self.calls == 0 && !report.calls.has_started() && (self.grammar.is_said)(&self.head)
     }
 
     /// Something follows the last call that does not belong to it, and ends with these bytes.
@@ -535,8 +584,9 @@ impl FramedBody {
         if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
     }
 
-    /// The message is over behind the last call. Of the beginning of a sign one character says nothing yet.
-    fn unsigned(&self, end: End, report: &mut Report<'_, '_>) {
+    /// The message is over behind the last call. One lone character there may begin a sign, but says too little to be one:
+    /// it is text.
+    fn tell_lone_character(&self, end: End, report: &mut Report<'_, '_>) {
         let rest = report.held.get(self.over_at..).unwrap_or("").trim();
         if end == End::Normal && rest.chars().count() == 1 {
             let mut behind = Behind::default();
@@ -563,12 +613,16 @@ impl FramedBody {
                 report.finish();
                 Ending::Done
             }
+            State::Words if end == End::Normal => {
+                self.finish_with_words(report.held.len(), report);
+                Ending::Done
+            }
             State::Broken if end == End::Normal => {
                 report.give_up(Dropped::Broken);
                 Ending::Done
             }
             State::Between if self.calls > 0 => {
-                self.unsigned(end, report);
+                self.tell_lone_character(end, report);
                 Ending::Done
             }
             State::Chained => Ending::NotACall,
@@ -579,15 +633,6 @@ impl FramedBody {
             State::Between if end == End::Normal && !self.signpost.in_sign() => Ending::NotACall,
             _ => Ending::Cut,
         }
-    }
-}
-
-/// Whether what stands where arguments were awaited is the middle of a sentence.
-fn goes_on_as_prose(before: &str, text: &str) -> bool {
-    match text.chars().next() {
-        Some(c) if c.is_alphabetic() => before.ends_with(is_blank),
-        Some(c) => matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')'),
-        None => false,
     }
 }
 

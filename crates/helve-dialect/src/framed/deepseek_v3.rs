@@ -3,36 +3,16 @@
 //!
 //! Odd here: full-width bars and a special blank in the marks, which small distills misspell; a fence around the JSON.
 
-use super::{Called, FramedGrammar, Sign};
+use super::{Called, FramedGrammar, Sign, goes_on_as_prose};
 use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
-    signs: &[
-        ("<｜tool▁call▁begin｜>", Sign::Call),
-        ("<｜tool▁call▁end｜>", Sign::End),
-        ("<｜tool▁calls▁begin｜>", Sign::End),
-        ("<｜tool▁calls▁end｜>", Sign::Close),
-        ("<|tool▁call▁begin|>", Sign::Call),
-        ("<|tool▁call▁end|>", Sign::End),
-        ("<|tool▁calls▁end|>", Sign::Close),
-        ("<｜tool_call_begin｜>", Sign::Call),
-        ("<｜tool_call_end｜>", Sign::End),
-        ("<｜tool_calls_end｜>", Sign::Close),
-        ("<｜tool call begin｜>", Sign::Call),
-        ("<｜tool call end｜>", Sign::End),
-        ("<｜tool calls end｜>", Sign::Close),
-        ("<|tool call begin|>", Sign::Call),
-        ("<|tool call end|>", Sign::End),
-        ("<|tool calls end|>", Sign::Close),
-        ("<|tool_call_begin|>", Sign::Call),
-        ("<|tool_call_end|>", Sign::End),
-        ("<|tool_calls_end|>", Sign::Close),
-        ("```", Sign::Fence),
-    ],
+    signs: SIGNS,
     closers: &["<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"],
     bracket_ends_head: true,
     name,
+    is_said,
     is_all,
     ..FramedGrammar::PLAIN
 };
@@ -41,72 +21,68 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
     Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Framed(&GRAMMAR) }
 }
 
-const SECTION: Then = Then::Words(&[
-    "<｜tool▁call▁",
-    "<|tool▁call▁",
-    "<｜tool_call_begin",
-    "<｜toolcall",
-    "<|tool_call_begin|>",
-    "<|toolcallbegin|>",
-    "<｜tool▁calls▁end｜>",
-]);
+/// All that is made of the marks, for each way to spell them: the bar, the blank inside, and that blank as the look-ahead
+/// has it, which passes over true ones.
+macro_rules! spellings {
+    ($(($bar:literal, $gap:literal, $ahead:literal)),* $(,)?) => {
+        const SIGNS: &[(&str, Sign)] = &[
+            $(
+                (concat!("<", $bar, "tool", $gap, "call", $gap, "begin", $bar, ">"), Sign::Call),
+                (concat!("<", $bar, "tool", $gap, "call", $gap, "end", $bar, ">"), Sign::End),
+                (concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"), Sign::End),
+                (concat!("<", $bar, "tool", $gap, "calls", $gap, "end", $bar, ">"), Sign::Close),
+            )*
+            ("```", Sign::Fence),
+        ];
 
-/// A call outside a section: behind what ended the section too early, or where there was none.
-const CALL: Then = Then::Name(&[
-    "<｜tool▁sep｜>",
-    "<|tool▁sep|>",
-    "<｜tool_sep｜>",
-    "<｜toolsep｜>",
-    "<|toolsep|>",
-    "<|tool_sep|>",
-]);
+        /// The first call of a section, or the end of one that is empty.
+        const SECTION: Then = Then::Words(&[$(concat!("<", $bar, "tool", $ahead, "call")),*]);
 
-pub(super) const OPENERS: &[Opener] = &[
-    opener("<｜tool▁calls▁begin｜>", SECTION),
-    opener("<|tool▁calls▁begin|>", SECTION),
-    opener("<｜tool_calls_begin｜>", SECTION),
-    opener("<｜tool calls begin｜>", SECTION),
-    opener("<|tool calls begin|>", SECTION),
-    opener("<|tool_calls_begin|>", SECTION),
-    opener("<｜tool▁call▁begin｜>", CALL),
-    opener("<|tool▁call▁begin|>", CALL),
-    opener("<｜tool_call_begin｜>", CALL),
-    opener("<｜tool call begin｜>", CALL),
-    opener("<|tool call begin|>", CALL),
-    opener("<|tool_call_begin|>", CALL),
-];
+        /// A call outside a section: behind what ended the section too early, or where there was none.
+        const CALL: Then = Then::Name(&[$(concat!("<", $bar, "tool", $ahead, "sep", $bar, ">")),*]);
 
-pub(super) const STRAYS: &[&str] = &[
-    "<｜tool▁sep｜>",
-    "<｜tool▁call▁end｜>",
-    "<｜tool▁calls▁end｜>",
-    "<|tool▁sep|>",
-    "<|tool▁call▁end|>",
-    "<|tool▁calls▁end|>",
-    "<｜tool_sep｜>",
-    "<｜tool_call_end｜>",
-    "<｜tool_calls_end｜>",
-    "<｜tool sep｜>",
-    "<｜tool call end｜>",
-    "<｜tool calls end｜>",
-    "<|tool sep|>",
-    "<|tool call end|>",
-    "<|tool calls end|>",
-    "<|tool_sep|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_end|>",
+        pub(super) const OPENERS: &[Opener] = &[$(
+            opener(concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"), SECTION),
+            opener(concat!("<", $bar, "tool", $gap, "call", $gap, "begin", $bar, ">"), CALL),
+        )*];
+
+        pub(super) const STRAYS: &[&str] = &[$(
+            concat!("<", $bar, "tool", $gap, "sep", $bar, ">"),
+            concat!("<", $bar, "tool", $gap, "call", $gap, "end", $bar, ">"),
+            concat!("<", $bar, "tool", $gap, "calls", $gap, "end", $bar, ">"),
+        )*];
+
+        pub(super) const SECTIONS: &[(&str, &str)] = &[$((
+            concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"),
+            concat!("<", $bar, "tool", $gap, "calls", $gap, "end", $bar, ">"),
+        )),*];
+
+        const SEPARATORS: &[&str] = &[$(concat!("<", $bar, "tool", $gap, "sep", $bar, ">")),*];
+    };
+}
+
+spellings![
+    ("｜", "▁", "▁"),
+    ("|", "▁", "▁"),
+    ("｜", "_", "_"),
+    ("｜", " ", ""),
+    ("|", " ", ""),
+    ("|", "_", "_"),
 ];
 
 pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
+    Dialect { name: "deepseek_v3", openers: OPENERS, strays: STRAYS, sections: SECTIONS, ..Dialect::PLAIN };
 
-const SEPARATORS: &[&str] =
-    &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", "<｜tool sep｜>", "<|tool sep|>", "<|tool_sep|>"];
-
-/// The name stands behind the type and the separator, or before it where nothing but a fence does.
-fn name(head: &str, _: &Tools) -> Called {
+/// The name stands behind the type and the separator, or before it where nothing but a fence does. A type that no model was
+/// taught needs a name that is one: declared, or right behind the separator where no tools are known.
+fn name(head: &str, tools: &Tools) -> Called {
+    let declared = |name: &str| match tools.is_unknown() {
+        true => !goes_on_with_prose(head),
+        false => tools.resolve(name).is_some(),
+    };
     let name = match unfenced(head).and_then(parted) {
         Some((name, "") | ("" | "function", name)) => name,
+        Some((kind, name)) if kind.chars().all(is_name) && declared(name) => name,
         _ => "",
     };
     match !name.is_empty() && name.chars().all(is_name) {
@@ -122,21 +98,44 @@ fn is_all(head: &str) -> bool {
     unfenced(head).and_then(parted).is_some_and(is_typed)
 }
 
-/// The head without the fence around the arguments, or around none.
+/// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence. No sentence has
+/// a fence in it.
+fn is_said(head: &str) -> bool {
+    let is_form = |(_, behind): (&str, &str)| behind.chars().all(is_name);
+    parted(head).is_none_or(is_form) || goes_on_with_prose(head) && !head.contains("```")
+}
+
+fn goes_on_with_prose(head: &str) -> bool {
+    let Some((_, behind)) = separated(head) else { return false };
+    let (blanks, text) = behind.split_at(behind.len() - behind.trim_start().len());
+    goes_on_as_prose(blanks, text)
+}
+
+/// The head without the fence around the arguments, or around none. One that is doubled says no more than one.
 fn unfenced(head: &str) -> Option<&str> {
-    let Some((head, fence)) = head.split_once("```") else { return Some(head) };
-    let language = fence.trim_end().strip_suffix("```").unwrap_or(fence);
-    matches!(language.trim(), "" | "json" | "JSON").then_some(head)
+    let mut fences = head.split("```");
+    let head = fences.next()?;
+    fences.all(is_language).then_some(head)
+}
+
+/// Whether nothing stands behind a fence but a word on its line, perhaps.
+fn is_language(behind: &str) -> bool {
+    let (line, below) = behind.split_once('\n').unwrap_or((behind, ""));
+    !line.trim().contains(char::is_whitespace) && below.trim().is_empty()
 }
 
 /// What stands before the separator, and behind it. Where it is doubled, one of the two means nothing.
 fn parted(head: &str) -> Option<(&str, &str)> {
-    let (before, behind) = head.match_indices('<').find_map(|(at, _)| {
-        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
-        Some((&head[..at], behind))
-    })?;
+    let (before, behind) = separated(head)?;
     let doubled = SEPARATORS.iter().find_map(|separator| behind.trim().strip_prefix(separator));
     Some((before.trim(), doubled.unwrap_or(behind).trim()))
+}
+
+fn separated(head: &str) -> Option<(&str, &str)> {
+    head.match_indices('<').find_map(|(at, _)| {
+        let behind = SEPARATORS.iter().find_map(|separator| head[at..].strip_prefix(separator))?;
+        Some((&head[..at], behind))
+    })
 }
 
 #[cfg(test)]
@@ -177,16 +176,32 @@ mod tests {
                 ),
                 (
                     "<|tool calls begin|><|tool call begin|>function<|tool sep|>time\n```\n{} So.\n```<|tool call end|><|tool call begin|>function<|tool sep|>time\n```\n{}\n```<|tool call end|><|tool calls end|>",
-                    "broken time | call time {}",
+                    "call time {} | say So. | call time {}",
                 ),
-                // A fence and a type are what they are, or there is no call.
+                (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n{\"query\": \"x\"} // or {\"query\": \"y\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "broken search",
+                ),
+                // One word is a type, and one a language; with more of them a call is broken.
                 (
                     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json so\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-                    "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json so\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "broken",
                 ),
                 (
                     "<｜tool▁call▁begin｜>type<｜tool▁sep｜>time\n```json\n{}\n```<｜tool▁call▁end｜>",
-                    "say <｜tool▁call▁begin｜>type<｜tool▁sep｜>time\n```json\n{}\n```<｜tool▁call▁end｜>",
+                    "call time {}",
+                ),
+                (
+                    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>type<｜tool▁sep｜>nonesuch\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>So.",
+                    "broken | call time {} | say So.",
+                ),
+                (
+                    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>so to say\n```json\n{}\n```<｜tool▁call▁begin｜>function<｜tool▁sep｜>what<｜tool▁call▁end｜>",
+                    "broken | broken",
+                ),
+                (
+                    "The <｜tool▁call▁begin｜>name<｜tool▁sep｜> and {…} <｜tool▁call▁end｜> marks.",
+                    "say The <｜tool▁call▁begin｜>name<｜tool▁sep｜> and {…} <｜tool▁call▁end｜> marks.",
                 ),
                 // A mark that no one can read hides no call.
                 (

@@ -9,6 +9,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v31",
     openers: deepseek_v3::OPENERS,
     strays: deepseek_v3::STRAYS,
+    sections: deepseek_v3::SECTIONS,
     ..Dialect::PLAIN
 };
 
@@ -28,7 +29,7 @@ mod tests {
                 ),
                 (
                     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-                    "say <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>\"query\": 2}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                    "broken",
                 ),
                 (
                     r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>"{\"query\": \"x\"}"<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#,

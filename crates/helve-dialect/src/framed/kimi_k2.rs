@@ -48,6 +48,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
         "<|tool_calls_section_end|>",
         "<|tool_call_section_end|>",
     ],
+    sections: &[
+        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        ("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+    ],
     ..Dialect::PLAIN
 };
 

@@ -18,6 +18,7 @@ pub(crate) use text::interpreter;
 
 use crate::Tools;
 use crate::calls::WholeCall;
+use crate::dialect::is_blank;
 
 /// How the calls of a section are framed.
 pub(crate) struct FramedGrammar {
@@ -34,6 +35,9 @@ pub(crate) struct FramedGrammar {
     pub(crate) wordy: bool,
     /// Who is called, by the head.
     pub(crate) name: fn(&str, &Tools) -> Called,
+    /// Whether a head that calls nobody is what somebody says about the marks. Behind it stands the bracket of arguments, if
+    /// one does. Any other is that of a broken call.
+    pub(crate) is_said: fn(&str) -> bool,
     /// Whether the head may be all of a call, which then has no arguments.
     pub(crate) is_all: fn(&str) -> bool,
 }
@@ -48,6 +52,7 @@ impl FramedGrammar {
         text: TextGrammar::NONE,
         wordy: false,
         name: |_, _| Called::Nobody,
+        is_said: |_| true,
         is_all: |_| false,
     };
 
@@ -116,6 +121,15 @@ pub(crate) enum Called {
 
 /// No head is longer.
 const HEAD_MAX: usize = 512;
+
+/// Whether what stands where something else was awaited is the middle of a sentence.
+fn goes_on_as_prose(before: &str, text: &str) -> bool {
+    match text.chars().next() {
+        Some(c) if c.is_alphabetic() => before.ends_with(is_blank),
+        Some(c) => matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')'),
+        None => false,
+    }
+}
 
 /// A head that is nothing but a name, perhaps in quotes.
 fn plain_name(head: &str, _: &Tools) -> Called {

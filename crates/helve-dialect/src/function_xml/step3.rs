@@ -48,6 +48,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
         "<｜tool_call_end｜>",
         "<｜tool_calls_end｜>",
     ],
+    sections: &[("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")],
     ..Dialect::PLAIN
 };
 

@@ -363,3 +363,107 @@ fn more_than_a_word_behind_backticks_is_text() {
     }
     check("hermes", &format!("So: ``` xml \n{call}\n```"), &["time {}"], "So: ");
 }
+
+/// A section of DeepSeek with these heads and arguments, and what stands behind each call.
+fn deepseek(calls: &[(&str, &str)]) -> String {
+    let call =
+        |(inside, behind): &(&str, &str)| format!("<｜tool▁call▁begin｜>{inside}<｜tool▁call▁end｜>{behind}");
+    format!("<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>", calls.iter().map(call).collect::<String>())
+}
+
+/// With the dialect given and found, and with tools known and unknown.
+fn is_called(name: &str, text: &str, calls: &[&str], said: &str) {
+    check(name, text, calls, said);
+    check("", text, calls, said);
+    let unknown = run(&[text], Reading::new(dialect(name), Tools::unknown()), End::Normal);
+    assert_eq!(unknown.calls.len(), calls.len(), "{name}: {text:?} {unknown:?}");
+    assert!(unknown.dropped.is_empty(), "{name}: {text:?} {unknown:?}");
+}
+
+#[test]
+fn any_word_is_a_type_and_any_a_language() {
+    let query = r#"{"query": "x"}"#;
+    let search: &[&str] = &[r#"search {"query": "x"}"#];
+    for name in ["deepseek_v3", "deepseek_v31"] {
+        for language in ["", "json", "JSON", "Json", "js", "jsonc", "python"] {
+            let inside = format!("function<｜tool▁sep｜>search\n```{language}\n{query}\n```");
+            is_called(name, &deepseek(&[(&inside, "")]), search, "");
+        }
+        for kind in ["function", "tool", "type", "Function", ""] {
+            let inside = format!("{kind}<｜tool▁sep｜>search\n```json\n{query}\n```");
+            is_called(name, &deepseek(&[(&inside, "")]), search, "");
+            let inside = format!("{kind}<｜tool▁sep｜>search{query}");
+            is_called(name, &deepseek(&[(&inside, "")]), search, "");
+        }
+        let doubled = format!("function<｜tool▁sep｜>search\n```json\n\n```json\n{query}\n```");
+        is_called(name, &deepseek(&[(&doubled, "")]), search, "");
+        let noted = format!("function<｜tool▁sep｜>search\n```json\n{query} // Paris\n```");
+        is_called(name, &deepseek(&[(&noted, ""), (&noted, "")]), &[search[0]; 2], "// Paris// Paris");
+        check(name, &format!("<｜tool▁call▁begin｜>{noted} So"), search, "// Paris So");
+        check(
+            name,
+            &format!("<｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```\n{query} So"),
+            search,
+            "So",
+        );
+    }
+}
+
+#[test]
+fn what_is_no_call_behind_the_separator_of_deepseek_is_broken() {
+    for inside in [
+        "function<｜tool▁sep｜>search\n```json\nnote\n{\"query\": \"x\"}\n```",
+        "function<｜tool▁sep｜>search\n```\nnote\n{\"query\": \"x\"}\n```",
+        "function<｜tool▁sep｜>search\n```json so\n{\"query\": \"x\"}\n```",
+        "function<｜tool▁sep｜>search it {\"query\": \"x\"}",
+        "a kind<｜tool▁sep｜>search{\"query\": \"x\"}",
+        "function<｜tool▁sep｜>search\n```json\nx\n```",
+    ] {
+        let text = deepseek(&[(inside, "")]);
+        for (name, tools) in [("deepseek_v3", tools()), ("", tools()), ("deepseek_v31", Tools::unknown())] {
+            let outcome = run(&cut(&text, &[3]), Reading::new(dialect(name), tools), End::Normal);
+            assert_eq!((outcome.calls.len(), outcome.content().as_str()), (0, ""), "{text:?}");
+            let dropped: Vec<_> =
+                outcome.dropped.iter().map(|(_, why, told)| (*why, told.contains(inside))).collect();
+            assert_eq!(dropped, [(Dropped::Broken, true)], "{text:?} {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn backticks_and_quotes_in_a_section_hide_no_call_of_it() {
+    let fenced = "function<｜tool▁sep｜>time\n```json\n{}\n```";
+    let plain = "time<｜tool▁sep｜>{}";
+    let kimi = "<|tool_call_begin|>functions.time:0<|tool_call_argument_begin|>{}<|tool_call_end|>";
+    let step = "<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"time\">\n</steptml:invoke><｜tool_call_end｜>";
+    let two: &[&str] = &["time {}", "time {}"];
+    for noise in ["```", "\n```", "\n```\n", "> ", "`", "\n~~~\n", "\n> so ```\n", "``````"] {
+        let trimmed = |text: &str| text.replace(char::is_whitespace, "");
+        for (name, text) in [
+            ("deepseek_v3", deepseek(&[(&format!("{fenced}\n{noise}"), "\n"), (fenced, "")])),
+            ("deepseek_v3", deepseek(&[(fenced, noise), (fenced, "")])),
+            ("deepseek_v31", deepseek(&[(&format!("{plain}{noise}"), ""), (plain, "")])),
+            ("deepseek_v31", deepseek(&[(plain, noise), (plain, "")])),
+            ("deepseek_v31", deepseek(&[(plain, ""), (plain, noise)])),
+            ("kimi_k2", format!("<|tool_calls_section_begin|>{kimi}{noise}{kimi}<|tool_calls_section_end|>")),
+            ("kimi_k2", format!("<|tool_calls_section_begin|>{kimi}{kimi}{noise}<|tool_calls_section_end|>")),
+            ("step3", format!("<｜tool_calls_begin｜>\n{step}{noise}{step}\n<｜tool_calls_end｜>")),
+            ("step3", format!("<｜tool_calls_begin｜>\n{step}{step}{noise}<｜tool_calls_end｜>")),
+        ] {
+            let read =
+                |name: &str| run(&[&text], Reading::new(dialect(name), tools()), End::Normal).content();
+            // Right behind the arguments, the first fence is theirs.
+            let said = match text.contains(&format!("{plain}{noise}<")) {
+                true => noise.trim_start().strip_prefix("```").unwrap_or(noise),
+                false => noise,
+            };
+            assert_eq!(trimmed(&read(name)), trimmed(said), "{name}: {text:?}");
+            is_called(name, &text, two, &read(name));
+            // What is quoted behind the section is a quotation.
+            let quoted = format!("{}{kimi}{step}", deepseek(&[(plain, "")])).replace('\n', "");
+            let example = format!("{text}\nSo:\n```\n{quoted}\n```\n> {quoted}\nDone: `{quoted}`.");
+            let outcome = run(&[&example], Reading::any(tools()), End::Normal);
+            assert_eq!(outcome.calls.len(), 2, "{example:?} {outcome:?}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use super::*;
 const WORD: &str = "zqw";
 
 /// Marks that begin a head, and those that end it. A head is markup, whatever it says, and so is a tag: that of Kimi K3
-/// stands between two tokens, and may vanish with what is written there.
+/// stands between two tokens, and may vanish with what is written there. The word behind a fence is markup too.
 const HEADS: &[(&str, &str)] = &[
     ("<|channel|>", "<|message|>"),
     ("<|start|>", "<|message|>"),
@@ -16,6 +16,7 @@ const HEADS: &[(&str, &str)] = &[
     ("<|open|>", "<|sep|>"),
     ("<|close|>", "<|sep|>"),
     ("<｜tool▁call▁begin｜>function", "<｜tool▁sep｜>"),
+    ("```json", "\n"),
     ("]<]minimax[>[", ">"),
     ("[", "]"),
     ("<", ">"),

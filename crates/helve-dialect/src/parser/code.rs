@@ -118,7 +118,9 @@ impl Parser {
             Some(Trial::Fence { closed, .. }) => closed,
             Some(_) => false,
         };
-        let may_be_fence = self.code == Code::None && elsewhere && !self.speech.in_reasoning();
+        // Backticks in a section enclose nothing: a mark of its own may stand right behind them.
+        let in_prose = !self.speech.in_reasoning() && self.unclosed.is_none();
+        let may_be_fence = self.code == Code::None && elsewhere && in_prose;
         if !may_be_fence {
             self.place = Place::Ticks(0);
             return;

@@ -299,6 +299,9 @@ impl Parser {
             MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",
         };
+        if choice.dialect.opens_section(mark) && matches!(self.trial, None | Some(Trial::Channel)) {
+            self.unclosed = Some(choice.dialect);
+        }
         Body::begin(&mut self.body, choice.grammar, standing, mark);
         self.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
         self.place = Place::Section;

@@ -124,6 +124,9 @@ impl Parser {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
+            if self.is_of_unclosed(marker) {
+                self.go_on_with_section(mark);
+            }
             let end = self.whole_calls(Opening::tag(marker), pending.text, at, out);
             if end.is_none() {
                 self.mark(marker, out);

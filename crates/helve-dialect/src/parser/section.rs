@@ -5,13 +5,13 @@
 //! what makes this safe.
 
 use super::code::Line;
-use super::{Parser, Place, Trial};
+use super::{Code, Parser, Place, Trial};
 use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
 use crate::calls::{Out, Report};
 use crate::json;
 use crate::registry::Role;
 use crate::scan::{all_in, begins};
-use crate::{Dropped, End, work};
+use crate::{Dialect, Dropped, End, work};
 
 /// No more is deferred than this.
 const LATER: usize = 64;
@@ -137,6 +137,7 @@ impl Parser {
             0 => String::new(),
             back => self.held.split_off(self.held.len() - back),
         };
+        self.may_close(matches!(step, Step::NotACall(_)));
         match step {
             Step::NotACall(_) => self.not_a_call(out),
             Step::Turn(_, turn) => self.turn(turn, out),
@@ -146,6 +147,38 @@ impl Parser {
             self.look_again(&back, out);
         }
         rest.pos
+    }
+
+    /// What was read may be all of a section of several calls: up to its closing mark, or text.
+    fn may_close(&mut self, is_text: bool) {
+        let over = |dialect: &&Dialect| {
+            dialect.closes_section(&self.held) || is_text && dialect.opens_section(self.mark)
+        };
+        if self.unclosed.as_ref().is_some_and(over) {
+            self.unclosed = None;
+        }
+    }
+
+    /// Whether the marker belongs to the section that is to be closed yet. There it is no quotation, whatever stands before
+    /// it: words and backticks between calls are noise.
+    pub(super) fn is_of_unclosed(&self, marker: usize) -> bool {
+        let Some(dialect) = self.unclosed else { return false };
+        let on_trial = !matches!(self.trial, None | Some(Trial::Channel));
+        let means = match self.live.roles[marker] {
+            Role::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
+            Role::Stray => dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray(marker),
+            _ => false,
+        };
+        means && !on_trial && !self.in_result
+    }
+
+    /// A mark of that section stands behind words in it.
+    pub(super) fn go_on_with_section(&mut self, mark: &str) {
+        self.line = Line::default();
+        self.code = Code::None;
+        if self.unclosed.is_some_and(|dialect| dialect.closes_section(mark)) {
+            self.unclosed = None;
+        }
     }
 
     /// The head of a message has said what the message is.
@@ -262,6 +295,7 @@ impl Parser {
     /// time believing no call inside either. Happens at most once, so the whole stays linear.
     fn read_again(&mut self, out: &mut Out<'_>) {
         self.trusting = false;
+        self.unclosed = None;
         self.trial = None;
         self.drop_waiting(out);
         self.calls.forget(out);
