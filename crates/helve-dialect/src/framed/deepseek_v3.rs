@@ -98,11 +98,16 @@ fn is_all(head: &str) -> bool {
     unfenced(head).and_then(parted).is_some_and(is_typed)
 }
 
-/// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence. No sentence has
-/// a fence in it.
+/// Without a separator somebody speaks of the mark; with one, of the form, or of both marks in a sentence.
 fn is_said(head: &str) -> bool {
-    let is_form = |(_, behind): (&str, &str)| behind.chars().all(is_name);
-    parted(head).is_none_or(is_form) || goes_on_with_prose(head) && !head.contains("```")
+    let Some((_, behind)) = parted(head) else { return true };
+    let is_form = behind.chars().all(is_name);
+    is_form || !head.contains("```") && (goes_on_with_prose(head) || is_sentence(behind))
+}
+
+/// More words than a name that went wrong has, and none in quotes, as those of arguments are.
+fn is_sentence(text: &str) -> bool {
+    text.trim_end_matches('{').split_whitespace().nth(2).is_some() && !text.contains('"')
 }
 
 fn goes_on_with_prose(head: &str) -> bool {
@@ -202,6 +207,10 @@ mod tests {
                 (
                     "The <｜tool▁call▁begin｜>name<｜tool▁sep｜> and {…} <｜tool▁call▁end｜> marks.",
                     "say The <｜tool▁call▁begin｜>name<｜tool▁sep｜> and {…} <｜tool▁call▁end｜> marks.",
+                ),
+                (
+                    "The marks are <｜tool▁call▁begin｜>function<｜tool▁sep｜>name and so on, {}.",
+                    "say The marks are <｜tool▁call▁begin｜>function<｜tool▁sep｜>name and so on, {}.",
                 ),
                 // A mark that no one can read hides no call.
                 (
