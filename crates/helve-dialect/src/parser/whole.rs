@@ -75,6 +75,10 @@ impl Parser {
         self.calls.speaking = choice.dialect.name;
         match call.ends {
             Ends::Closed(end) => {
+                // A section that was read in one go is closed, and whatever was open before it is over.
+                if choice.dialect.closes_section(&text[..end]) {
+                    self.unclosed = None;
+                }
                 self.meant(call, out);
                 Some(end)
             }
