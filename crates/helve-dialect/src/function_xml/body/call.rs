@@ -47,9 +47,16 @@ pub(super) struct Wrapped {
 impl Call {
     /// Another begins, with the buffers of the last one.
     pub(super) fn begin(&mut self) {
-        let Self { keys, words, .. } = std::mem::take(self);
-        *self = Self { keys, words, ..Self::default() };
+        self.arguments = 0;
+        self.wrapped = None;
         self.keys.clear();
+        self.has_key = false;
+        self.in_group = false;
+        self.in_json = false;
+        self.enclosed = "";
         self.words.clear();
+        self.stray = false;
+        self.quotes = false;
+        self.bad = false;
     }
 }
