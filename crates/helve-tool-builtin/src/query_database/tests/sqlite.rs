@@ -246,3 +246,19 @@ async fn a_file_that_is_no_database_is_the_operators_business() {
         assert!(matches!(error, ToolError::NotSent(_)), "{error:?}");
     }
 }
+
+#[test]
+fn the_bundled_sqlite_has_no_extension_that_nothing_here_needs() {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    let mut options = connection.prepare("PRAGMA compile_options").unwrap();
+    let options: Vec<String> =
+        options.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    for extension in ["FTS3", "FTS4", "FTS5", "RTREE", "DBSTAT_VTAB", "LOAD_EXTENSION", "SOUNDEX"] {
+        let built = options.iter().find(|option| option.contains(extension) && !option.starts_with("OMIT_"));
+        assert_eq!(built, None, "LIBSQLITE3_FLAGS of .cargo/config.toml is not in effect");
+    }
+    for sql in ["SELECT fts3_tokenizer('simple')", "SELECT rtreecheck('t')", "SELECT load_extension('x')"] {
+        let error = connection.prepare(sql).unwrap_err();
+        assert!(error.to_string().contains("no such function"), "{sql}: {error}");
+    }
+}
