@@ -4,13 +4,15 @@
 //! page's cookie, into a `Principal`, or says why it is `Nobody`. Every route of the table names the right it
 //! needs; what is not in the table is the page's own files, which are the same for everybody.
 
+mod guesses;
+mod network;
 mod origin;
 mod session;
+mod visitor;
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -22,15 +24,14 @@ use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use self::guesses::{Guesses, TooMany};
+pub use self::network::Network;
 pub(crate) use self::origin::keep_foreign_pages_out;
-pub(crate) use self::session::COOKIE;
+pub(crate) use self::session::{COOKIE, no_cookie};
+use self::visitor::Trust;
+pub(crate) use self::visitor::Visitor;
 use crate::app::App;
-use crate::listen::Peer;
 use crate::problem::Problem;
-
-/// How many wrong tokens an address may show in a minute.
-const FAILURES_MAX: u32 = 10;
-const FAILURES_WINDOW: Duration = Duration::from_secs(60);
 
 /// Who a request comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,8 +89,12 @@ pub struct AccessSettings {
     pub token: Option<secrecy::SecretString>,
     /// Names under which the server may be addressed, besides its own address.
     pub hosts: Vec<String>,
-    /// Whether only this machine can reach the server.
-    pub loopback: bool,
+    /// Whether only this machine can reach the server, so that nobody has to show a token.
+    pub only_this_machine: bool,
+    /// Names that are reached by https, with their ports unless those are the usual ones.
+    pub https_hosts: Vec<String>,
+    /// Proxies whose word about a client's address and scheme counts.
+    pub trusted_proxies: Vec<Network>,
     /// Signs the cookies of the page.
     pub session_key: [u8; 32],
 }
@@ -99,8 +104,18 @@ pub struct AccessSettings {
 pub(crate) enum Nobody {
     NoToken,
     WrongToken,
-    /// A wrong token again, from an address that has shown too many of them.
-    Guessing,
+    /// Something is shown from an address that has shown too much that was wrong. Nobody looked at what it is.
+    Guessing {
+        seconds_left: u64,
+    },
+    /// Nobody needs a token, but this was passed on by a proxy, so it may come from anywhere.
+    PassedOn,
+}
+
+impl From<TooMany> for Nobody {
+    fn from(TooMany { seconds_left }: TooMany) -> Self {
+        Self::Guessing { seconds_left }
+    }
 }
 
 impl From<Nobody> for Problem {
@@ -111,10 +126,16 @@ impl From<Nobody> for Problem {
                 "show a token: Authorization: Bearer <token> (make one with `helve token create`)",
             ),
             Nobody::WrongToken => ("wrong_token", "this token is not known here; it may have been revoked"),
-            Nobody::Guessing => {
-                let detail = "too many wrong tokens; wait a minute";
+            Nobody::PassedOn => (
+                "token_needed",
+                "this request was passed on by a proxy, and without a token only this machine is served; set \
+                 HELVE_TOKEN, and `trusted_proxies` in [server] to the proxy's address",
+            ),
+            Nobody::Guessing { seconds_left } => {
+                let detail = "too many wrong tokens came from this address, so none is looked at; wait as \
+                              `Retry-After` says";
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", detail)
-                    .header(header::RETRY_AFTER, HeaderValue::from(FAILURES_WINDOW.as_secs()));
+                    .header(header::RETRY_AFTER, HeaderValue::from(seconds_left));
             }
         };
         Self::new(StatusCode::UNAUTHORIZED, code, detail)
@@ -126,7 +147,7 @@ pub(crate) struct Access {
     settings: AccessSettings,
     fixed: Option<Token>,
     stored: RwLock<Stored>,
-    failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+    guesses: Guesses,
 }
 
 /// What the store says about tokens.
@@ -150,7 +171,7 @@ impl Access {
             created_at: Timestamp(0),
             revoked_at: None,
         });
-        Self { settings, fixed, stored: RwLock::default(), failures: Mutex::default() }
+        Self { settings, fixed, stored: RwLock::default(), guesses: Guesses::default() }
     }
 
     /// Reads the tokens again; they may have been made or revoked by `helve token`.
@@ -173,7 +194,7 @@ impl Access {
 
     /// Whether a token has to be shown at all. Revoking the last one does not open the door again.
     pub(crate) fn needs_token(&self) -> bool {
-        !self.settings.loopback || self.fixed.is_some() || self.stored().any_ever
+        !self.settings.only_this_machine || self.fixed.is_some() || self.stored().any_ever
     }
 
     /// Whether what let the principal in is still valid.
@@ -199,27 +220,51 @@ impl Access {
         fixed.or_else(|| tokens.iter().find(|token| token.id == id && fits(token, &secret_hash))).cloned()
     }
 
-    /// The token that somebody shows. A wrong one is counted; a right one is let in whoever else guesses from
-    /// the same address.
-    pub(crate) fn recognise(&self, shown: &str, peer: Option<IpAddr>) -> Result<Token, Nobody> {
-        self.token_of(shown).ok_or_else(|| self.count_failure(peer))
+    /// Where a request comes from, as far as that can be known.
+    pub(crate) fn visitor(&self, headers: &HeaderMap, peer: IpAddr) -> Visitor {
+        let AccessSettings { trusted_proxies, https_hosts, .. } = &self.settings;
+        Visitor::of(headers, peer, Trust { proxies: trusted_proxies, https_hosts })
+    }
+
+    /// Whether anything that somebody there shows may be looked at. Whoever compares a credential asks this first, so that
+    /// a right one and a wrong one are told the same.
+    pub(crate) fn may_try(&self, visitor: Visitor) -> Result<(), Nobody> {
+        Ok(self.guesses.may_try(visitor.address, Instant::now())?)
+    }
+
+    /// The token that somebody shows. A wrong one is counted.
+    pub(crate) fn recognise(&self, shown: &str, visitor: Visitor) -> Result<Token, Nobody> {
+        self.may_try(visitor)?;
+        let Some(token) = self.token_of(shown) else {
+            self.guesses.count_failure(visitor.address, Instant::now());
+            return Err(Nobody::WrongToken);
+        };
+        // Many may be compared at the same time; what comes out of it after the limit was reached tells nobody anything.
+        self.may_try(visitor)?;
+        Ok(token)
     }
 
     /// Who a request comes from, by whatever it shows.
     pub(crate) fn identify(
         &self,
         headers: &HeaderMap,
-        peer: Option<IpAddr>,
+        visitor: Visitor,
         now: Timestamp,
     ) -> Result<Principal, Nobody> {
         if !self.needs_token() {
+            if visitor.through_proxy {
+                return Err(Nobody::PassedOn);
+            }
             let user = UserId("local".into());
             return Ok(Principal { user, rights: TokenRights::Admin, token: None });
         }
         let token = match bearer(headers) {
-            Some(shown) => self.recognise(shown, peer)?,
+            Some(shown) => self.recognise(shown, visitor)?,
             None => {
-                let id = session::token_id(headers, &self.settings.session_key, now);
+                let cookie = session::shown(headers, visitor.https).ok_or(Nobody::NoToken)?;
+                // A cookie is not counted: nobody guesses a signature, and a page may show an old one many times.
+                self.may_try(visitor)?;
+                let id = session::token_id(cookie, &self.settings.session_key, now);
                 id.and_then(|id| self.token(&id)).ok_or(Nobody::NoToken)?
             }
         };
@@ -227,17 +272,8 @@ impl Access {
     }
 
     /// A cookie for somebody who has shown a token.
-    pub(crate) fn cookie(&self, token: &Token, now: Timestamp) -> String {
-        session::cookie(&token.id, &self.settings.session_key, now)
-    }
-
-    fn count_failure(&self, peer: Option<IpAddr>) -> Nobody {
-        let Some(peer) = peer else { return Nobody::WrongToken };
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.retain(|_, (since, _)| since.elapsed() < FAILURES_WINDOW);
-        let (_, count) = failures.entry(peer).or_insert((Instant::now(), 0));
-        *count += 1;
-        if *count > FAILURES_MAX { Nobody::Guessing } else { Nobody::WrongToken }
+    pub(crate) fn cookie(&self, token: &Token, visitor: Visitor, now: Timestamp) -> String {
+        session::cookie(&token.id, &self.settings.session_key, visitor.https, now)
     }
 }
 
@@ -254,6 +290,12 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
+/// Put there by `keep_foreign_pages_out`, which every request passes.
+fn visitor_of(request: &Request) -> Visitor {
+    let unknown = || Visitor { address: Ipv4Addr::UNSPECIFIED.into(), https: false, through_proxy: true };
+    request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)
+}
+
 /// Stands before the handler of a route and lets only those through who have the right.
 pub(crate) async fn need(
     State((app, right)): State<(App, Right)>,
@@ -263,8 +305,8 @@ pub(crate) async fn need(
     if right == Right::Public {
         return next.run(request).await;
     }
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.remote.ip());
-    let principal = match app.access.identify(request.headers(), peer, app.runtime.world().now()) {
+    let visitor = visitor_of(&request);
+    let principal = match app.access.identify(request.headers(), visitor, app.runtime.world().now()) {
         Ok(principal) => principal,
         Err(nobody) => return Problem::from(nobody).into_response(),
     };

@@ -49,7 +49,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use serde_json::Value;
 
-pub use access::{AccessSettings, new_token};
+pub use access::{AccessSettings, Network, new_token};
 pub use app::{App, Declare, ModelProblems};
 pub use import::{
     ChangedField, ImportBody, ImportChange, ImportFailure, ImportFuture, ImportReport, ImportSecret,

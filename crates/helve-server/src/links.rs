@@ -8,6 +8,7 @@
 mod page;
 mod words;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::Response;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 
 use self::page::{Frame, card, settled, told};
 use self::words::Words;
-use crate::access::Right;
+use crate::access::{Right, Visitor};
 use crate::app::App;
 use crate::approvals::{ApprovalView, settle};
 use crate::input::{Asked, Id, read_form};
@@ -138,8 +139,18 @@ impl Said {
 
 /// The question of a link that is good, or the page that says that it is not. A link that was not made here and one to a
 /// question that does not exist are told the same.
-async fn question(app: &App, id: ApprovalId, asked: &LinkQuery, frame: &Frame) -> Result<Approval, Response> {
+async fn question(
+    app: &App,
+    visitor: Visitor,
+    id: ApprovalId,
+    asked: &LinkQuery,
+    frame: &Frame,
+) -> Result<Approval, Response> {
     let words = frame.words;
+    // A wrong mark is not counted: nobody guesses one, and any page can send its readers to a wrong link.
+    if app.access.may_try(visitor).is_err() {
+        return Err(told(frame, StatusCode::TOO_MANY_REQUESTS, words.too_many_guesses));
+    }
     let unknown = || told(frame, StatusCode::NOT_FOUND, words.bad_link);
     let links = app.links().ok_or_else(unknown)?;
     let held = match app.runtime.store().approval(Scope::Everyone, id).await {
@@ -166,6 +177,7 @@ fn frame(app: &App, headers: &HeaderMap) -> Frame {
 /// Says what is asked, and does nothing.
 async fn show(
     State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
     id: Result<Id<ApprovalId>, Problem>,
     asked: Result<Asked<LinkQuery>, Problem>,
     headers: HeaderMap,
@@ -174,7 +186,7 @@ async fn show(
     let (Ok(Id(id)), Ok(Asked(asked))) = (id, asked) else {
         return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
-    match question(&app, id, &asked, &frame).await {
+    match question(&app, visitor, id, &asked, &frame).await {
         Ok(held) if held.state == ApprovalState::Pending => card(&frame, &held),
         Ok(held) => settled(&frame, StatusCode::OK, &held),
         Err(page) => page,
@@ -184,6 +196,7 @@ async fn show(
 /// Takes an answer from the form of the page.
 async fn act(
     State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
     id: Result<Id<ApprovalId>, Problem>,
     asked: Result<Asked<LinkQuery>, Problem>,
     request: Request,
@@ -194,7 +207,7 @@ async fn act(
     let (Ok(Id(id)), Ok(Asked(asked))) = (id, asked) else {
         return told(&frame, StatusCode::NOT_FOUND, frame.words.bad_link);
     };
-    let held = match question(&app, id, &asked, &frame).await {
+    let held = match question(&app, visitor, id, &asked, &frame).await {
         Ok(held) => held,
         Err(page) => return page,
     };

@@ -1,7 +1,5 @@
 //! The page's way in: a token for a cookie.
 
-use std::net::IpAddr;
-
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,10 +7,9 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{COOKIE, Nobody, Principal, Right};
+use crate::access::{Nobody, Principal, Right, Visitor, no_cookie};
 use crate::app::App;
 use crate::input::Json;
-use crate::listen::Peer;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -54,13 +51,13 @@ pub(crate) struct SignInBody {
 
 pub(crate) async fn get_session(
     State(app): State<App>,
-    peer: Option<Extension<Peer>>,
+    Extension(visitor): Extension<Visitor>,
     headers: HeaderMap,
 ) -> Result<axum::Json<SessionView>, Problem> {
-    let principal = match app.access.identify(&headers, address(peer), app.runtime.world().now()) {
+    let principal = match app.access.identify(&headers, visitor, app.runtime.world().now()) {
         Ok(principal) => Some(principal),
         Err(Nobody::NoToken | Nobody::WrongToken) => None,
-        Err(Nobody::Guessing) => return Err(Nobody::Guessing.into()),
+        Err(nobody) => return Err(nobody.into()),
     };
     Ok(axum::Json(SessionView {
         needed: app.access.needs_token(),
@@ -72,20 +69,16 @@ pub(crate) async fn get_session(
 
 pub(crate) async fn sign_in(
     State(app): State<App>,
-    peer: Option<Extension<Peer>>,
+    Extension(visitor): Extension<Visitor>,
     body: Json<SignInBody>,
 ) -> Result<Response, Problem> {
-    let token = app.access.recognise(body.value.token.trim(), address(peer))?;
-    let cookie = app.access.cookie(&token, app.runtime.world().now());
+    let token = app.access.recognise(body.value.token.trim(), visitor)?;
+    let cookie = app.access.cookie(&token, visitor, app.runtime.world().now());
     with_cookie(&cookie)
 }
 
-fn address(peer: Option<Extension<Peer>>) -> Option<IpAddr> {
-    peer.map(|Extension(peer)| peer.remote.ip())
-}
-
-pub(crate) async fn sign_out() -> Result<Response, Problem> {
-    with_cookie(&format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"))
+pub(crate) async fn sign_out(Extension(visitor): Extension<Visitor>) -> Result<Response, Problem> {
+    with_cookie(&no_cookie(visitor.https))
 }
 
 fn with_cookie(cookie: &str) -> Result<Response, Problem> {

@@ -11,7 +11,7 @@ use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
 use helve_egress::{Egress, EgressSettings, Url};
 use helve_model::{DemoModel, Model};
 use helve_model_http::{HttpModel, Patience};
-use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems};
+use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
@@ -22,7 +22,7 @@ use serde_json::Value;
 pub use self::rows::check_names;
 use self::session_key::session_key;
 use crate::alarms::AlarmLine;
-use crate::config::{Config, GuardsTable, Source};
+use crate::config::{Config, GuardsTable, Reach, Source};
 use crate::hooks::hooks;
 use crate::import::importer;
 use crate::nearby::Nearby;
@@ -278,7 +278,12 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     let access = AccessSettings {
         token: config.token.clone(),
         hosts: hosts(config),
-        loopback: config.is_loopback(),
+        only_this_machine: config.reach() == Reach::ThisMachine,
+        https_hosts: public_urls(config)
+            .filter(|url| url.scheme() == "https")
+            .filter_map(authority)
+            .collect(),
+        trusted_proxies: config.trusted_proxies.iter().filter_map(|text| Network::parse(text).ok()).collect(),
         session_key: session_key(&config.data, world)?,
     };
     let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
@@ -292,14 +297,21 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     Ok(app)
 }
 
-/// The names that the server goes by: those it was given, and the one that its links lead to.
+/// The names that the server goes by: those it was given, and those of the addresses where people reach it.
 fn hosts(config: &Config) -> Vec<String> {
-    let public = config.approvals.as_ref().map(|approvals| &approvals.public_url);
-    let of_links = public.and_then(|url| match (url.host_str()?, url.port()) {
-        (host, Some(port)) => Some(format!("{host}:{port}")),
-        (host, None) => Some(host.to_owned()),
-    });
-    config.hosts.iter().cloned().chain(of_links).collect()
+    config.hosts.iter().cloned().chain(public_urls(config).filter_map(authority)).collect()
+}
+
+/// The addresses where people reach the server.
+fn public_urls(config: &Config) -> impl Iterator<Item = &Url> {
+    let of_links = config.approvals.as_ref().map(|approvals| &approvals.public_url);
+    config.public_url.iter().chain(of_links)
+}
+
+/// The host of an address as a request names it: with its port unless that is the usual one.
+fn authority(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// Tools as requests of a vendor have them, by the name of its protocol; `openai` is enough for the one it is known for.

@@ -20,6 +20,7 @@ mod models;
 mod places;
 mod prices;
 mod prompts;
+mod reach;
 mod small;
 mod windows;
 
@@ -29,11 +30,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use helve_agent::{AgentSettings, Budgets, CompactionSettings};
-use helve_egress::EgressSettings;
+use helve_egress::{EgressSettings, Url};
+use helve_server::Network;
 use helve_tool::{Rule, Trust};
 use helve_tool_builtin::{Database, Images};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
+use self::reach::Ways;
 use crate::hooks::ConfiguredHook;
 use crate::webhook::WebhookSettings;
 
@@ -45,6 +48,7 @@ pub use self::models::{ModelSettings, Source};
 pub use self::places::Places;
 pub use self::prices::Prices;
 pub use self::prompts::Prompts;
+pub use self::reach::{Cause, Reach};
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8890";
 const DEFAULT_FILE: &str = "helve.toml";
@@ -60,6 +64,10 @@ pub struct Config {
     pub data: PathBuf,
     pub token: Option<SecretString>,
     pub hosts: Vec<String>,
+    /// Where people reach the server, if it is not the address it listens on.
+    pub public_url: Option<Url>,
+    /// Proxies whose word about a client's address and scheme counts: addresses and networks.
+    pub trusted_proxies: Vec<String>,
     pub log: String,
     pub log_format: LogFormat,
     /// How long runs may go on when the server is told to stop.
@@ -149,15 +157,22 @@ impl Config {
         };
         let listen = socket_address(file.server.listen.as_deref().unwrap_or(DEFAULT_LISTEN))
             .map_err(of_server("listen"))?;
+        check_token(file.server.token.as_ref()).map_err(of_server("token"))?;
+        let public_url = file.server.public_url.as_deref().map(alarms::web_address).transpose();
+        let public_url = public_url.map_err(of_server("public_url"))?;
+        for proxy in &file.server.trusted_proxies {
+            Network::parse(proxy).map_err(of_server("trusted_proxies"))?;
+        }
         let log = file.server.log.unwrap_or_else(|| "helve=info,warn".into());
         check_log(&log).map_err(of_server("log"))?;
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         let prices = Prices::read(file.prices, &places)?;
-        Ok(Self {
+        let mut config = Self {
             listen,
             data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
             token: file.server.token,
             hosts: file.server.hosts,
+            trusted_proxies: file.server.trusted_proxies,
             log,
             log_format: file.server.log_format,
             drain: file.server.drain_ms.map_or(DEFAULT_DRAIN, Duration::from_millis),
@@ -172,7 +187,8 @@ impl Config {
             trust: labels::trust(&file.labels, &file.tools, &places)?,
             tools: file.tools.into_iter().collect(),
             alarms: alarms::alarms(file.alarms, &places)?,
-            approvals: approvals::approvals(file.approvals, listen, &places)?,
+            approvals: approvals::approvals(file.approvals, listen, public_url.as_ref(), &places)?,
+            public_url,
             hooks: hooks::hooks(file.hooks, environment, &places)?,
             prompts,
             egress,
@@ -183,27 +199,56 @@ impl Config {
             warnings: environment.unread().map(unread).chain(odd).chain(undrawn).chain(missing).collect(),
             places,
             file: path,
-        })
+        };
+        config.warnings.extend(config.unknown_proxy());
+        Ok(config)
     }
 
-    /// A token that others could guess is no token where others can reach the server.
-    pub fn check_token(&self) -> anyhow::Result<()> {
-        use secrecy::ExposeSecret;
-        let Some(token) = &self.token else { return Ok(()) };
-        if self.is_loopback() || token.expose_secret().chars().count() >= TOKEN_CHARS_MIN {
-            return Ok(());
+    /// Who can reach the server.
+    pub fn reach(&self) -> Reach {
+        let ways = Ways {
+            listen: self.listen,
+            hosts: &self.hosts,
+            public_url: self.public_url.as_ref(),
+            links_url: self.approvals.as_ref().map(|approvals| &approvals.public_url),
+            trusted_proxies: &self.trusted_proxies,
+        };
+        ways.reach()
+    }
+
+    /// A proxy stands in front of the server, and nobody said that its word counts.
+    fn unknown_proxy(&self) -> Option<String> {
+        let Reach::Others(cause) = self.reach() else { return None };
+        let is_direct = !self.listen.ip().to_canonical().is_loopback();
+        if is_direct || !self.trusted_proxies.is_empty() {
+            return None;
         }
-        let what = format!(
-            "the token has fewer than {TOKEN_CHARS_MIN} characters, and {} can be reached from other machines; take \
-             a longer one, such as `openssl rand -hex 16` prints",
-            self.listen
-        );
-        Err(self.places.wrong(&["server", "token"], what))
+        let place = self.places.of(&cause.path);
+        Some(format!(
+            "{place}: a proxy passes requests on, and all clients behind it count as one address, so ten wrong tokens of \
+             one lock all others out for a minute; set `trusted_proxies` in [server] to the proxy's address"
+        ))
     }
 
-    /// Whether only this machine can reach the server.
-    pub fn is_loopback(&self) -> bool {
-        self.listen.ip().is_loopback()
+    /// Why the server must not start without a token, if it must not: what is wrong, where, and what to do.
+    pub fn needs_token(&self) -> Option<anyhow::Error> {
+        let Reach::Others(Cause { path, what }) = self.reach() else { return None };
+        let what = format!(
+            "{what}, and without a token everybody who does would have all rights; make a token with \
+             `helve token create --admin`, or set HELVE_TOKEN to at least {TOKEN_CHARS_MIN} characters"
+        );
+        Some(self.places.wrong(&path, what))
+    }
+}
+
+/// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.
+fn check_token(token: Option<&SecretString>) -> Result<(), String> {
+    match token {
+        Some(token) if token.expose_secret().trim().chars().count() < TOKEN_CHARS_MIN => Err(format!(
+            "the token has fewer than {TOKEN_CHARS_MIN} characters and could be guessed; take a longer one, such as \
+             `openssl rand -hex 16` prints"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A browser on the machine is the one client that others can steer. It cannot forge these headers, so they say
 //! reliably whose page is asking.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
@@ -14,30 +14,49 @@ use crate::app::App;
 use crate::listen::Peer;
 use crate::problem::Problem;
 
-pub(crate) async fn keep_foreign_pages_out(State(app): State<App>, request: Request, next: Next) -> Response {
-    let local = request.extensions().get::<Peer>().map(|peer| (peer.local.ip(), peer.local.port()));
+pub(crate) async fn keep_foreign_pages_out(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<Peer>().copied();
+    let remote = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.remote.ip());
+    let visitor = app.access.visitor(request.headers(), remote);
+    request.extensions_mut().insert(visitor);
+    let names = OwnNames {
+        configured: &app.access.settings.hosts,
+        local: peer.map(|peer| (peer.local.ip(), peer.local.port())),
+        https: visitor.https,
+    };
     let from_link = is_followed_link(request.method(), request.uri(), request.headers());
-    match check(request.headers(), request.uri(), &app.access.settings.hosts, local, from_link) {
+    match check(request.headers(), request.uri(), names, from_link) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-fn check(
-    headers: &HeaderMap,
-    uri: &Uri,
-    names: &[String],
+/// What the server goes by, for one request.
+#[derive(Clone, Copy)]
+struct OwnNames<'a> {
+    configured: &'a [String],
     local: Option<(IpAddr, u16)>,
-    from_link: bool,
-) -> Result<(), Problem> {
+    /// Whether the request came by https.
+    https: bool,
+}
+
+fn check(headers: &HeaderMap, uri: &Uri, names: OwnNames<'_>, from_link: bool) -> Result<(), Problem> {
     let host = single(headers, header::HOST).ok_or_else(misdirected)?;
-    if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours(host, names, local) {
+    let is_ours = is_ours(host, names.configured, names.local);
+    if uri.authority().is_some_and(|authority| authority.as_str() != host) || !is_ours {
         return Err(misdirected());
     }
     if headers.contains_key(header::ORIGIN) {
         let origin = single(headers, header::ORIGIN).unwrap_or_default();
-        let of_host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        if of_host != Some(host) {
+        let (own, other) = if names.https { ("https://", "http://") } else { ("http://", "https://") };
+        if origin.strip_prefix(other) == Some(host) {
+            return Err(other_scheme(names.https));
+        }
+        if origin.strip_prefix(own) != Some(host) {
             return Err(foreign());
         }
     }
@@ -96,12 +115,26 @@ fn foreign() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "requests from other sites' pages are refused")
 }
 
+fn other_scheme(https: bool) -> Problem {
+    let detail = if https {
+        "this server is reached by https, and the page asking was loaded by http; open it by https"
+    } else {
+        "the page asking was loaded by https, and this server does not know that it is reached so; set `public_url` in \
+         [server] to the address in the browser, or `trusted_proxies` to the proxy that speaks https"
+    };
+    Problem::new(StatusCode::FORBIDDEN, "foreign_origin", detail)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Header lines as in a request.
     fn decide(lines: &str) -> u16 {
+        decide_by(lines, false)
+    }
+
+    fn decide_by(lines: &str, https: bool) -> u16 {
         let mut headers = HeaderMap::new();
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(": ").unwrap();
@@ -109,7 +142,8 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
-        match check(&headers, &Uri::from_static("/api/runs"), &["helve.example".into()], local, false) {
+        let names = OwnNames { configured: &["helve.example".into()], local, https };
+        match check(&headers, &Uri::from_static("/api/runs"), names, false) {
             Ok(()) => 200,
             Err(problem) => problem.into_response().status().as_u16(),
         }
@@ -150,12 +184,24 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_our_host_that_was_loaded_by_the_other_scheme_is_foreign() {
+        let with = |origin: &str, https| decide_by(&format!("Host: helve.example\nOrigin: {origin}"), https);
+        assert_eq!(with("https://helve.example", true), 200);
+        assert_eq!(with("https://helve.example", false), 403);
+        assert_eq!(with("http://helve.example", false), 200);
+        assert_eq!(with("http://helve.example", true), 403);
+        assert_eq!(with("https://helve.example:8443", true), 403);
+        assert_eq!(decide("Host: localhost:8890\nOrigin: https://localhost:8890"), 403);
+    }
+
+    #[test]
     fn an_address_in_the_request_line_must_agree_with_the_host() {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, "localhost:8890".parse().unwrap());
         let local = Some((IpAddr::from([127, 0, 0, 1]), 8890));
         let other = Uri::from_static("http://evil.test/api/runs");
-        assert!(check(&headers, &other, &[], local, false).is_err());
+        let names = OwnNames { configured: &[], local, https: false };
+        assert!(check(&headers, &other, names, false).is_err());
     }
 
     #[test]

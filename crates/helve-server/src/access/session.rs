@@ -5,25 +5,41 @@ use helve_types::Timestamp;
 use subtle::ConstantTimeEq;
 
 pub(crate) const COOKIE: &str = "helve_session";
+/// A browser takes a cookie of this name by https only, for exactly this host, and from nobody else.
+const HTTPS_COOKIE: &str = "__Host-helve_session";
 /// A cookie counts only together with this header, which a foreign page cannot send.
 pub(crate) const PAGE_HEADER: &str = "x-helve-page";
 const DAYS_MAX: i64 = 30;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The value of a `Set-Cookie` header.
-pub(super) fn cookie(token_id: &str, key: &[u8; 32], now: Timestamp) -> String {
+pub(super) fn cookie(token_id: &str, key: &[u8; 32], https: bool, now: Timestamp) -> String {
     let said = format!("{token_id}.{}", now.0);
     let mac = blake3::keyed_hash(key, said.as_bytes()).to_hex();
-    format!("{COOKIE}={said}.{mac}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", DAYS_MAX * DAY_MS / 1_000)
+    set(&format!("{said}.{mac}"), https, DAYS_MAX * DAY_MS / 1_000)
 }
 
-/// The token that the request's cookie stands for.
-pub(super) fn token_id(headers: &HeaderMap, key: &[u8; 32], now: Timestamp) -> Option<String> {
+/// The value of a `Set-Cookie` header that takes the cookie away.
+pub(crate) fn no_cookie(https: bool) -> String {
+    set("", https, 0)
+}
+
+fn set(value: &str, https: bool, seconds: i64) -> String {
+    let (name, secure) = if https { (HTTPS_COOKIE, "; Secure") } else { (COOKIE, "") };
+    format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}")
+}
+
+/// The cookie that a request of the page shows.
+pub(super) fn shown(headers: &HeaderMap, https: bool) -> Option<&str> {
     headers.get(PAGE_HEADER)?;
+    let name = if https { HTTPS_COOKIE } else { COOKIE };
     let all = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    let value = all
-        .flat_map(|cookies| cookies.split(';'))
-        .find_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))?;
+    all.flat_map(|cookies| cookies.split(';'))
+        .find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The token that a cookie stands for.
+pub(super) fn token_id(value: &str, key: &[u8; 32], now: Timestamp) -> Option<String> {
     let (said, mac) = value.rsplit_once('.')?;
     let (id, issued) = said.rsplit_once('.')?;
     let expected = blake3::keyed_hash(key, said.as_bytes()).to_hex();
@@ -48,20 +64,35 @@ mod tests {
         headers
     }
 
+    fn id_of(cookie: &str, key: &[u8; 32], now: i64) -> Option<String> {
+        token_id(shown(&headers(cookie, true), false)?, key, Timestamp(now))
+    }
+
     #[test]
     fn a_cookie_names_its_token_until_it_is_old() {
-        let cookie = cookie("hv_1", &KEY, Timestamp(1_000));
-        assert_eq!(token_id(&headers(&cookie, true), &KEY, Timestamp(2_000)).as_deref(), Some("hv_1"));
-        let late = Timestamp(1_000 + DAYS_MAX * DAY_MS);
-        assert_eq!(token_id(&headers(&cookie, true), &KEY, late), None);
+        let cookie = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        assert_eq!(id_of(&cookie, &KEY, 2_000).as_deref(), Some("hv_1"));
+        assert_eq!(id_of(&cookie, &KEY, 1_000 + DAYS_MAX * DAY_MS), None);
     }
 
     #[test]
     fn a_cookie_without_the_pages_header_or_with_another_name_in_it_counts_for_nothing() {
-        let cookie = cookie("hv_1", &KEY, Timestamp(1_000));
-        assert_eq!(token_id(&headers(&cookie, false), &KEY, Timestamp(2_000)), None);
-        let forged = cookie.replace("hv_1", "hv_2");
-        assert_eq!(token_id(&headers(&forged, true), &KEY, Timestamp(2_000)), None);
-        assert_eq!(token_id(&headers(&cookie, true), &[8; 32], Timestamp(2_000)), None);
+        let cookie = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        assert_eq!(shown(&headers(&cookie, false), false), None);
+        assert_eq!(id_of(&cookie.replace("hv_1", "hv_2"), &KEY, 2_000), None);
+        assert_eq!(id_of(&cookie, &[8; 32], 2_000), None);
+    }
+
+    #[test]
+    fn a_cookie_of_https_is_for_https_alone_and_the_other_is_none_there() {
+        let secure = cookie("hv_1", &KEY, true, Timestamp(1_000));
+        assert!(secure.starts_with("__Host-helve_session=") && secure.ends_with("; Secure"), "{secure}");
+        assert!(secure.contains("; Path=/;") && !secure.contains("Domain"), "{secure}");
+        assert!(shown(&headers(&secure, true), true).is_some());
+        assert_eq!(shown(&headers(&secure, true), false), None);
+        let plain = cookie("hv_1", &KEY, false, Timestamp(1_000));
+        assert!(!plain.contains("Secure") && !plain.contains("__Host-"), "{plain}");
+        assert_eq!(shown(&headers(&plain, true), true), None);
+        assert!(no_cookie(true).starts_with("__Host-helve_session=;"));
     }
 }

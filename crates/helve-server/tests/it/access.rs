@@ -1,5 +1,6 @@
 //! Who gets in, on every route there is.
 
+use helve_server::Network;
 use helve_store::TokenRights;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -190,32 +191,91 @@ async fn guess(house: &House, path: &str) {
 }
 
 #[tokio::test]
-async fn guessing_is_refused_after_a_while_wherever_it_is_tried() {
+async fn after_ten_wrong_tokens_nothing_from_that_address_is_looked_at_in_whatever_form_it_comes() {
     for path in ["/api/models", "/api/session"] {
         let house = House::new([]).await;
-        house.token("mei", TokenRights::Chat).await;
+        let right = house.token("mei", TokenRights::Chat).await;
+        let cookie = sign_in(&house, &right).await;
         guess(&house, path).await;
-        for path in ["/api/models", "/api/session"] {
-            let refused = house.request(Method::GET, path).bearer_auth("guess").send().await.unwrap();
+        let get = |path: &str| house.request(Method::GET, path);
+        let of_page = |path: &str| get(path).header("cookie", &cookie).header("x-helve-page", "1");
+        let sign_in =
+            |token: &str| house.request(Method::POST, "/api/session").json(&json!({"token": token}));
+        for request in [
+            get("/api/models").bearer_auth("guess"),
+            get("/api/session").bearer_auth("guess"),
+            get("/api/models").bearer_auth(&right),
+            get("/api/session").bearer_auth(&right),
+            of_page("/api/models"),
+            of_page("/api/session"),
+            sign_in("guess"),
+            sign_in(&right),
+        ] {
+            let refused = request.send().await.unwrap();
             assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
-            assert_eq!(refused.headers()["retry-after"], "60");
+            let seconds: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1..=60).contains(&seconds), "{seconds}");
             assert_eq!(refused.json::<Value>().await.unwrap()["code"], "too_many_guesses");
         }
-        let refused = house.post("/api/session", json!({"token": "guess"})).await;
-        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
-        assert_eq!(refused.headers()["retry-after"], "60");
+        // Who shows nothing is told what to show, and what is for everybody is answered.
+        assert_eq!(house.get("/api/models").await.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(house.get("/healthz").await.status(), StatusCode::OK);
     }
 }
 
 #[tokio::test]
-async fn somebody_elses_guessing_does_not_keep_the_right_credential_out() {
-    let house = House::new([]).await;
-    let token = house.token("mei", TokenRights::Chat).await;
+async fn behind_a_trusted_proxy_the_address_of_the_client_counts_and_elsewhere_nobodys_word_does() {
+    let proxies = vec![Network::parse("127.0.0.1").unwrap()];
+    for (proxies, others_are_let_in) in [(proxies, true), (vec![], false)] {
+        let house = House::planned(Plan { proxies, ..Plan::default() }, []).await;
+        let right = house.token("mei", TokenRights::Chat).await;
+        let from = async |address: &str, token: &str| {
+            let request = house.request(Method::GET, "/api/models").header("x-forwarded-for", address);
+            request.bearer_auth(token).send().await.unwrap().status()
+        };
+        for _ in 0..10 {
+            assert_eq!(from("2001:db8::1", "guess").await, StatusCode::UNAUTHORIZED);
+        }
+        assert_eq!(from("2001:db8::2", &right).await, StatusCode::TOO_MANY_REQUESTS, "the same /64");
+        let other = from("2001:db8:0:1::1", &right).await;
+        assert_eq!(other == StatusCode::OK, others_are_let_in, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_open_goes_on_while_its_address_is_refused() {
+    let house = House::new([reply("say one two three")]).await;
+    let right = house.token("mei", TokenRights::Chat).await;
+    let request = house.request(Method::POST, "/api/agent").bearer_auth(&right);
+    let stream = request.json(&json!({"message": "count"})).send().await.unwrap();
     guess(&house, "/api/models").await;
-    let by_token = house.request(Method::GET, "/api/models").bearer_auth(&token).send().await.unwrap();
-    assert_eq!(by_token.status(), StatusCode::OK);
-    let cookie = sign_in(&house, &token).await;
-    assert_eq!(by_cookie(&house, &cookie).await, StatusCode::OK);
+    assert!(stream.text().await.unwrap().contains("three"));
+}
+
+#[tokio::test]
+async fn under_https_the_cookie_is_for_this_host_and_https_alone() {
+    let https_hosts = vec!["helve.example".to_owned()];
+    let house = House::planned(Plan { https_hosts, ..Plan::default() }, []).await;
+    let token = house.token("mei", TokenRights::Chat).await;
+    let sign_in = |host: Option<&str>| {
+        let request = house.request(Method::POST, "/api/session").json(&json!({"token": token}));
+        host.into_iter().fold(request, |request, host| request.header("host", host)).send()
+    };
+    let cookie_of = |answer: reqwest::Response| answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    let secure = cookie_of(sign_in(Some("helve.example")).await.unwrap());
+    assert!(secure.starts_with("__Host-helve_session=") && secure.contains("; Secure"), "{secure}");
+    let plain = cookie_of(sign_in(None).await.unwrap());
+    assert!(plain.starts_with("helve_session=") && !plain.contains("Secure"), "{plain}");
+    let value = |cookie: &str| cookie.split(';').next().unwrap().to_owned();
+    let by = async |host: Option<&str>, cookie: &str| {
+        let request = house.request(Method::GET, "/api/models").header("cookie", value(cookie));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        request.header("x-helve-page", "1").send().await.unwrap().status()
+    };
+    assert_eq!(by(Some("helve.example"), &secure).await, StatusCode::OK);
+    assert_eq!(by(Some("helve.example"), &plain).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(by(None, &plain).await, StatusCode::OK);
+    assert_eq!(by(None, &secure).await, StatusCode::UNAUTHORIZED);
 }
 
 async fn sign_in(house: &House, token: &str) -> String {

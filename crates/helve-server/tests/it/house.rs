@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, TurnSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
-use helve_server::{AccessSettings, App, ServerLimits, new_token, router, serve};
+use helve_server::{AccessSettings, App, Network, ServerLimits, new_token, router, serve};
 use helve_store::{Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
@@ -116,6 +116,9 @@ pub(crate) struct Plan {
     pub(crate) runs: TurnSettings,
     pub(crate) limits: ServerLimits,
     pub(crate) disk: Arc<Disk>,
+    /// Names that are the server's, and that are reached by https.
+    pub(crate) https_hosts: Vec<String>,
+    pub(crate) proxies: Vec<Network>,
 }
 
 impl Default for Plan {
@@ -133,6 +136,8 @@ impl Default for Plan {
             runs: RuntimeSettings::default().runs,
             limits: ServerLimits::default(),
             disk: Arc::default(),
+            https_hosts: vec![],
+            proxies: vec![],
         }
     }
 }
@@ -187,8 +192,10 @@ impl House {
         let runtime = Runtime::over(catalogue.clone(), models, settings);
         let access = AccessSettings {
             token: plan.token.map(Into::into),
-            hosts: vec![],
-            loopback: true,
+            hosts: plan.https_hosts.clone(),
+            only_this_machine: true,
+            https_hosts: plan.https_hosts,
+            trusted_proxies: plan.proxies,
             session_key: [7; 32],
         };
         let app = App::new(

@@ -140,7 +140,7 @@ async fn own_token(config: &mut Config, world: &World) -> anyhow::Result<Option<
     if known {
         // Made with `helve token`: it says whose things these are, so it must not become the operator's.
         config.token = None;
-    } else if given.is_none() && !stored.is_empty() {
+    } else if given.is_none() && (!stored.is_empty() || config.needs_token().is_some()) {
         config.token = Some(hex(&world.secret()).into());
     }
     Ok(if known { given } else { config.token.clone() })

@@ -107,18 +107,12 @@ async fn database(config: &Config, assembly: &Assembly) -> Finding {
 }
 
 async fn access(config: &Config, assembly: &Assembly) -> Finding {
-    if let Err(error) = config.check_token() {
-        return Finding::Bad(format!("access: {error:#}"));
-    }
     let made = assembly.store.tokens().await.unwrap_or_default();
     let valid =
         made.iter().filter(|token| token.revoked_at.is_none()).count() + usize::from(config.token.is_some());
-    match (valid, config.is_loopback()) {
-        (0, true) => Finding::Good("access: no token; only this machine can reach the server".into()),
-        (0, false) => Finding::Bad(format!(
-            "access: {} can be reached from other machines, so a token is needed: helve token create",
-            config.listen
-        )),
+    match (valid, config.needs_token()) {
+        (0, None) => Finding::Good("access: no token; only this machine can reach the server".into()),
+        (0, Some(error)) => Finding::Bad(format!("access: {error:#}")),
         (valid, _) => Finding::Good(format!("access: {valid} token(s)")),
     }
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use helve_server::App;
 use helve_store_sql::DataDir;
@@ -101,19 +101,16 @@ impl Serving {
         extras: impl Into<Extras>,
         take: Take,
     ) -> anyhow::Result<Self> {
-        config.check_token()?;
         let assembly = assemble(config, world, Hold::Alone, extras).await?;
         for warning in &assembly.warnings {
             tracing::warn!("{warning}");
         }
         let app = application(config, &assembly, world)?;
         app.refresh_access().await?;
-        if !config.is_loopback() && !app.has_token() {
-            bail!(
-                "{} can be reached from other machines, so a token is needed: make one with `helve token create`, \
-                 or set HELVE_TOKEN",
-                config.listen
-            );
+        if let Some(error) = config.needs_token()
+            && !app.has_token()
+        {
+            return Err(error);
         }
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
             format!("cannot listen on {}; is another Helve running there?", config.listen)

@@ -19,7 +19,7 @@ pub(super) struct ApprovalsTable {
     webhook: Option<String>,
     /// The name of a secret, which is sent as a bearer token.
     secret: Option<String>,
-    /// Where people reach the server.
+    /// Where links lead, if not to the `public_url` of the server.
     public_url: Option<String>,
     /// How long a link is good for.
     link_hours: Option<u32>,
@@ -37,6 +37,7 @@ pub struct ApprovalSettings {
 pub(super) fn approvals(
     table: ApprovalsTable,
     listen: SocketAddr,
+    servers_url: Option<&Url>,
     places: &Places,
 ) -> anyhow::Result<Option<ApprovalSettings>> {
     let ApprovalsTable { webhook, secret, public_url, link_hours } = table;
@@ -48,16 +49,17 @@ pub(super) fn approvals(
             None => Ok(None),
         };
     };
-    let public_url = match public_url {
-        Some(text) => web_address(&text).map_err(|what| wrong("public_url", what))?,
-        None if listen.ip().is_unspecified() => {
+    let public_url = match (public_url, servers_url) {
+        (Some(text), _) => web_address(&text).map_err(|what| wrong("public_url", what))?,
+        (None, Some(url)) => url.clone(),
+        (None, None) if listen.ip().is_unspecified() => {
             let what = format!(
                 "`public_url` is missing: {listen} is no address for a link; say where people reach the server, as in \
-                 `public_url = \"https://helve.example.com\"`"
+                 `public_url = \"https://helve.example.com\"` in [server]"
             );
             return Err(wrong("webhook", what));
         }
-        None => web_address(&format!("http://{listen}")).map_err(|what| wrong("webhook", what))?,
+        (None, None) => web_address(&format!("http://{listen}")).map_err(|what| wrong("webhook", what))?,
     };
     let link_hours = link_hours.unwrap_or(HOURS_MAX);
     if !(1..=HOURS_MAX).contains(&link_hours) {

@@ -60,6 +60,10 @@ pub(super) struct ServerTable {
     pub(super) token: Option<SecretString>,
     /// Names under which the server is reached, besides its own address.
     pub(super) hosts: Vec<String>,
+    /// Where people reach the server, if it is not the address it listens on.
+    pub(super) public_url: Option<String>,
+    /// Proxies whose word about a client's address and scheme counts.
+    pub(super) trusted_proxies: Vec<String>,
     pub(super) log: Option<String>,
     pub(super) log_format: LogFormat,
     /// The time zone that `time` takes for local.

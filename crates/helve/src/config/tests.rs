@@ -23,7 +23,7 @@ fn without_anything_there_are_sane_defaults() {
     assert_eq!(config.default_model, "demo");
     let names: Vec<_> = config.models.iter().map(|model| model.name.as_str()).collect();
     assert_eq!(names, ["volcano", "local", "demo"]);
-    assert!(config.is_loopback());
+    assert_eq!(config.reach(), Reach::ThisMachine);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn what_is_wrong_in_a_prompt_profile_is_told_on_one_line_with_its_place_there() 
 #[test]
 fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() {
     let environment = Environment::of([
-        ("HELVE_SERVER__TOKEN", "12345"),
+        ("HELVE_SERVER__TOKEN", "1234567890123456"),
         ("HELVE_SERVER__HOSTS", "[\"a.example\"]"),
         ("HELVE_DEFAULT_MODEL", "2026"),
         ("HELVE_MODELS__2026__BASE_URL", "http://gpu/v1"),
@@ -297,7 +297,7 @@ fn a_variable_is_text_where_the_key_is_text_and_a_number_where_it_is_a_number() 
     let text = "[[models]]\nname = \"2026\"\nprotocol = \"openai_chat\"\nmodel = \"x\"\n\
                 [[agents]]\nname = \"house-clerk\"\n";
     let config = parse(text, &environment).unwrap();
-    assert_eq!(config.token.unwrap().expose_secret(), "12345");
+    assert_eq!(config.token.unwrap().expose_secret(), "1234567890123456");
     assert_eq!(config.hosts, ["a.example"]);
     assert_eq!(config.default_model, "2026");
     let Source::Http(settings) = &config.models[0].source else { panic!("not over HTTP") };
@@ -349,16 +349,57 @@ fn a_variable_that_sets_nothing_is_told_and_one_that_cannot_be_honoured_is_refus
 }
 
 #[test]
-fn a_short_token_is_enough_only_where_nobody_else_can_try_it() {
-    let checked = |listen: &str, token: &str| {
-        let environment = Environment::of([("HELVE_LISTEN", listen), ("HELVE_TOKEN", token)]);
-        parse("", &environment).unwrap().check_token().map_err(|error| error.to_string())
+fn a_short_token_is_refused_wherever_the_server_listens_and_wherever_it_was_set() {
+    for listen in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
+        let with = |token: &str| {
+            let environment = Environment::of([("HELVE_LISTEN", listen), ("HELVE_TOKEN", token)]);
+            parse("", &environment).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("0123456789abcdef"), Ok(()));
+        for short in ["1234", "0123456789abcde", "                 1"] {
+            let told = with(short).unwrap_err();
+            assert!(
+                told.starts_with("the environment variable HELVE_TOKEN: the token has fewer than 16"),
+                "{told}"
+            );
+            assert!(!told.contains(short.trim()) || short.trim() == "1", "{told}");
+        }
+    }
+    for token in ["", "open-sesame"] {
+        let told = refused(&format!("[server]\ntoken = \"{token}\"\n"));
+        assert!(told.starts_with("helve.toml, line 2 at `token`: the token has fewer than 16"), "{told}");
+    }
+}
+
+#[test]
+fn a_server_that_others_can_reach_says_which_key_says_so_and_what_to_do() {
+    let wants = |text: &str| {
+        parse(text, &Environment::default()).unwrap().needs_token().map(|error| error.to_string())
     };
-    assert_eq!(checked("127.0.0.1:0", "short"), Ok(()));
-    assert_eq!(checked("0.0.0.0:0", "0123456789abcdef"), Ok(()));
-    let told = checked("0.0.0.0:0", "0123456789abcde").unwrap_err();
-    assert!(told.starts_with("the environment variable HELVE_TOKEN: the token has fewer than 16"), "{told}");
-    assert!(!told.contains("0123456789"), "{told}");
+    assert_eq!(wants("[server]\nhosts = [\"localhost\"]\npublic_url = \"http://127.0.0.1:8890\"\n"), None);
+    let webhook = "[approvals]\nwebhook = \"https://ops.example.com/\"\n";
+    assert_eq!(wants(webhook), None, "its links lead to loopback");
+    for (text, at) in [
+        ("[server]\nlisten = \"0.0.0.0:8890\"\n".to_owned(), "helve.toml, line 2 at `listen`: "),
+        ("[server]\nhosts = [\"helve.example\"]\n".to_owned(), "helve.toml, line 2 at `hosts`: "),
+        (
+            "[server]\npublic_url = \"https://helve.example\"\n".to_owned(),
+            "helve.toml, line 2 at `public_url`: ",
+        ),
+        (
+            "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n".to_owned(),
+            "helve.toml, line 2 at `trusted_proxies`: ",
+        ),
+        (
+            format!("{webhook}public_url = \"https://helve.example\"\n"),
+            "helve.toml, line 3 at `public_url`: ",
+        ),
+    ] {
+        let told = wants(&text).unwrap();
+        assert!(told.starts_with(at) && told.contains("helve token create"), "{told}");
+    }
+    let wrong = refused("[server]\ntrusted_proxies = [\"nginx\"]\n");
+    assert!(wrong.starts_with("helve.toml, line 2 at `trusted_proxies`: `nginx` is no address"), "{wrong}");
 }
 
 #[test]

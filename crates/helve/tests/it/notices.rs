@@ -35,10 +35,13 @@ fn a_webhook_is_told_of_a_question_and_its_link_answers_also_after_the_server_wa
         ),
     )
     .unwrap();
-    let environment = [("HELVE_CONFIG", config.to_str().unwrap()), ("OPS", "a-secret-of-ours")];
+    let token = "a-token-of-sixteen-or-more";
+    let shown = format!("Authorization: Bearer {token}\r\n");
+    let environment =
+        [("HELVE_CONFIG", config.to_str().unwrap()), ("OPS", "a-secret-of-ours"), ("HELVE_TOKEN", token)];
     let served = Served::start(&data, &environment);
     let started =
-        served.ask("POST", "/api/runs", "", r#"{"message": "remember that the meeting is at nine"}"#);
+        served.ask("POST", "/api/runs", &shown, r#"{"message": "remember that the meeting is at nine"}"#);
     assert!(started.starts_with("HTTP/1.1 201"), "{started}");
     let first = told(&outside, 1).remove(0);
     assert_eq!(first.path, "/asked");
@@ -64,8 +67,8 @@ fn a_webhook_is_told_of_a_question_and_its_link_answers_also_after_the_server_wa
     let pressed = served.ask_as("POST", link, form, "decision=approve");
     assert!(pressed.starts_with("HTTP/1.1 303"), "{pressed}");
     let path = format!("/api/approvals/{}", first["approval"].as_str().unwrap());
-    let held = served.ask("GET", &path, "", "");
+    let held = served.ask("GET", &path, &shown, "");
     assert!(held.contains(r#""by":"link:local""#) && held.contains(r#""state":"answered""#), "{held}");
-    let metrics = served.ask("GET", "/metrics", "", "");
+    let metrics = served.ask("GET", "/metrics", &shown, "");
     assert!(metrics.contains("helve_approval_notices_lost_total 0"), "{metrics}");
 }

@@ -138,20 +138,85 @@ fn an_address_that_others_can_reach_needs_a_token() {
     assert!(err(&refused).contains("helve token create"), "{}", err(&refused));
 }
 
-#[test]
-fn a_token_that_can_be_guessed_is_refused_where_others_can_reach_the_server() {
+/// What `helve` says that it does not start with this configuration and this environment, or nothing if it starts.
+fn refusal(config: &str, token: Option<&str>, arguments: &[&str]) -> Option<String> {
     let data = scratch();
-    let served = helve()
-        .args(["serve", "--listen", "0.0.0.0:0", "--data", data.to_str().unwrap()])
-        .env("HELVE_TOKEN", "open-sesame")
-        .output()
+    std::fs::write(data.join("helve.toml"), config).unwrap();
+    let mut child = helve()
+        .args(arguments)
+        .current_dir(&data)
+        .envs([("HELVE_DATA", data.to_str().unwrap()), ("HELVE_LISTEN", "127.0.0.1:0")])
+        .envs(token.map(|token| ("HELVE_TOKEN", token)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
-    assert_eq!(served.status.code(), Some(1));
-    let told = err(&served);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    _ = child.kill();
+    let told = err(&child.wait_with_output().unwrap());
+    (!line.starts_with("listening on")).then_some(told)
+}
+
+#[test]
+fn on_loopback_a_name_that_others_know_needs_a_token() {
+    let long = "0123456789abcdef";
+    for (config, key) in [
+        ("[server]\nhosts = [\"helve.example.com\"]\n", "line 2 at `hosts`"),
+        ("[server]\npublic_url = \"https://helve.example.com\"\n", "line 2 at `public_url`"),
+        ("[server]\ntrusted_proxies = [\"127.0.0.1\"]\n", "line 2 at `trusted_proxies`"),
+    ] {
+        let told = refusal(config, None, &["serve"]).unwrap();
+        assert!(told.contains(key) && told.contains("helve token create"), "{told}");
+        let told = refusal(config, Some("1234"), &["serve"]).unwrap();
+        assert!(
+            told.contains("HELVE_TOKEN: the token has fewer than 16") && !told.contains("1234"),
+            "{told}"
+        );
+        assert_eq!(refusal(config, Some(long), &["serve"]), None, "{config}");
+    }
+    assert_eq!(refusal("[server]\nhosts = [\"localhost\"]\n", None, &["serve"]), None);
+}
+
+#[test]
+fn a_token_that_can_be_guessed_is_refused_everywhere() {
+    for arguments in [&["serve"][..], &["serve", "--listen", "0.0.0.0:0"], &["token", "list"]] {
+        let told = refusal("", Some("open-sesame"), arguments).unwrap();
+        let begin = "helve: the environment variable HELVE_TOKEN: the token has fewer than 16";
+        assert!(told.starts_with(begin), "{told}");
+    }
+}
+
+#[test]
+fn the_doctor_says_that_others_reach_a_server_without_a_token() {
+    let data = scratch();
+    std::fs::write(data.join("helve.toml"), "[server]\nhosts = [\"helve.example.com\"]\n").unwrap();
+    let ask = |token: &[(&str, &str)]| {
+        let data = data.to_str().unwrap();
+        let doctor =
+            helve().args(["doctor", "--data", data]).current_dir(data).envs(token.iter().copied()).output();
+        crate::out(&doctor.unwrap())
+    };
+    let told = ask(&[]);
     assert!(
-        told.starts_with("helve: the environment variable HELVE_TOKEN: the token has fewer than 16"),
+        told.contains("BAD   access: helve.toml, line 2 at `hosts`: the name `helve.example.com`"),
         "{told}"
     );
+    assert!(!told.contains("only this machine"), "{told}");
+    let told = ask(&[("HELVE_TOKEN", "0123456789abcdef")]);
+    assert!(told.contains("ok    access: 1 token(s)"), "{told}");
+}
+
+#[test]
+fn without_a_token_what_a_proxy_passes_on_is_refused() {
+    let served = Served::start(&scratch(), &[]);
+    assert!(served.ask("GET", "/api/models", "", "").starts_with("HTTP/1.1 200"));
+    for header in
+        ["X-Forwarded-For: 203.0.113.9", "Forwarded: for=203.0.113.9", "Via: 1.1 proxy", "X-Real-IP: ::1"]
+    {
+        let answer = served.ask("GET", "/api/models", &format!("{header}\r\n"), "");
+        assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("passed on by a proxy"), "{answer}");
+    }
 }
 
 #[test]
@@ -175,11 +240,11 @@ fn logs_in_a_file_have_no_colours_and_tell_of_variables_that_set_nothing() {
 
 #[test]
 fn a_token_from_the_environment_is_wanted_by_every_request() {
-    let served = Served::start(&scratch(), &[("HELVE_TOKEN", "open-sesame")]);
+    let served = Served::start(&scratch(), &[("HELVE_TOKEN", "open-sesame-open-sesame")]);
     assert!(served.ask("GET", "/api/models", "", "").starts_with("HTTP/1.1 401"));
     let wrong = served.ask("GET", "/api/models", "Authorization: Bearer sesame\r\n", "");
     assert!(wrong.starts_with("HTTP/1.1 401"), "{wrong}");
-    let right = served.ask("GET", "/api/models", "Authorization: Bearer open-sesame\r\n", "");
+    let right = served.ask("GET", "/api/models", "Authorization: Bearer open-sesame-open-sesame\r\n", "");
     assert!(right.starts_with("HTTP/1.1 200"), "{right}");
     assert!(served.ask("GET", "/healthz", "", "").starts_with("HTTP/1.1 200"));
 }
@@ -190,8 +255,9 @@ fn what_the_operator_said_before_there_was_a_token_is_still_there_with_one() {
     let open = Served::start(&data, &[]);
     open.ask("POST", "/api/agent", "", ASK);
     assert!(open.stop());
-    let closed = Served::start(&data, &[("HELVE_TOKEN", "open-sesame")]);
-    let listed = closed.ask("GET", "/api/conversations", "Authorization: Bearer open-sesame\r\n", "");
+    let closed = Served::start(&data, &[("HELVE_TOKEN", "open-sesame-open-sesame")]);
+    let listed =
+        closed.ask("GET", "/api/conversations", "Authorization: Bearer open-sesame-open-sesame\r\n", "");
     assert!(listed.contains("what is 12.5% of 3,480?"), "{listed}");
 }
 
