@@ -54,5 +54,5 @@ pub use selection::Selection;
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};
-pub use visible::visible;
+pub use visible::{HIDDEN, ORDINARY_IN_PROSE, visible, visible_prose};
 pub use world::{Clock, Fate, Ids, Timestamp, World};

@@ -23,7 +23,7 @@ pub(crate) use self::find::{all_approvals, approval_of, run_of};
 pub(crate) use self::follow::{Following, Seen};
 pub(crate) use self::reach::{Reach, Reached};
 pub(crate) use self::views::{Approval, ApprovalState, Run, when};
-pub(crate) use self::visible::{in_gutter, line, text};
+pub(crate) use self::visible::{in_gutter, line, prose_in_gutter, text};
 
 /// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(60);

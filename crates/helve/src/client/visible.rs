@@ -1,56 +1,40 @@
-//! What others wrote, on a terminal: letters stay letters, and whatever would steer the terminal is shown as what it is.
+//! What others wrote, on a terminal: letters stay letters, and what would steer the terminal or hide is named.
 //!
 //! A model, a tool or a web page may write any character. An escape sequence could clear the screen, rename the window
 //! or make the terminal type; a character that turns the direction of writing could show another call than the one that
-//! is approved. In JSON what is shown, `\u001b`, is the same text in another spelling.
+//! is approved. The table of such characters is in `helve-types`, for the terminal and for the pages.
 
 use std::borrow::Cow;
 
-/// A text of several lines.
+use helve_types::{visible, visible_prose};
+
+/// A text of several lines that somebody reads, such as an answer. Emoji and wide blanks stay in it.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| c == '\n' || c == '\t';
-    if !text.chars().any(|c| steers(c) && !harmless(c)) {
-        return Cow::Borrowed(text);
+    if !text.contains("\r\n") {
+        return visible_prose(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.replace("\r\n", "\n").chars() {
-        if steers(c) && !harmless(c) { spell(c, &mut shown) } else { shown.push(c) }
-    }
-    Cow::Owned(shown)
+    Cow::Owned(visible_prose(&text.replace("\r\n", "\n")).into_owned())
 }
 
-/// A text that is to stay in its line.
+/// A text that is to stay in its line, with every hidden character named.
 pub(crate) fn line(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.trim_end().chars() {
-        if steers(c) { spell(c, &mut shown) } else { shown.push(c) }
-    }
-    shown
+    let spelled = text.trim_end().replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+    visible(&spelled).into_owned()
 }
 
-/// A text of several lines behind a mark, so that none of them can be taken for a line of ours.
+/// A text of several lines that somebody decides by: every hidden character is named. Behind a mark, so that none of its
+/// lines can be taken for a line of ours.
 pub(crate) fn in_gutter(written: &str) -> String {
-    text(written).lines().map(|line| format!("  | {line}\n")).collect()
+    behind_mark(&visible(&written.replace("\r\n", "\n")))
 }
 
-/// Whether a character does something instead of being something.
-fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            // The direction of writing, and marks of it.
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // Nothing to be seen: ends of lines and paragraphs, blanks without width, the invisible alphabet.
-            | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+/// A text of several lines that somebody reads, behind the same mark.
+pub(crate) fn prose_in_gutter(written: &str) -> String {
+    behind_mark(&text(written))
 }
 
-fn spell(c: char, shown: &mut String) {
-    match c {
-        '\n' => shown.push_str("\\n"),
-        '\r' => shown.push_str("\\r"),
-        '\t' => shown.push_str("\\t"),
-        c if u32::from(c) <= 0xffff => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
-        c => shown.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-    }
+fn behind_mark(shown: &str) -> String {
+    shown.lines().map(|line| format!("  | {line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -61,11 +45,11 @@ mod tests {
     fn nothing_steers_the_terminal() {
         let cases = [
             ("plain\n\ttext 你好 🦀👩‍👩‍👧", "plain\n\ttext 你好 🦀👩‍👩‍👧"),
-            ("\u{1b}]0;title\u{7}\u{1b}[2J", "\\u001b]0;title\\u0007\\u001b[2J"),
-            ("\u{9b}31m", "\\u009b31m"),
-            ("one\r\ntwo\rthree\u{8}", "one\ntwo\\rthree\\u0008"),
-            ("delete \u{202e}gpj.exe", "delete \\u202egpj.exe"),
-            ("\u{e0041}", "\\u{e0041}"),
+            ("\u{1b}]0;title\u{7}\u{1b}[2J", "⟨U+001B⟩]0;title⟨U+0007⟩⟨U+001B⟩[2J"),
+            ("\u{9b}31m", "⟨U+009B⟩31m"),
+            ("one\r\ntwo\rthree\u{8}", "one\ntwo⟨U+000D⟩three⟨U+0008⟩"),
+            ("delete \u{202e}gpj.exe", "delete ⟨U+202E⟩gpj.exe"),
+            ("\u{e0041}\u{ad}\u{3164}", "⟨U+E0041⟩⟨U+00AD⟩⟨U+3164⟩"),
         ];
         for (written, shown) in cases {
             assert_eq!(text(written), shown);
@@ -76,5 +60,13 @@ mod tests {
     fn a_line_stays_in_its_line_and_a_text_behind_its_mark() {
         assert_eq!(line("a\nb\tc\n"), "a\\nb\\tc");
         assert_eq!(in_gutter("a\neffect    read"), "  | a\n  | effect    read\n");
+    }
+
+    #[test]
+    fn what_somebody_decides_by_hides_less_than_an_answer() {
+        let written = "pay\u{200d}pal\u{2060}\u{3164}\u{fe0f}";
+        assert_eq!(prose_in_gutter(written), "  | pay\u{200d}pal⟨U+2060⟩⟨U+3164⟩\u{fe0f}\n");
+        assert_eq!(in_gutter(written), "  | pay⟨U+200D⟩pal⟨U+2060⟩⟨U+3164⟩⟨U+FE0F⟩\n");
+        assert_eq!(line(written), "pay⟨U+200D⟩pal⟨U+2060⟩⟨U+3164⟩⟨U+FE0F⟩");
     }
 }

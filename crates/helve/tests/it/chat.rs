@@ -115,7 +115,7 @@ fn what_a_model_writes_cannot_steer_the_terminal() {
     }));
     let output = chat(&home, &["--interactive"], "hello\n");
     let all = out(&output) + &err(&output);
-    assert!(all.contains("\\u001b]0;gone\\u0007\\u001b[2Jclear \\u009b31m \\u202etxt"), "{all:?}");
+    assert!(all.contains("⟨U+001B⟩]0;gone⟨U+0007⟩⟨U+001B⟩[2Jclear ⟨U+009B⟩31m ⟨U+202E⟩txt"), "{all:?}");
     assert!(!all.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{all:?}");
 }
 

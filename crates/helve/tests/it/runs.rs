@@ -32,7 +32,7 @@ fn a_run_is_listed_and_its_story_is_told() {
 
     home.done(&["approvals", "answer", &question, "reject", "--reason", "no\u{1b}[2J milk"]);
     let followed = home.done(&["runs", "follow", end]);
-    assert!(followed.contains("by local: reject, because no\\u001b[2J milk\n"), "{followed}");
+    assert!(followed.contains("by local: reject, because no⟨U+001B⟩[2J milk\n"), "{followed}");
     assert!(followed.ends_with("end        answered\n"), "{followed}");
     let events = home.done(&["runs", "show", end, "--events"]);
     let (first, _) = events.split_once('\n').unwrap();

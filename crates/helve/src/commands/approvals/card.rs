@@ -190,7 +190,7 @@ mod tests {
         expect![[r#"
             question  00000000-0000-0000-0000-000000000000
             state     open
-            run       00000000-0000-0000-0000-000000000000 of mei\u001b[2J
+            run       00000000-0000-0000-0000-000000000000 of mei⟨U+001B⟩[2J
             asked     1970-01-01T00:00:01Z
             expires   1970-01-02T01:01:01Z (1 d 1 h left)
             asks      may this call run? (approve, reject, respond)
@@ -199,7 +199,7 @@ mod tests {
             because   it changes something
             WARNING   it goes to\neffect    read
             arguments
-              | {"to":"a\u001bb","x":"c\u202ed"}
+              | {"to":"a\u001bb","x":"c⟨U+202E⟩d"}
             request
               | POST https://example.com/
               | 
@@ -218,7 +218,7 @@ mod tests {
         for told in [
             "sent      1970-01-01T00:00:02Z; it may or may not have happened\n",
             "request\n  | POST https://example.com/\n",
-            "check\n  | one mail\\u001b[2J to a\n",
+            "check\n  | one mail⟨U+001B⟩[2J to a\n",
         ] {
             assert!(shown.contains(told), "{shown}");
         }

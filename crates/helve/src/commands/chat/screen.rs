@@ -291,7 +291,7 @@ mod tests {
             spent: None,
         });
         screen.event(&finished(1, "Whole."));
-        let told = "Half an\n[the answer broke off: reset\\u001b[2J; it begins again]\nWhole.\n";
+        let told = "Half an\n[the answer broke off: reset⟨U+001B⟩[2J; it begins again]\nWhole.\n";
         assert_eq!(written(&mut screen), told);
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let all = written(&mut screen);
         let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
         assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");
-        assert_eq!(ours.matches("\\u001b]0;gone\\u0007\\u202e").count(), 8, "{ours}");
+        assert_eq!(ours.matches("⟨U+001B⟩]0;gone⟨U+0007⟩⟨U+202E⟩").count(), 8, "{ours}");
     }
 
     #[test]

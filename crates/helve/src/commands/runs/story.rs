@@ -2,7 +2,7 @@
 
 use helve_types::{CallId, Ending, EventBody, Fact, Stage, StopReason, Trail};
 
-use crate::client::{Run, in_gutter, line, text, when};
+use crate::client::{Run, in_gutter, line, prose_in_gutter, text, when};
 use crate::commands::approvals::card;
 
 /// Of an output so much is shown here; the model may have read more.
@@ -40,7 +40,7 @@ pub(crate) fn told(event: &EventBody) -> String {
     let head = format!("{clock}  {what:11}");
     match rest {
         Words::Line(text) => format!("{head}{text}\n"),
-        Words::Text(text) => format!("{head}\n{}", in_gutter(&text)),
+        Words::Text(text) => format!("{head}\n{}", prose_in_gutter(&text)),
         Words::Both(line, text) => format!("{head}{line}\n{}", in_gutter(&text)),
     }
 }
@@ -214,7 +214,7 @@ mod tests {
             },
             expect![[r#"
                 01:02:03  model      
-                  | \u001b[31mred
+                  | ⟨U+001B⟩[31mred
                   | 12:00:00  person
             "#]],
         );
@@ -226,7 +226,7 @@ mod tests {
         check(
             Fact::ToolFailed { call, failure, trail },
             expect![[r#"
-                01:02:03  failed     2:1 timed_out [judge: ask by all\u0007 → run 1: 12 ms]
+                01:02:03  failed     2:1 timed_out [judge: ask by all⟨U+0007⟩ → run 1: 12 ms]
                   | too slow
             "#]],
         );
