@@ -44,6 +44,13 @@ export async function openPage(path = '/', options: BrowserContextOptions & { at
   const { at = url, ...context } = options;
   const page = await (await browser.newContext({ locale: 'en-US', ...context })).newPage();
   opened.push(page);
+  await page.context().exposeFunction('reportViolation', (what: string) => complaints.push(what));
+  await page.context().addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) => {
+      const { reportViolation } = window as unknown as { reportViolation: (what: string) => void };
+      reportViolation(`policy violated: ${effectiveDirective} ${blockedURI} ${sample}`);
+    });
+  });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
     // What the server refuses is told to the person; the browser's own line about it is no fault.

@@ -1,6 +1,6 @@
 //! The page: files inside the binary, with headers that let it do only what it needs.
 
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_types::hex;
 use rust_embed::{EmbeddedFile, RustEmbed};
@@ -12,10 +12,11 @@ use crate::problem::Problem;
 #[allow_missing = true]
 struct Files;
 
-/// What the page may load and talk to: itself. Pictures that it has read itself have `blob:` addresses.
-const PAGE_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+/// What the page may load and talk to: itself. Pictures that it has read itself have `blob:` addresses. No text becomes
+/// HTML or a script, in the page's own code or in a library's: there is no Trusted Types policy that could make one.
+const PAGE_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; object-src 'none'; frame-ancestors 'none'; \
-    base-uri 'none'; form-action 'self'";
+    base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Where code of a model's runs when a person lets it: an origin of its own, without a network.
 const SANDBOX: &str = "sandbox.html";
@@ -66,23 +67,59 @@ fn serve(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
     } else {
         file.data.clone().into_owned().into_response()
     };
-    // Files under assets/ have a hash in their name: they never change.
-    let keep = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
-    let policy = if path == SANDBOX { SANDBOX_POLICY } else { PAGE_POLICY };
     let kind = file.metadata.mimetype().to_owned();
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
     let headers = response.headers_mut();
-    for (name, value) in [
-        (header::CONTENT_TYPE, kind.as_str()),
-        (header::ETAG, &tag),
-        (header::CACHE_CONTROL, keep),
-        (header::CONTENT_SECURITY_POLICY, policy),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ] {
+    for (name, value) in [(header::CONTENT_TYPE, kind.as_str()), (header::ETAG, &tag)] {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
     }
+    for (name, value) in headers_of(path) {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     response
+}
+
+/// What is said of a file of the page besides what it is.
+fn headers_of(path: &str) -> [(HeaderName, &'static str); 6] {
+    // Files under assets/ have a hash in their name: they never change.
+    let keep = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let policy = if path == SANDBOX { SANDBOX_POLICY } else { PAGE_POLICY };
+    [
+        (header::CACHE_CONTROL, keep),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directive(path: &str, name: &str) -> Option<&'static str> {
+        let policy = headers_of(path).into_iter().find(|(known, _)| *known == header::CONTENT_SECURITY_POLICY)?.1;
+        policy.split("; ").find_map(|directive| directive.strip_prefix(name)).map(str::trim)
+    }
+
+    #[test]
+    fn the_page_runs_and_draws_only_what_is_in_its_own_files() {
+        for path in ["index.html", "assets/index-1.js", "theme.js", "icon.svg"] {
+            assert_eq!(directive(path, "script-src"), Some("'self'"), "{path}");
+            assert_eq!(directive(path, "style-src"), Some("'self'"), "{path}");
+            assert_eq!(directive(path, "require-trusted-types-for"), Some("'script'"), "{path}");
+            assert_eq!(directive(path, "trusted-types"), Some("'none'"), "{path}");
+        }
+        assert!(!PAGE_POLICY.contains("unsafe"));
+    }
+
+    #[test]
+    fn only_the_sandbox_evaluates_code_and_it_has_no_network() {
+        assert_eq!(directive(SANDBOX, "sandbox"), Some("allow-scripts"));
+        assert_eq!(directive(SANDBOX, "default-src"), Some("'none'"));
+        assert_eq!(directive(SANDBOX, "connect-src"), Some("'none'"));
+    }
 }

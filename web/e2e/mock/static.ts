@@ -16,7 +16,7 @@ const TYPES: Record<string, string> = {
 const PAGE_POLICY = [
   "default-src 'self'",
   "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
   "img-src 'self' data: blob:",
   "connect-src 'self'",
   "frame-src 'self'",
