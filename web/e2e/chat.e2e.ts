@@ -59,6 +59,19 @@ describe('JavaScript for the browser', () => {
     await shows(answer(page).getByText('42', { exact: true }));
   });
 
+  test('is read as it runs: nothing in it hides or turns directions', async () => {
+    const page = await openPage();
+    const code = 'const level = "user\u202e\u2066// only admins\u2069\u2066"; level\u3164 = "\u{e0041}"';
+    await ask(page, `run \`${code}\` in my browser`);
+    const pane = page.getByRole('group', { name: 'JavaScript', exact: true });
+    await shows(pane);
+    const shown = await pane.locator('pre').innerText();
+    expect(shown).toBe('const level = "userU+202EU+2066// only adminsU+2069U+2066"; levelU+3164 = "U+E0041"');
+    expect(await pane.locator('[title="A character that would not be visible"]').count()).toBe(6);
+    await page.getByRole('button', { name: 'Don’t run' }).click();
+    await finished(page);
+  });
+
   test('does not run if it is not wanted', async () => {
     const page = await openPage();
     await ask(page, 'run `6 * 7` in my browser');

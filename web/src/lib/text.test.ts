@@ -3,7 +3,7 @@ import { delayMs } from './backoff';
 import { firstString, layOutJson } from './json-text';
 import { pathOf, routeOf } from './paths';
 import { ageOf, formatDuration } from './time';
-import { visiblePieces } from './visible-text';
+import { type Surroundings, escapeHidden, visiblePieces } from './visible-text';
 
 test('JSON is laid out without touching a number or a string', () => {
   const text = '{"n":12345678901234567890.10,"s":"a, {b}: \\u0041","e":[],"o":{},"l":[1,[true,null]]}';
@@ -19,8 +19,8 @@ test('a call is recognised by its first text, also while that is being written',
   expect(firstString('{"co')).toBe('');
 });
 
-function shown(text: string): string {
-  return visiblePieces(text)
+function shown(text: string, inside?: Surroundings): string {
+  return visiblePieces(text, inside)
     .map((piece) => (piece.hidden ? `⟨${piece.text}⟩` : piece.text))
     .join('');
 }
@@ -29,6 +29,31 @@ test('nothing hides in text that a person decides by', () => {
   expect(shown('rm \u202efdp.exe\u202c')).toBe('rm ⟨U+202E⟩fdp.exe⟨U+202C⟩');
   expect(shown('a\u200bb\tc\u0000\u{e0041}')).toBe('a⟨U+200B⟩b⟨U+0009⟩c⟨U+0000⟩⟨U+E0041⟩');
   expect(shown('line\nline 中文 😀')).toBe('line\nline 中文 😀');
+  expect(shown('\u3164\u00ad\u2028\ufeff\ud800')).toBe('⟨U+3164⟩⟨U+00AD⟩⟨U+2028⟩⟨U+FEFF⟩⟨U+D800⟩');
+});
+
+test('code keeps its tabs and an answer its emoji, and neither hides a direction', () => {
+  expect(shown('\ta\u202eb\u3000', 'code')).toBe('\ta⟨U+202E⟩b⟨U+3000⟩');
+  expect(shown('👩\u200d👧 ⚠\ufe0f\u3000\u202eb\u200b', 'prose')).toBe('👩\u200d👧 ⚠\ufe0f\u3000⟨U+202E⟩b⟨U+200B⟩');
+});
+
+test('no character is missing of those that Unicode says are not drawn', () => {
+  const byUnicode =
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
+  const missing: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code += 1) {
+    const char = String.fromCodePoint(code);
+    if (char !== ' ' && char !== '\n' && byUnicode.test(char) && !visiblePieces(char)[0]?.hidden)
+      missing.push(code.toString(16));
+  }
+  expect(missing).toEqual([]);
+});
+
+test('arguments to be edited hide nothing and mean the same', () => {
+  const json = '{"to":"a\u202eb\u{e0041}\u3164","x":"中 😀"}';
+  const spelled = escapeHidden(json);
+  expect(spelled).toBe('{"to":"a\\u202eb\\udb40\\udc41\\u3164","x":"中 😀"}');
+  expect(JSON.parse(spelled)).toEqual(JSON.parse(json));
 });
 
 test('routes and paths name the same things', () => {

@@ -18,6 +18,40 @@ describe('links', () => {
     expect(html('[x](https://bank.com@evil.test/)')).toContain('Opens evil.test');
     expect(html('[https://bank.com](https://evil.test/)')).toContain('Opens evil.test');
   });
+
+  test.each([
+    ['[your bank](https://bank.com@evil.test:8443/)', 'evil.test:8443'],
+    ['[https://bank.com](https://evil.test/)', 'evil.test'],
+    ['[bank.com](https://bank.com.evil.test/)', 'bank.com.evil.test'],
+    // The first letter of each is Cyrillic.
+    ['[apple.com](https://\u0430pple.com/)', 'xn--pple-43d.com'],
+    ['<https://\u0430pple.com/>', 'xn--pple-43d.com'],
+    ['<https://bank.com@evil.test/>', 'evil.test'],
+    ['[write](mailto:eve@evil.test)', 'eve@evil.test'],
+    ['[\u202ebank.com](https://evil.test/)', 'evil.test'],
+  ])('%s names its destination beside the words', (text, host) => {
+    expect(html(text)).toMatch(new RegExp(`<bdi class="[^"]*host[^"]*">${host.replaceAll('.', '\\.')}</bdi></a>`));
+  });
+
+  test('whose words are their address do not name it twice', () => {
+    for (const text of [
+      'https://helve.example/docs',
+      '<https://helve.example/>',
+      '[helve.example](https://helve.example)',
+    ])
+      expect(html(text)).not.toContain('host');
+  });
+});
+
+describe('code', () => {
+  test('names what turns directions or hides, and keeps what is ordinary', () => {
+    const made = html('`a\u202eb`\n\n```js\nif (a\u2066) // \u200b\n\tx\n```\n\n`⚠\ufe0f`');
+    expect(made).toContain('>U+202E</span>');
+    expect(made).toContain('>U+2066</span>');
+    expect(made).toContain('>U+200B</span>');
+    expect(made).toContain('\tx');
+    expect(made).toContain('⚠\ufe0f');
+  });
 });
 
 /** What people have written to get a script, a load or a wrong link out of markdown. */
@@ -78,6 +112,7 @@ const CORPUS = [
 
 const ELEMENTS = new Set([
   'a',
+  'bdi',
   'blockquote',
   'br',
   'button',

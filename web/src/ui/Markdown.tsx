@@ -5,8 +5,8 @@ import { Fragment, type ReactNode, memo, useState } from 'react';
 import { useSpeech } from '@/lib/i18n/locale';
 import { growingReader } from '@/lib/markdown/document';
 import type { Align, Block, Inline, ListItem } from '@/lib/markdown/tree';
-import { destination } from '@/lib/markdown/urls';
-import { Code } from './Code';
+import { destination, namesDestination } from '@/lib/markdown/urls';
+import { Code, Pieces } from './Code';
 import { CopyButton } from './CopyButton';
 import { Icon } from './Icon';
 import styles from './Markdown.module.css';
@@ -155,7 +155,7 @@ function InlineView({ node }: { node: Inline }): ReactNode {
     case 'code':
       return (
         <code className={styles.inlineCode} translate="no">
-          {node.text}
+          <Pieces text={node.text} inside="prose" />
         </code>
       );
     case 'math':
@@ -171,7 +171,7 @@ function InlineView({ node }: { node: Inline }): ReactNode {
     case 'deleted':
       return <del>{inline(node.children)}</del>;
     case 'link':
-      return <Link href={node.href}>{inline(node.children)}</Link>;
+      return <Link {...node} />;
     case 'image':
       return <ImageChip href={node.href} alt={node.alt} />;
     case 'break':
@@ -179,19 +179,31 @@ function InlineView({ node }: { node: Inline }): ReactNode {
   }
 }
 
-function Link({ href, children }: { href: string; children: ReactNode }) {
+/** The words are the model's, so they could name another place than the one where the link leads. */
+function Link({ href, children }: Extract<Inline, { type: 'link' }>) {
   const { t } = useSpeech();
+  const host = destination(href);
   return (
     <a
       className={styles.link}
       href={href}
       target="_blank"
       rel="noreferrer noopener"
-      title={`${t.markdown.linkHint(destination(href))}\n${href}`}
+      title={`${t.markdown.linkHint(host)}\n${href}`}
     >
-      {children}
+      <bdi>{inline(children)}</bdi>
+      {!namesDestination(wordsOf(children), href) && <bdi className={styles.host}>{host}</bdi>}
     </a>
   );
+}
+
+function wordsOf(nodes: Inline[]): string {
+  return nodes
+    .map((node) => {
+      if ('children' in node) return wordsOf(node.children);
+      return 'text' in node ? node.text : '';
+    })
+    .join('');
 }
 
 /** An image would tell its server that, when and what somebody reads; so it is only named. */

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
+import { escapeHidden } from '@/lib/visible-text';
 import { Button } from '@/ui/Button';
 import styles from './ApprovalCard.module.css';
 
@@ -19,7 +20,7 @@ interface Props {
 export function AnswerForm({ form, question, isReady, onAnswer, onBack }: Props) {
   const { t } = useSpeech();
   const [text, setText] = useState(() =>
-    form === 'edit' ? (layOutJson(question.arguments) ?? question.arguments) : '',
+    form === 'edit' ? escapeHidden(layOutJson(question.arguments) ?? question.arguments) : '',
   );
   const complaint = form === 'edit' ? jsonComplaint(text) : null;
   const isComplete = complaint === null && (form !== 'respond' || text.trim() !== '');

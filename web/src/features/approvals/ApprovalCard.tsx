@@ -4,7 +4,7 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
-import { VisibleText } from '@/ui/Code';
+import { Code, VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
 import { Pane } from '@/ui/Pane';
@@ -45,7 +45,7 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
     >
       <h3 className={styles.title}>
         <Icon name={isOutcome ? 'question' : 'shield'} />
-        <span>{isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}</span>
+        <VisibleText text={isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)} />
       </h3>
       <Warnings question={question} />
       <Facts question={question} />
@@ -102,9 +102,10 @@ function Facts({ question }: { question: Question }) {
 
 /** Exactly what the server will send: whole, however long, and with nothing hidden in it. */
 function Arguments({ title, text }: { title: string; text: string }) {
+  const laidOut = layOutJson(text);
   return (
     <Pane title={title} text={text}>
-      <VisibleText text={layOutJson(text) ?? text} />
+      {laidOut === null ? <VisibleText text={text} /> : <Code text={laidOut} language="json" exact />}
     </Pane>
   );
 }

@@ -1,6 +1,7 @@
 import type { Answer } from '@/api/generated/events';
 import type { Strings } from '@/lib/i18n/en';
 import { useSpeech } from '@/lib/i18n/locale';
+import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import styles from './ApprovalCard.module.css';
 import type { Settled } from './use-answer';
@@ -23,7 +24,7 @@ export function SettledLine({ settled, me, isLate }: Props) {
   return (
     <p className={styles.settled} role="status">
       <Icon name={isNo ? 'block' : 'shield'} size={15} />
-      {reason ? `${line}: ${reason}` : line}
+      <VisibleText text={reason ? `${line}: ${reason}` : line} />
     </p>
   );
 }

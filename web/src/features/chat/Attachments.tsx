@@ -3,6 +3,7 @@ import type { Attachment } from '@/api/generated/events';
 import { getFile, isKept } from '@/api/kept';
 import { formatBytes } from '@/lib/bytes';
 import { useSpeech } from '@/lib/i18n/locale';
+import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import styles from './Attachments.module.css';
 import { useFileUrl } from './use-file-url';
@@ -79,7 +80,7 @@ function FileLabel({ name, bytes }: Attachment) {
   return (
     <>
       <Icon name="file" size={14} />
-      {name}
+      <VisibleText text={name} />
       {typeof bytes === 'number' && <span className={styles.size}>{formatBytes(bytes, tag)}</span>}
     </>
   );

@@ -91,7 +91,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
       </div>
       {code !== null && (
         <Pane title="JavaScript" text={code}>
-          <Code text={code} language="js" />
+          <Code text={code} language="js" exact />
         </Pane>
       )}
       {stage.at === 'not-claimed' && (

@@ -1,6 +1,7 @@
 import { type ReactNode, memo, useId, useState } from 'react';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
+import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
 import { Spinner } from '@/ui/Spinner';
 import { Attachments } from './Attachments';
@@ -47,8 +48,12 @@ export const ToolCard = memo(function ToolCard({ place }: { place: CallPlace }) 
         <span className={styles.icon}>
           <StateIcon name={ICONS[state]} />
         </span>
-        <span className={styles.name}>{name}</span>
-        <span className={styles.summary}>{summaryOf(call)}</span>
+        <span className={styles.name}>
+          <VisibleText text={name} />
+        </span>
+        <span className={styles.summary}>
+          <VisibleText text={summaryOf(call)} />
+        </span>
         <span className={styles.state}>
           <StateWords call={call} state={state} />
           <span className={isOpen ? `${styles.chevron} ${styles.open}` : styles.chevron}>
@@ -118,7 +123,7 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
       <p key="failure" className={styles.error}>
-        {call.failure.message}
+        <VisibleText text={call.failure.message} />
       </p>,
     );
   }

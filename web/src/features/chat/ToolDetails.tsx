@@ -23,7 +23,7 @@ export function ToolDetails({ call, run }: { call: Call; run: RunId | null }) {
       )}
       {progress !== '' && (
         <Pane title={t.tools.progress} text={progress}>
-          {progress}
+          <VisibleText text={progress} />
         </Pane>
       )}
       {output !== null && <JsonPane title={t.tools.result} text={output.text} />}
@@ -63,7 +63,7 @@ function CutOffFacts({ cutOff }: { cutOff: CutOff }) {
 function CodePane({ code }: { code: string }) {
   return (
     <Pane title="JavaScript" text={code}>
-      <Code text={code} language="js" />
+      <Code text={code} language="js" exact />
     </Pane>
   );
 }
@@ -72,7 +72,7 @@ function JsonPane({ title, text }: { title: string; text: string }) {
   const laidOut = layOutJson(text);
   return (
     <Pane title={title} text={laidOut ?? text}>
-      {laidOut === null ? <VisibleText text={text} /> : <Code text={laidOut} language="json" />}
+      {laidOut === null ? <VisibleText text={text} /> : <Code text={laidOut} language="json" exact />}
     </Pane>
   );
 }
@@ -88,7 +88,9 @@ function Trail({ stages }: { stages: Stage[] }) {
           // The order is the meaning: a stage may come twice.
           <div key={index} className={styles.stage}>
             <dt>{t.tools.stages[stage.stage]}</dt>
-            <dd>{wordsOf(stage)}</dd>
+            <dd>
+              <VisibleText text={wordsOf(stage)} />
+            </dd>
           </div>
         ))}
       </dl>

@@ -13,8 +13,15 @@ export function safeHref(address: string): string | null {
   return ALLOWED.has(url.protocol) ? url.href : null;
 }
 
-/** Where a link leads, for a person who looks before clicking. */
+/** Where a link leads, for a person who looks before clicking. Letters that look like others are spelled in ASCII. */
 export function destination(href: string): string {
   const url = new URL(href);
   return url.protocol === 'mailto:' ? url.pathname : url.host;
+}
+
+/** Whether the words of a link are nothing but its own address, so that its destination needs no second mention. */
+export function namesDestination(words: string, href: string): boolean {
+  const url = new URL(href);
+  if (url.username !== '' || url.password !== '') return false;
+  return [href, url.host, destination(href)].some((name) => words === name || `${words}/` === name);
 }
