@@ -101,7 +101,8 @@ mod tests {
     use super::*;
 
     fn directive(path: &str, name: &str) -> Option<&'static str> {
-        let policy = headers_of(path).into_iter().find(|(known, _)| *known == header::CONTENT_SECURITY_POLICY)?.1;
+        let policy =
+            headers_of(path).into_iter().find(|(known, _)| *known == header::CONTENT_SECURITY_POLICY)?.1;
         policy.split("; ").find_map(|directive| directive.strip_prefix(name)).map(str::trim)
     }
 

@@ -129,7 +129,10 @@ mod tests {
     fn an_answer_keeps_its_emoji_and_wide_blanks_and_hides_nothing_else() {
         let kept = "a\tb 👩\u{200d}👧 ⚠\u{fe0f} 中\u{3000}文";
         assert_eq!(visible_prose(kept), kept);
-        assert_eq!(visible_prose("a\u{202e}b\u{1b}[2J\u{200b}\u{ad}"), "a⟨U+202E⟩b⟨U+001B⟩[2J⟨U+200B⟩⟨U+00AD⟩");
+        assert_eq!(
+            visible_prose("a\u{202e}b\u{1b}[2J\u{200b}\u{ad}"),
+            "a⟨U+202E⟩b⟨U+001B⟩[2J⟨U+200B⟩⟨U+00AD⟩"
+        );
     }
 
     #[test]
