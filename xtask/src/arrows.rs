@@ -13,8 +13,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store-sql", &["store"]),
     ("tool", &["policy", "guard", "store"]),
     ("egress", &[]),
+    ("process", &[]),
     ("tool-builtin", &["tool", "egress"]),
     ("tool-http", &["tool", "egress"]),
+    ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "tool", "store", "guard"]),
     ("server", &["agent", "tool", "store", "guard"]),
 ];

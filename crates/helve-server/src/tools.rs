@@ -268,6 +268,7 @@ impl From<CatalogueError> for Problem {
             CatalogueError::OfferChanged(_) => Self::new(StatusCode::CONFLICT, "offer_changed", detail),
             CatalogueError::Missing(_) => Self::not_found("tool"),
             CatalogueError::BuiltIn(_) => Self::new(StatusCode::CONFLICT, "built_in_tool", detail),
+            CatalogueError::InFolder(_) => Self::new(StatusCode::CONFLICT, "tool_in_folder", detail),
             CatalogueError::HeldOff(_) => Self::new(StatusCode::CONFLICT, "switched_off", detail),
             CatalogueError::Changed(version) => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "tool_changed", detail).with("version", version)

@@ -11,6 +11,7 @@ mod inside;
 mod listed;
 mod offered;
 mod pinned;
+mod placed;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +24,11 @@ use serde_json::Value;
 pub use self::check::{RESERVED_NAMES, read_definition};
 use self::check::{check, patched};
 pub use self::difference::{FieldChange, differences};
-pub use self::listed::Listed;
+pub use self::listed::{Listed, ToolSource};
 use self::offered::Offers;
 pub use self::offered::{Consent, Offered};
 use self::pinned::Pinned;
+use self::placed::PlacedTools;
 use self::rows::Held;
 use crate::repair::look_alike;
 use crate::{Guards, Registered, Registry, Tool};
@@ -71,6 +73,9 @@ pub enum CatalogueError {
     #[error("`{0}` comes with Helve: it can be switched off and on, but not changed or deleted")]
     BuiltIn(String),
 
+    #[error("`{0}` is a program in the folder of tools: change or delete its files there")]
+    InFolder(String),
+
     #[error("`{0}` is switched off in the configuration, and can be switched on only there")]
     HeldOff(String),
 
@@ -114,6 +119,7 @@ pub struct Catalogue {
     /// What tools from outside have become, which nobody has agreed to.
     offers: RwLock<Offers>,
     pinned: Pinned,
+    placed: PlacedTools,
     /// One change at a time; holds the count of changes that the rows are from.
     seen: tokio::sync::Mutex<Option<u64>>,
 }
@@ -130,6 +136,7 @@ impl Catalogue {
             rows: RwLock::default(),
             offers: RwLock::default(),
             pinned: Pinned::default(),
+            placed: PlacedTools::default(),
             seen: tokio::sync::Mutex::new(None),
         }
     }
@@ -292,7 +299,7 @@ impl Catalogue {
                 let action = if enabled { "tool.enabled" } else { "tool.disabled" };
                 self.store.switch_tool(name.into(), enabled, self.line(action, name, by)).await?;
                 self.set_switch(&tool, enabled);
-                Ok(Listed::built_in(tool))
+                Ok(self.listed_without_row(tool))
             }
         }
     }
@@ -302,7 +309,7 @@ impl Catalogue {
         let versions = self.store.tool_versions(name.into()).await?;
         match versions.is_empty() {
             false => Ok(versions),
-            true if self.registry.get(name).is_some() => Err(CatalogueError::BuiltIn(name.into())),
+            true if self.registry.get(name).is_some() => Err(self.not_a_row(name)),
             true => Err(CatalogueError::Missing(name.into())),
         }
     }
@@ -311,7 +318,7 @@ impl Catalogue {
     async fn row(&self, name: &str, expected: Option<u32>) -> Result<ToolRow, CatalogueError> {
         let row = self.store.tool(name.into()).await.map_err(|error| match error {
             StoreError::NotFound(_) if self.registry.get(name).is_some() && !self.owns(name) => {
-                CatalogueError::BuiltIn(name.into())
+                self.not_a_row(name)
             }
             StoreError::NotFound(_) => CatalogueError::Missing(name.into()),
             other => other.into(),
@@ -322,12 +329,25 @@ impl Catalogue {
         }
     }
 
+    /// Why a tool that exists cannot be changed as a row.
+    fn not_a_row(&self, name: &str) -> CatalogueError {
+        if self.is_placed(name) {
+            CatalogueError::InFolder(name.into())
+        } else {
+            CatalogueError::BuiltIn(name.into())
+        }
+    }
+
     fn make(&self, definition: &ToolDefinition) -> Result<Registered, DefinitionError> {
         check(definition)?;
         let before = self.registry.get(&definition.name);
         if before.is_some() && !self.owns(&definition.name) {
-            let problem = "a tool that comes with Helve has this name; choose another";
-            return Err(DefinitionError::new("name", problem));
+            let owner = if self.is_placed(&definition.name) {
+                "a program in the folder of tools"
+            } else {
+                "a tool that comes with Helve"
+            };
+            return Err(DefinitionError::new("name", format!("{owner} has this name; choose another")));
         }
         let (tool, guards) = match inside::target(definition) {
             Some(target) => self.within(definition, target)?,

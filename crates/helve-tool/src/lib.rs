@@ -40,7 +40,7 @@ pub use alarm::{Alarm, AlarmKind, Alarms};
 pub use bound::READ_OUTPUT;
 pub use catalogue::{
     Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, Listed, Made, Maker, Offered,
-    Over, RESERVED_NAMES, differences, read_definition,
+    Over, RESERVED_NAMES, ToolSource, differences, read_definition,
 };
 pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};

@@ -16,6 +16,7 @@ use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
 use helve_tool::{Access, Action, Guards, Registry, Rule, Rules, Tool};
 use helve_tool_builtin::{Settings as BuiltinSettings, TAVILY_URL, builtin};
+use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Seal, ToolSpec, World};
 use serde_json::Value;
 
@@ -76,6 +77,7 @@ pub struct Assembly {
     pub notices: Option<Arc<Notices>>,
     /// Whoever holds the data directory looks at its disk from time to time.
     pub watch: Arc<DiskWatch>,
+    pub tool_folder: Arc<ToolFolder>,
     pub(crate) nearby: Nearby,
 }
 
@@ -114,6 +116,8 @@ pub async fn assemble(
     let registry = Arc::new(tools(config, &ways, &egress, world, extras.tools)?);
     let catalogue = Arc::new(rows::catalogue(config, &egress, registry, store.clone(), world));
     catalogue.refresh().await.context("the tools cannot be read")?;
+    let tool_folder = Arc::new(tool_folder(config, hold));
+    tool_folder.sync(&catalogue).await;
     let mut warnings = config.warnings.clone();
     if hold == Hold::Alone {
         warnings.extend(check_names(config, &catalogue).await?);
@@ -144,7 +148,18 @@ pub async fn assemble(
     };
     let runtime = Runtime::over(catalogue, models, settings);
     let nearby = Nearby::default();
-    Ok(Assembly { store, runtime, models: over_http, egress, withheld, warnings, notices, watch, nearby })
+    Ok(Assembly {
+        store,
+        runtime,
+        models: over_http,
+        egress,
+        withheld,
+        warnings,
+        notices,
+        watch,
+        tool_folder,
+        nearby,
+    })
 }
 
 /// Who is told of questions, with links that this installation knows again.
@@ -193,6 +208,15 @@ fn tools(
         registry.register(tool, guards, world)?;
     }
     Ok(registry)
+}
+
+/// The tools that are programs. Only a server tells them when they are loaded and unloaded.
+fn tool_folder(config: &Config, hold: Hold) -> ToolFolder {
+    let lifecycle = match hold {
+        Hold::Alone => Lifecycle::Run,
+        Hold::Shared => Lifecycle::Skip,
+    };
+    ToolFolder::new(&config.tools_dir, lifecycle, |name| std::env::var_os(name))
 }
 
 /// Rules about tools that are not there, which may be right: tools can come later, and clients bring their own.

@@ -62,6 +62,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     pub listen: SocketAddr,
     pub data: PathBuf,
+    /// The folder of tools that are programs.
+    pub tools_dir: PathBuf,
     pub token: Option<SecretString>,
     pub hosts: Vec<String>,
     /// Where people reach the server, if it is not the address it listens on.
@@ -167,9 +169,12 @@ impl Config {
         check_log(&log).map_err(of_server("log"))?;
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         let prices = Prices::read(file.prices, &places)?;
+        let data = overrides.data.clone().or(file.server.data);
+        let data = data.unwrap_or_else(|| default_data(environment));
         let mut config = Self {
             listen,
-            data: overrides.data.clone().or(file.server.data).unwrap_or_else(|| default_data(environment)),
+            tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
+            data,
             token: file.server.token,
             hosts: file.server.hosts,
             trusted_proxies: file.server.trusted_proxies,

@@ -9,13 +9,13 @@ mod wire;
 use std::sync::Arc;
 
 use helve_egress::EgressSettings;
+use helve_process::Program;
 use helve_tool::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, Said,
 };
 use helve_types::{ModelParams, ToolOutput};
 use serde_json::{Value, json};
 
-pub use self::command::CommandHook;
 pub use self::http::HttpHook;
 
 /// How much a hook may answer.
@@ -31,7 +31,7 @@ pub struct ConfiguredHook {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookKind {
     Http(HttpHook),
-    Command(CommandHook),
+    Command(Program),
 }
 
 /// All hooks of the configuration, in its order.
@@ -40,7 +40,7 @@ pub(crate) fn hooks(configured: &[ConfiguredHook], egress: &EgressSettings) -> a
     for ConfiguredHook { settings, kind } in configured {
         let carrier = match kind {
             HookKind::Http(http) => Carrier::Http(http.ready(egress, settings.timeout)?),
-            HookKind::Command(command) => Carrier::Command(command.clone()),
+            HookKind::Command(program) => Carrier::Command(program.clone()),
         };
         let hook = Foreign { name: settings.name.clone(), carrier };
         hooks = hooks.with(settings.clone(), Arc::new(hook));
@@ -56,7 +56,7 @@ struct Foreign {
 
 enum Carrier {
     Http(http::Ready),
-    Command(CommandHook),
+    Command(Program),
 }
 
 impl Foreign {
@@ -65,7 +65,7 @@ impl Foreign {
         let question = wire::question(&self.name, point, about, more);
         let answer = match &self.carrier {
             Carrier::Http(http) => http.exchange(question).await?,
-            Carrier::Command(command) => command.exchange(question).await?,
+            Carrier::Command(program) => command::exchange(program, &question).await?,
         };
         wire::answer(&answer)
     }

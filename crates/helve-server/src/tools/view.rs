@@ -1,7 +1,7 @@
 //! Tools as people and programs see them.
 
 use helve_store::ToolRow;
-use helve_tool::Listed;
+use helve_tool::{Listed, ToolSource};
 use helve_types::{Auth, Effect, Flow, Method, ToolDefinition, ToolKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(super) struct ToolView {
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
     description: String,
-    /// Whether it comes with Helve or is a row.
+    /// Whether it comes with Helve, is a row, or is a program in the folder of tools.
     source: Source,
     #[serde(rename = "type")]
     kind: ToolKind,
@@ -68,6 +68,8 @@ pub(super) struct ToolView {
 enum Source {
     Builtin,
     Row,
+    /// A program in the folder of tools.
+    Folder,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -169,7 +171,7 @@ impl ToolView {
                 None => spec.and_then(|spec| spec.title.clone()),
             },
             description: description.cloned().unwrap_or_default(),
-            source: if row.is_some() { Source::Row } else { Source::Builtin },
+            source: tool.source.into(),
             kind: definition.map(|tool| tool.kind).unwrap_or_default(),
             category: definition.and_then(|tool| tool.category.clone()),
             endpoint: definition.map(EndpointView::of),
@@ -202,6 +204,16 @@ impl ToolView {
     pub(super) fn whole(tool: &Listed) -> Self {
         let definition = tool.row.as_ref().map(|row| row.definition.clone());
         Self { definition, ..Self::of(tool) }
+    }
+}
+
+impl From<ToolSource> for Source {
+    fn from(source: ToolSource) -> Self {
+        match source {
+            ToolSource::Builtin => Self::Builtin,
+            ToolSource::Row => Self::Row,
+            ToolSource::Folder => Self::Folder,
+        }
     }
 }
 
@@ -302,6 +314,8 @@ mod tests {
         }));
         let world = World::still();
         let listed = Listed {
+            name: "post".into(),
+            source: ToolSource::Row,
             row: Some(Arc::new(ToolRow::new(world.tool_id(), definition.unwrap(), world.now()))),
             registered: None,
             problem: Some(DefinitionError::new("endpoint.auth.secret", "known: payroll, crm")),

@@ -10,9 +10,20 @@ use super::rows::Held;
 use super::{Catalogue, DefinitionError, FieldChange, differences};
 use crate::Registered;
 
+/// Where a tool is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolSource {
+    Builtin,
+    Row,
+    /// A program in the folder of tools.
+    Folder,
+}
+
 #[derive(Clone)]
 pub struct Listed {
-    /// None for a tool that comes with Helve.
+    pub name: String,
+    pub source: ToolSource,
+    /// None for a tool that is no row.
     pub row: Option<Arc<ToolRow>>,
     /// What runs; none where it cannot be made.
     pub registered: Option<Arc<Registered>>,
@@ -27,10 +38,12 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub(super) fn built_in(tool: Arc<Registered>) -> Self {
+    fn new(name: &str, source: ToolSource) -> Self {
         Self {
+            name: name.to_owned(),
+            source,
             row: None,
-            registered: Some(tool),
+            registered: None,
             problem: None,
             warnings: vec![],
             offer: None,
@@ -38,12 +51,13 @@ impl Listed {
         }
     }
 
+    /// A program in the folder of tools that cannot be used.
+    pub(super) fn broken(name: &str, problem: DefinitionError) -> Self {
+        Self { problem: Some(problem), ..Self::new(name, ToolSource::Folder) }
+    }
+
     pub fn name(&self) -> &str {
-        match (&self.row, &self.registered) {
-            (Some(row), _) => row.name(),
-            (None, Some(tool)) => &tool.spec().name,
-            (None, None) => unreachable!("what is listed is a row or registered"),
-        }
+        &self.name
     }
 
     /// Whether somebody has to agree to what it has become before a new run gets it.
@@ -76,9 +90,17 @@ impl Catalogue {
         let built_in = built_in
             .into_iter()
             .filter(|tool| rows.get(&tool.spec().name).is_none_or(|held| held.made.is_err()));
-        all.extend(built_in.map(Listed::built_in));
+        all.extend(built_in.map(|tool| self.listed_without_row(tool)));
+        all.extend(self.broken_placed());
         all.sort_by(|one, other| one.name().cmp(other.name()));
         all
+    }
+
+    /// A registered tool that is no row.
+    pub(super) fn listed_without_row(&self, tool: Arc<Registered>) -> Listed {
+        let name = &tool.spec().name;
+        let source = if self.is_placed(name) { ToolSource::Folder } else { ToolSource::Builtin };
+        Listed { registered: Some(tool.clone()), ..Listed::new(name, source) }
     }
 
     /// The tool of this name; a row that lost its name to a tool of ours is found by its problem only.
@@ -86,9 +108,9 @@ impl Catalogue {
         let rows = self.rows();
         match (rows.get(name), self.registry.get(name)) {
             (Some(held), registered) if held.made.is_ok() || registered.is_none() => Some(self.listed(held)),
-            (_, Some(tool)) => Some(Listed::built_in(tool)),
+            (_, Some(tool)) => Some(self.listed_without_row(tool)),
             (Some(held), None) => Some(self.listed(held)),
-            (None, None) => None,
+            (None, None) => self.broken_placed().into_iter().find(|listed| listed.name == name),
         }
     }
 
@@ -101,6 +123,7 @@ impl Catalogue {
             problem: held.made.as_ref().err().cloned(),
             warnings: self.warnings(&held.row.definition),
             offer,
+            ..Listed::new(held.row.name(), ToolSource::Row)
         }
     }
 

@@ -154,6 +154,7 @@ impl Serving {
         if let Some(watch) = self.watch {
             watch.abort();
         }
+        self.assembly.tool_folder.close().await;
         self.assembly.store.close().await?;
         Ok(())
     }
@@ -187,7 +188,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
     let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
     let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
-    let disk_watch = assembly.watch.clone();
+    let (disk_watch, tool_folder) = (assembly.watch.clone(), assembly.tool_folder.clone());
     tokio::spawn(async move {
         let tokens = async {
             loop {
@@ -211,6 +212,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
                 if let Err(error) = runtime.catalogue().refresh().await {
                     tracing::warn!(%error, "the tools cannot be read; those known before hold");
                 }
+                tool_folder.sync(runtime.catalogue()).await;
             }
         };
         let disk = async {

@@ -57,6 +57,8 @@ pub struct File {
 pub(super) struct ServerTable {
     pub(super) listen: Option<String>,
     pub(super) data: Option<PathBuf>,
+    /// The folder of tools that are programs; `tools` in the data directory unless given.
+    pub(super) tools_dir: Option<PathBuf>,
     pub(super) token: Option<SecretString>,
     /// Names under which the server is reached, besides its own address.
     pub(super) hosts: Vec<String>,

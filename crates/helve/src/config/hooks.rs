@@ -4,13 +4,14 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use helve_process::{Program, ResourceLimits};
 use helve_tool::{HookPoint, HookSettings, OnFailure};
 use serde::Deserialize;
 
 use super::alarms::web_address;
 use super::environment::Environment;
 use super::places::Places;
-use crate::hooks::{CommandHook, ConfiguredHook, HookKind, HttpHook};
+use crate::hooks::{ConfiguredHook, HookKind, HttpHook};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -100,7 +101,7 @@ fn parse_command(
     command: Vec<String>,
     names: &[String],
     environment: &Environment,
-) -> Result<CommandHook, Wrong> {
+) -> Result<Program, Wrong> {
     let mut words = command.into_iter();
     let program = PathBuf::from(words.next().unwrap_or_default());
     if !program.is_absolute() {
@@ -114,5 +115,11 @@ fn parse_command(
         };
         variables.push((name.clone(), value.into()));
     }
-    Ok(CommandHook { program, arguments: words.collect(), environment: variables })
+    Ok(Program {
+        path: program,
+        arguments: words.map(Into::into).collect(),
+        environment: variables,
+        directory: None,
+        limits: ResourceLimits::default(),
+    })
 }

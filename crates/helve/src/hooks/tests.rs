@@ -1,8 +1,8 @@
 //! Hooks behind real HTTP and real processes.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use helve_process::ResourceLimits;
 use helve_tool::OnFailure;
 use helve_types::{CallId, OutputFile, UserId, World};
 
@@ -26,11 +26,13 @@ fn over_http(url: &str) -> Foreign {
     Foreign { name: "house".into(), carrier: Carrier::Http(ready) }
 }
 
-fn shell(script: &str) -> CommandHook {
-    CommandHook {
-        program: PathBuf::from("/bin/sh"),
+fn shell(script: &str) -> Program {
+    Program {
+        path: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into()],
         environment: vec![("GREETING".into(), "hello".into())],
+        directory: None,
+        limits: ResourceLimits::default(),
     }
 }
 
@@ -111,7 +113,7 @@ async fn a_command_gets_no_variable_that_is_not_listed() {
 async fn a_command_that_fails_says_why() {
     let error = before(&by_command("echo out of paper >&2; exit 3")).await.unwrap_err();
     assert_eq!(error.0, "it ended with exit status: 3: out of paper");
-    let missing = CommandHook { program: "/nonexistent/hook".into(), ..shell("") };
+    let missing = Program { path: "/nonexistent/hook".into(), ..shell("") };
     let missing = Foreign { name: "house".into(), carrier: Carrier::Command(missing) };
     assert!(before(&missing).await.unwrap_err().0.contains("`/nonexistent/hook` cannot be started"));
     let endless =

@@ -16,6 +16,7 @@ mod rows;
 mod runs;
 mod serving;
 mod stopping;
+mod tool_folder;
 mod weather;
 
 use std::path::PathBuf;

@@ -1,0 +1,286 @@
+//! The folder of tools: which definitions are in it, and which program belongs to each.
+//!
+//! A definition is a file `NAME.json`; its program is the file with the same name and another ending, or what `command`
+//! says. A file that anybody may write is no tool of the operator's and is not run.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use helve_tool::DefinitionError;
+
+use crate::definition::CodeDefinition;
+
+/// The most definitions that are read.
+pub const FILES_MAX: usize = 500;
+const DEFINITION_BYTES_MAX: u64 = 256 << 10;
+/// A program larger than this is known by its size and date, not by its bytes.
+const HASHED_BYTES_MAX: u64 = 64 << 20;
+
+/// A definition with its program, as they are on the disk.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeSource {
+    pub(crate) name: String,
+    pub(crate) definition: CodeDefinition,
+    /// The program and its arguments.
+    pub(crate) command: Vec<String>,
+    /// Changes with the definition and with the program's files.
+    pub(crate) version: String,
+}
+
+/// A definition by its name, and what is wrong with it if it cannot be used.
+pub(crate) type Sources = BTreeMap<String, Result<CodeSource, DefinitionError>>;
+
+/// What shows that a folder has changed: path, size and date of every file.
+pub(crate) type Signature = Vec<(PathBuf, u64, Option<SystemTime>)>;
+
+/// A folder that does not exist is empty.
+pub(crate) fn signature(folder: &Path) -> io::Result<Signature> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries?,
+    };
+    let mut signature = vec![];
+    for entry in entries {
+        let path = entry?.path();
+        // A file that vanished meanwhile is none.
+        if let Ok(metadata) = fs::metadata(&path)
+            && metadata.is_file()
+        {
+            signature.push((path, metadata.len(), metadata.modified().ok()));
+        }
+    }
+    signature.sort();
+    Ok(signature)
+}
+
+/// Reads every definition of the folder.
+pub(crate) fn read_sources(signature: &Signature) -> Sources {
+    let files: Vec<&Path> = signature.iter().map(|(path, ..)| path.as_path()).collect();
+    let definitions = files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+    let mut sources = Sources::new();
+    for path in definitions.take(FILES_MAX) {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let source = read_source(path, &stem, &files);
+        let name = source.as_ref().map_or(stem.clone(), |source| source.name.clone());
+        let problem = format!("another file of the folder defines `{name}` too; rename one of them");
+        let source = match sources.contains_key(&name) {
+            true => Err(DefinitionError::new("name", problem)),
+            false => source,
+        };
+        sources.insert(name, source);
+    }
+    sources
+}
+
+fn read_source(path: &Path, stem: &str, files: &[&Path]) -> Result<CodeSource, DefinitionError> {
+    let unreadable = |error: io::Error| DefinitionError::new("definition", error.to_string());
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.len() > DEFINITION_BYTES_MAX {
+        let problem = format!("the file has more than {DEFINITION_BYTES_MAX} bytes");
+        return Err(DefinitionError::new("definition", problem));
+    }
+    check_owner(path, &metadata)?;
+    let text = fs::read(path).map_err(unreadable)?;
+    let definition = CodeDefinition::parse(&text)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let command = match &definition.command {
+        Some(command) => given_command(command, folder)?,
+        None => found_command(path, stem, files)?,
+    };
+    let mut hash = blake3::Hasher::new();
+    hash.update(&text);
+    for word in &command {
+        let file = folder.join(word);
+        // A folder that moves holds the same tools.
+        let place = Path::new(word).strip_prefix(folder).unwrap_or(Path::new(word)).to_string_lossy();
+        hash.update(&(place.len() as u64).to_le_bytes()).update(place.as_bytes());
+        if let Ok(metadata) = fs::metadata(&file)
+            && metadata.is_file()
+        {
+            check_owner(&file, &metadata)?;
+            hash_file(&mut hash, &file, &metadata).map_err(|error| {
+                DefinitionError::new("command", format!("`{}` cannot be read: {error}", file.display()))
+            })?;
+        }
+    }
+    let version = hash.finalize().to_hex()[..32].to_owned();
+    let name = definition.name.clone().unwrap_or_else(|| stem.to_owned());
+    Ok(CodeSource { name, definition, command, version })
+}
+
+/// The command of a definition. A program with a `/` in its path is meant relative to the folder.
+fn given_command(command: &[String], folder: &Path) -> Result<Vec<String>, DefinitionError> {
+    let wrong = |problem: String| Err(DefinitionError::new("command", problem));
+    let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
+        return wrong(
+            "it is empty; give the program, then its arguments, for example [\"python3\", \"tool.py\"]"
+                .into(),
+        );
+    };
+    let beside = folder.join(program);
+    let program = match program.contains('/') || beside.is_file() {
+        false => program.clone(),
+        true if beside.is_file() => beside.to_string_lossy().into_owned(),
+        true => return wrong(format!("there is no program `{}`", beside.display())),
+    };
+    Ok(std::iter::once(program).chain(arguments.iter().cloned()).collect())
+}
+
+/// The one file that has the definition's name with another ending.
+fn found_command(path: &Path, stem: &str, files: &[&Path]) -> Result<Vec<String>, DefinitionError> {
+    let wrong = |problem: String| Err(DefinitionError::new("command", problem));
+    let is_beside = |file: &&&Path| **file != path && file.file_stem().is_some_and(|other| other == stem);
+    let mut beside = files.iter().filter(is_beside);
+    let (program, second) = (beside.next(), beside.next());
+    let program = match (program, second) {
+        (Some(program), None) => program.to_string_lossy().into_owned(),
+        (None, _) => {
+            return wrong(format!(
+                "there is no program beside it: put a file named `{stem}` with another ending into the folder, or give `command`"
+            ));
+        }
+        (Some(one), Some(other)) => {
+            return wrong(format!(
+                "there are several programs beside it, `{}` and `{}` among them: give `command`",
+                one.display(),
+                other.display()
+            ));
+        }
+    };
+    let file = Path::new(&program);
+    if is_executable(file) {
+        return Ok(vec![program]);
+    }
+    let interpreter = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("py") => "python3",
+        Some("js" | "mjs" | "cjs") => "node",
+        Some("sh") => "sh",
+        _ => {
+            return wrong(format!("`{program}` is not executable: run `chmod +x` on it, or give `command`"));
+        }
+    };
+    Ok(vec![interpreter.into(), program])
+}
+
+fn hash_file(hash: &mut blake3::Hasher, path: &Path, metadata: &Metadata) -> io::Result<()> {
+    if metadata.len() > HASHED_BYTES_MAX {
+        hash.update(format!("{} {:?}", metadata.len(), metadata.modified()?).as_bytes());
+        return Ok(());
+    }
+    hash.update(&fs::read(path)?);
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "exe")
+}
+
+/// What every user of the machine may write is not the operator's word.
+#[cfg(unix)]
+fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), DefinitionError> {
+    use std::os::unix::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o002 == 0 {
+        return Ok(());
+    }
+    let problem = format!("every user of this machine may write `{0}`: run `chmod o-w {0}`", path.display());
+    Err(DefinitionError::new("definition", problem))
+}
+
+#[cfg(not(unix))]
+fn check_owner(_path: &Path, _metadata: &Metadata) -> Result<(), DefinitionError> {
+    Ok(())
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const DEFINITION: &str = r#"{"description": "Counts."}"#;
+
+    fn read(files: &[(&str, &str, u32)]) -> Sources {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text, mode) in files {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+        read_sources(&signature(folder.path()).unwrap())
+    }
+
+    fn program(sources: &Sources, name: &str) -> String {
+        let source = sources[name].as_ref().unwrap();
+        let words: Vec<_> =
+            source.command.iter().map(|word| word.rsplit('/').next().unwrap_or_default()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn the_program_is_the_file_with_the_same_name() {
+        let sources = read(&[
+            ("count.json", DEFINITION, 0o644),
+            ("count.py", "", 0o644),
+            ("run.json", DEFINITION, 0o644),
+            ("run.py", "", 0o755),
+            ("other.json", r#"{"description": "x", "name": "given", "command": ["node", "lib.js"]}"#, 0o644),
+            ("lib.js", "", 0o644),
+        ]);
+        assert_eq!(program(&sources, "count"), "python3 count.py");
+        assert_eq!(program(&sources, "run"), "run.py");
+        assert_eq!(program(&sources, "given"), "node lib.js");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_listed_with_its_problem() {
+        let sources = read(&[
+            ("alone.json", DEFINITION, 0o644),
+            ("two.json", DEFINITION, 0o644),
+            ("two.py", "", 0o644),
+            ("two.sh", "", 0o644),
+            ("plain.json", DEFINITION, 0o644),
+            ("plain.txt", "", 0o644),
+            ("open.json", DEFINITION, 0o644),
+            ("open.py", "", 0o666),
+            ("bad.json", "{", 0o644),
+        ]);
+        for (name, words) in [
+            ("alone", "there is no program beside it"),
+            ("two", "several programs"),
+            ("plain", "not executable"),
+            ("open", "every user of this machine may write"),
+            ("bad", "EOF"),
+        ] {
+            let problem = sources[name].as_ref().unwrap_err().to_string();
+            assert!(problem.contains(words), "{name}: {problem}");
+        }
+    }
+
+    #[test]
+    fn the_version_changes_with_the_definition_and_with_the_program_and_with_nothing_else() {
+        let version = |definition: &str, script: &str| {
+            let sources = read(&[("count.json", definition, 0o644), ("count.py", script, 0o644)]);
+            sources["count"].as_ref().unwrap().version.clone()
+        };
+        let first = version(DEFINITION, "print(1)");
+        assert_eq!(first, version(DEFINITION, "print(1)"));
+        assert_ne!(first, version(DEFINITION, "print(2)"));
+        assert_ne!(first, version(r#"{"description": "Counts!"}"#, "print(1)"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_empty() {
+        assert!(signature(Path::new("/nowhere/tools")).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,261 @@
+//! Keeps the catalogue of tools in step with the folder.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use helve_process::Program;
+use helve_tool::{Catalogue, DefinitionError, Made};
+use tokio::sync::Mutex;
+
+use crate::definition::LifecycleStep;
+use crate::folder::{CodeSource, Signature, Sources, read_sources, signature};
+use crate::tool::{Variables, make, run_step};
+
+const INIT_TIMEOUT: Duration = Duration::from_secs(30);
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whether programs are told when they are loaded and unloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// By a server.
+    Run,
+    /// Not by a short command beside one.
+    Skip,
+}
+
+/// The folder of tools, and what of it is in the catalogue.
+pub struct ToolFolder {
+    path: PathBuf,
+    lifecycle: Lifecycle,
+    variables: Variables,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    signature: Signature,
+    loaded: BTreeMap<String, Loaded>,
+}
+
+/// A tool as it was placed in the catalogue.
+struct Loaded {
+    /// None if it cannot be used.
+    version: Option<String>,
+    problem: Option<DefinitionError>,
+    /// Run when the tool is unloaded.
+    destroy: Option<Program>,
+}
+
+impl ToolFolder {
+    /// `variables` gives the server's environment.
+    pub fn new(
+        path: impl Into<PathBuf>,
+        lifecycle: Lifecycle,
+        variables: impl Fn(&str) -> Option<std::ffi::OsString> + Send + Sync + 'static,
+    ) -> Self {
+        let path = path.into();
+        // Programs run in the folder, where a relative path would lead elsewhere.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Self { path, lifecycle, variables: Arc::new(variables), state: Mutex::default() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Places what has changed in the folder since the last time. A tool that cannot be used is listed with its
+    /// problem and keeps no other from being loaded.
+    pub async fn sync(&self, catalogue: &Catalogue) {
+        let mut state = self.state.lock().await;
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || signature(&path)).await;
+        let signature = match read {
+            Ok(Ok(signature)) => signature,
+            Ok(Err(error)) => {
+                tracing::warn!(folder = %self.path.display(), %error, "folder of tools cannot be read");
+                return;
+            }
+            Err(_) => return,
+        };
+        if signature == state.signature {
+            return;
+        }
+        let files = signature.clone();
+        let Ok(sources) = tokio::task::spawn_blocking(move || read_sources(&files)).await else { return };
+        self.unload_missing(&mut state, &sources, catalogue).await;
+        for (name, source) in sources {
+            self.load(&mut state, &name, source, catalogue).await;
+        }
+        state.signature = signature;
+    }
+
+    /// Tells every program that is to know it that the server stops.
+    pub async fn close(&self) {
+        let mut state = self.state.lock().await;
+        for (name, loaded) in std::mem::take(&mut state.loaded) {
+            destroy(&name, loaded).await;
+        }
+        state.signature = Signature::default();
+    }
+
+    async fn unload_missing(&self, state: &mut State, sources: &Sources, catalogue: &Catalogue) {
+        let missing: Vec<_> =
+            state.loaded.keys().filter(|name| !sources.contains_key(*name)).cloned().collect();
+        for name in missing {
+            catalogue.displace(&name).await;
+            tracing::info!(tool = name, "tool removed from the folder of tools");
+            if let Some(loaded) = state.loaded.remove(&name) {
+                destroy(&name, loaded).await;
+            }
+        }
+    }
+
+    async fn load(
+        &self,
+        state: &mut State,
+        name: &str,
+        source: Result<CodeSource, DefinitionError>,
+        catalogue: &Catalogue,
+    ) {
+        let before = state.loaded.get(name);
+        let same = match (&source, before) {
+            (Ok(source), Some(before)) => before.version.as_ref() == Some(&source.version),
+            (Err(problem), Some(before)) => before.problem.as_ref() == Some(problem),
+            (_, None) => false,
+        };
+        if same {
+            return;
+        }
+        // First the end of the earlier version: the files are the new ones already, and what `init` sets up must last.
+        if let Some(before) = state.loaded.remove(name) {
+            destroy(name, before).await;
+        }
+        let version = source.as_ref().map(|source| source.version.clone()).unwrap_or_default();
+        let (made, destroy_program) = match self.prepare(source).await {
+            Ok((made, destroy)) => (Ok(made), destroy),
+            Err(problem) => (Err(problem), None),
+        };
+        let problem = made.as_ref().err().cloned();
+        match &problem {
+            Some(problem) => {
+                tracing::warn!(tool = name, %problem, "tool in the folder of tools cannot be used")
+            }
+            None => tracing::info!(tool = name, version, "tool loaded from the folder of tools"),
+        }
+        if let Err(error) = catalogue.place(name, version.clone(), made).await {
+            tracing::warn!(tool = name, %error, "tool in the folder of tools cannot be registered");
+        }
+        let usable = problem.is_none();
+        let loaded = Loaded { version: usable.then_some(version), problem, destroy: destroy_program };
+        state.loaded.insert(name.to_owned(), loaded);
+    }
+
+    /// The tool, initialised, and its program if that is to be told of the end.
+    async fn prepare(
+        &self,
+        source: Result<CodeSource, DefinitionError>,
+    ) -> Result<(Made, Option<Program>), DefinitionError> {
+        let source = source?;
+        let (made, program) = make(&source, &self.path, &self.variables)?;
+        let knows = |step| self.lifecycle == Lifecycle::Run && source.definition.lifecycle.contains(&step);
+        if knows(LifecycleStep::Init) {
+            let initialised = run_step(&program, LifecycleStep::Init, INIT_TIMEOUT).await;
+            initialised.map_err(|problem| DefinitionError::new("lifecycle", problem))?;
+        }
+        Ok((made, knows(LifecycleStep::Destroy).then_some(program)))
+    }
+}
+
+async fn destroy(name: &str, loaded: Loaded) {
+    let Some(program) = loaded.destroy else { return };
+    if let Err(problem) = run_step(&program, LifecycleStep::Destroy, DESTROY_TIMEOUT).await {
+        tracing::warn!(tool = name, problem, "tool did not end as it should");
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use helve_store::MemoryStore;
+    use helve_tool::{Registry, ToolSource};
+    use helve_types::World;
+
+    use super::*;
+
+    struct Bench {
+        folder: tempfile::TempDir,
+        catalogue: Catalogue,
+        tools: ToolFolder,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let (registry, world) = (Arc::new(Registry::new()), World::still());
+            let catalogue = Catalogue::fixed(registry, Arc::new(MemoryStore::new()), world);
+            let tools = ToolFolder::new(folder.path(), Lifecycle::Run, |name| std::env::var_os(name));
+            Self { folder, catalogue, tools }
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.folder.path().join(name), text).unwrap();
+        }
+
+        async fn listed(&self) -> Vec<(String, Option<String>)> {
+            self.tools.sync(&self.catalogue).await;
+            let all = self.catalogue.all().into_iter();
+            all.inspect(|tool| assert_eq!(tool.source, ToolSource::Folder))
+                .map(|tool| (tool.name, tool.problem.map(|problem| problem.field)))
+                .collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn tools_come_change_and_go_with_their_files() {
+        let bench = Bench::new();
+        assert!(bench.listed().await.is_empty());
+        bench.write("count.json", r#"{"description": "Counts."}"#);
+        assert_eq!(bench.listed().await, [("count".into(), Some("command".into()))]);
+        bench.write("count.sh", "echo 1");
+        assert_eq!(bench.listed().await, [("count".into(), None)]);
+        let version = |bench: &Bench| bench.catalogue.registry().get("count").unwrap().version().to_owned();
+        let first = version(&bench);
+        bench.write("count.sh", "echo 22");
+        bench.listed().await;
+        assert_ne!(version(&bench), first);
+        bench.write("count.json", "{");
+        assert_eq!(bench.listed().await, [("count".into(), Some("definition".into()))]);
+        assert!(bench.catalogue.registry().get("count").is_none());
+        fs::remove_file(bench.folder.path().join("count.json")).unwrap();
+        assert!(bench.listed().await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_program_is_told_when_it_is_loaded_and_unloaded() {
+        let bench = Bench::new();
+        let log = bench.folder.path().join("log");
+        bench.write("step.sh", "echo $1 >> log");
+        bench.write("step.json", r#"{"description": "x", "lifecycle": ["init", "destroy"]}"#);
+        bench.listed().await;
+        assert_eq!(fs::read_to_string(&log).unwrap(), "init\n");
+        bench.write("step.sh", "echo new $1 >> log");
+        bench.listed().await;
+        assert_eq!(fs::read_to_string(&log).unwrap(), "init\nnew destroy\nnew init\n");
+        bench.tools.close().await;
+        assert_eq!(fs::read_to_string(&log).unwrap(), "init\nnew destroy\nnew init\nnew destroy\n");
+    }
+
+    #[tokio::test]
+    async fn a_tool_whose_init_fails_is_listed_with_what_it_said() {
+        let bench = Bench::new();
+        bench.write("step.sh", "echo no database >&2; exit 1");
+        bench.write("step.json", r#"{"description": "x", "lifecycle": ["init"]}"#);
+        assert_eq!(bench.listed().await, [("step".into(), Some("lifecycle".into()))]);
+        let problem = bench.catalogue.get("step").unwrap().problem.unwrap();
+        assert!(problem.problem.contains("no database"), "{problem}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Tools that are neither built in nor rows: programs in the folder of tools, found when the folder is read.
+//!
+//! Whoever finds them places them here; the catalogue gives them the operator's guards and their stored switch, and
+//! lists those that cannot be used with their problem. Nothing of them is kept in the store but the switch.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use helve_store::StoreError;
+
+use super::{Catalogue, DefinitionError, Listed, Made};
+use crate::Registered;
+
+/// A tool that was found outside the store.
+#[derive(Clone)]
+pub(super) struct Placed {
+    /// What is registered, or why nothing is.
+    made: Result<Arc<Registered>, DefinitionError>,
+}
+
+pub(super) type PlacedTools = RwLock<BTreeMap<String, Placed>>;
+
+impl Catalogue {
+    /// Registers a tool that was found outside the store, in the place of its earlier version, or lists why it cannot
+    /// be used. `version` changes with everything that the tool does.
+    pub async fn place(
+        &self,
+        name: &str,
+        version: String,
+        made: Result<Made, DefinitionError>,
+    ) -> Result<(), StoreError> {
+        let _alone = self.seen.lock().await;
+        let made = made.and_then(|made| self.registered(name, version, made));
+        let switches = self.store.tool_switches().await?;
+        let on = switches.iter().find(|(named, _)| named == name).is_none_or(|(_, on)| *on);
+        match &made {
+            Ok(tool) => {
+                tool.guarding.set_limits();
+                self.registry.replace(tool.clone());
+                self.set_switch(tool, on);
+            }
+            Err(_) if self.is_placed(name) => _ = self.registry.unregister(name),
+            Err(_) => {}
+        }
+        self.placed_mut().insert(name.to_owned(), Placed { made });
+        Ok(())
+    }
+
+    /// Takes away a tool that was placed; runs that use it keep it until they end.
+    pub async fn displace(&self, name: &str) {
+        let _alone = self.seen.lock().await;
+        if let Some(Placed { made: Ok(_) }) = self.placed_mut().remove(name) {
+            _ = self.registry.unregister(name);
+        }
+    }
+
+    fn registered(
+        &self,
+        name: &str,
+        version: String,
+        (tool, guards): Made,
+    ) -> Result<Arc<Registered>, DefinitionError> {
+        let before = self.registry.get(name);
+        if !self.is_placed(name) {
+            self.check_name_is_free(name)
+                .map_err(|problem| DefinitionError::new("name", problem.to_string()))?;
+        }
+        let guards = (self.over)(name, guards);
+        let made = Registered::of_row(tool, version, guards, self.registry.bell(&self.world));
+        let made = made.map_err(|error| DefinitionError::new("parameters", error.to_string()))?;
+        let made = self.registry.placed(made);
+        Ok(Arc::new(match before {
+            Some(before) => made.following(&before),
+            None => made,
+        }))
+    }
+
+    /// Whether the registered tool of this name was placed.
+    pub(super) fn is_placed(&self, name: &str) -> bool {
+        let placed = self.placed.read().unwrap_or_else(PoisonError::into_inner);
+        placed.get(name).is_some_and(|placed| placed.made.is_ok())
+    }
+
+    /// The placed tools that cannot be used.
+    pub(super) fn broken_placed(&self) -> Vec<Listed> {
+        let placed = self.placed.read().unwrap_or_else(PoisonError::into_inner);
+        let broken = placed.iter().filter_map(|(name, placed)| Some((name, placed.made.as_ref().err()?)));
+        broken.map(|(name, problem)| Listed::broken(name, problem.clone())).collect()
+    }
+
+    fn placed_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Placed>> {
+        self.placed.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
