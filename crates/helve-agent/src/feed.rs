@@ -13,6 +13,8 @@ use std::task::{Context, Poll, Waker};
 use helve_store::Recorded;
 use helve_types::{Fact, Live, PartId, PartKind, RunId};
 
+use crate::follow::LogPages;
+
 /// Older durable events are read from the log.
 const TAIL_MAX: usize = 256;
 /// So are those that would make the tail larger than this, except for the latest.
@@ -24,6 +26,8 @@ const PIECE_BYTES_MAX: usize = 16 << 10;
 #[derive(Default)]
 pub(crate) struct Feed {
     state: Mutex<State>,
+    /// For readers who are behind.
+    log_pages: LogPages,
 }
 
 #[derive(Default)]
@@ -232,6 +236,11 @@ impl Feed {
             state.wakers.push(cx.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// The parts of the run's log that its readers share.
+    pub(crate) fn log_pages(&self) -> &LogPages {
+        &self.log_pages
     }
 
     /// Whether the log may hold events after `seq` that this feed does not know of: it knows of none at all.

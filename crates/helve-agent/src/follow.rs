@@ -3,7 +3,8 @@
 //! The feed is joined before the log is read, so whatever happens in between is in one of the two; numbers
 //! without gaps say that nothing is missing and nothing comes twice.
 
-use std::collections::VecDeque;
+mod pages;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -12,15 +13,11 @@ use futures_util::Stream;
 use helve_store::{Recorded, Store, StoreError};
 use helve_types::RunId;
 
+use self::pages::HeldPage;
+pub(crate) use self::pages::LogPages;
 use crate::feed::{Cursor, Feed, Frame, Look};
 
-/// How many events are read from the log at a time, at first and at most.
-const PAGE: usize = 16;
-const PAGE_MAX: usize = 200;
-/// How much of the log a reader should hold who does not read on.
-const PAGE_BYTES: usize = 64 << 10;
-
-type Loading = Pin<Box<dyn Future<Output = Result<Vec<Recorded>, StoreError>> + Send>>;
+type Loading = Pin<Box<dyn Future<Output = Result<HeldPage, StoreError>> + Send>>;
 
 /// A stream of everything a run says after some event.
 pub struct Follower {
@@ -28,11 +25,9 @@ pub struct Follower {
     feed: Arc<Feed>,
     run: RunId,
     cursor: Cursor,
-    /// Events from the log that were not yet given out.
-    backlog: VecDeque<Recorded>,
+    /// The page of the log that is given out, and how many of its events were.
+    page: Option<(HeldPage, usize)>,
     loading: Option<Loading>,
-    /// How many events are read at a time.
-    page: usize,
     /// The log ended where the feed had not begun: wait for the feed before looking again.
     caught_up: bool,
     /// The last event of a run that is over. Its log may go on behind its end: a result that came late.
@@ -45,18 +40,7 @@ impl Follower {
         // A feed that knows nothing cannot say what it has missed.
         let caught_up = !feed.is_fresh();
         let cursor = Cursor::after(after);
-        Self {
-            store,
-            feed,
-            run,
-            cursor,
-            backlog: VecDeque::new(),
-            loading: None,
-            page: PAGE,
-            caught_up,
-            last: None,
-            over: false,
-        }
+        Self { store, feed, run, cursor, page: None, loading: None, caught_up, last: None, over: false }
     }
 
     /// For a run that has just begun in this process: the feed holds all of it.
@@ -71,26 +55,34 @@ impl Follower {
     }
 
     fn load(&mut self) {
-        let (store, run, after, page) = (self.store.clone(), self.run, self.cursor.seq, self.page);
-        self.loading = Some(Box::pin(async move { store.events(run, after, page).await }));
+        let (store, feed, run, after) = (self.store.clone(), self.feed.clone(), self.run, self.cursor.seq);
+        // A task of its own: other readers may wait for the same page while this one's connection stands still.
+        let reading = tokio::spawn(async move { feed.log_pages().read(&*store, run, after).await });
+        self.loading = Some(Box::pin(async move {
+            reading.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        }));
     }
 
     fn poll_loaded(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
         let Some(loading) = &mut self.loading else { return Poll::Ready(Ok(())) };
-        let page = ready!(loading.as_mut().poll(cx));
+        let held = ready!(loading.as_mut().poll(cx));
         self.loading = None;
-        let page = page?;
-        self.caught_up = page.len() < self.page;
-        self.page = next_page(&page);
-        self.backlog = page.into();
+        let held = held?;
+        self.caught_up = held.page.is_last;
+        self.page = Some((held, 0));
         Poll::Ready(Ok(()))
     }
-}
 
-/// How many events to read next, going by how large these were.
-fn next_page(read: &[Recorded]) -> usize {
-    let bytes: usize = read.iter().map(|recorded| recorded.json.len()).sum();
-    (PAGE_BYTES * read.len() / bytes.max(1)).clamp(1, PAGE_MAX)
+    /// The next event of the page, which is let go of with its last one.
+    fn next_of_page(&mut self) -> Option<Arc<Recorded>> {
+        let (held, given) = self.page.as_mut()?;
+        let recorded = held.page.events.get(*given).cloned();
+        *given += 1;
+        if *given >= held.page.events.len() {
+            self.page = None;
+        }
+        recorded
+    }
 }
 
 impl Stream for Follower {
@@ -106,13 +98,13 @@ impl Stream for Follower {
                 this.over = true;
                 return Poll::Ready(Some(Err(error)));
             }
-            if let Some(recorded) = this.backlog.pop_front() {
+            if let Some(recorded) = this.next_of_page() {
                 this.cursor.seq = recorded.event.seq;
                 this.over = match this.last {
                     Some(last) => recorded.event.seq >= last,
                     None => recorded.event.fact.is_last(),
                 };
-                return Poll::Ready(Some(Ok(Frame::Event(Arc::new(recorded)))));
+                return Poll::Ready(Some(Ok(Frame::Event(recorded))));
             }
             if !this.caught_up {
                 this.load();
@@ -124,25 +116,5 @@ impl Stream for Follower {
                 Look::Over => this.over = true,
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use helve_types::{Fact, PartId, Timestamp};
-
-    use super::*;
-
-    #[test]
-    fn fewer_events_are_read_at_a_time_the_larger_they_are() {
-        let events = |count: usize, bytes: usize| -> Vec<Recorded> {
-            let text = "x".repeat(bytes);
-            let fact = Fact::TextFinished { step: 1, part: PartId::new(1, 1, 0), text };
-            (1..).take(count).map(|seq| Recorded::new(seq, Timestamp(0), fact.clone())).collect()
-        };
-        assert_eq!(next_page(&events(16, 1)), PAGE_MAX);
-        assert!((5..=8).contains(&next_page(&events(16, 8 << 10))));
-        assert_eq!(next_page(&events(1, 1 << 20)), 1);
-        assert_eq!(next_page(&[]), 1);
     }
 }

@@ -48,6 +48,7 @@ macro_rules! store_contract {
             a_key_with_another_body_is_refused,
             a_key_is_good_until_its_time_is_up_and_its_run_is_over,
             events_are_read_from_any_point_in_order,
+            a_page_of_the_log_ends_with_the_event_that_fills_it,
             a_writer_with_an_old_claim_is_fenced_and_changes_nothing,
             a_lost_batch_makes_the_later_ones_fail,
             a_batch_sent_again_keeps_only_what_is_missing,

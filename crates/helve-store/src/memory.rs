@@ -170,6 +170,19 @@ impl Store for MemoryStore {
         })
     }
 
+    fn log_page(&self, run: RunId, after: u64, bytes_max: usize) -> StoreFuture<'_, Vec<Recorded>> {
+        self.with(|all| {
+            let log = all.runs.get(&run).map_or(&[][..], |shelf| &shelf.log);
+            let mut bytes = 0;
+            let page = log.iter().filter(|recorded| recorded.event.seq > after).take_while(|recorded| {
+                let fits = bytes < bytes_max;
+                bytes += recorded.json.len();
+                fits
+            });
+            Ok(page.cloned().collect())
+        })
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.with(|all| {
             let mut calls: Vec<_> = all.calls.values().filter(|call| call.run == run).cloned().collect();

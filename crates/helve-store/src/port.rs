@@ -53,6 +53,10 @@ pub trait Store: Send + Sync + 'static {
     /// Events with a sequence number above `after`, in order.
     fn events(&self, run: RunId, after: u64, limit: usize) -> StoreFuture<'_, Vec<Recorded>>;
 
+    /// The events after `after`, in order, up to the one with which they have `bytes_max` bytes or more. Fewer bytes
+    /// mean that the log ends there.
+    fn log_page(&self, run: RunId, after: u64, bytes_max: usize) -> StoreFuture<'_, Vec<Recorded>>;
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>>;
 
     /// The calls of all runs that the scope sees and the filter lets through, newest first.

@@ -110,6 +110,10 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.events(run, after, limit)
     }
 
+    fn log_page(&self, run: RunId, after: u64, bytes_max: usize) -> StoreFuture<'_, Vec<Recorded>> {
+        self.inner.log_page(run, after, bytes_max)
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.inner.calls(run)
     }

@@ -199,6 +199,10 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::events(connection, run, after, limit))
     }
 
+    fn log_page(&self, run: RunId, after: u64, bytes_max: usize) -> StoreFuture<'_, Vec<Recorded>> {
+        self.read(move |connection| runs::log_page(connection, run, after, bytes_max))
+    }
+
     fn calls(&self, run: RunId) -> StoreFuture<'_, Vec<CallRecord>> {
         self.read(move |connection| runs::calls(connection, run))
     }

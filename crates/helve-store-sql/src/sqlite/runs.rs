@@ -7,9 +7,10 @@ use helve_types::{
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{
-    all, column, first, id_column, json_column, optional_id_column, text_id_column, word_column,
+    all, column, first, id_column, json_column, optional_id_column, prepare, text_id_column, word_column,
 };
 use super::spent::spent_columns;
+use super::unavailable;
 
 const COLUMNS: &str = "SELECT id, user, conversation, state, setup, resumes, created_at, ended_at,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_nanos,
@@ -82,6 +83,28 @@ pub(super) fn events(
         params![run.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX), limits(Page::first(limit)).0],
         |row| Recorded::parse(column(row, "seq")?, &column::<String>(row, "body")?),
     )
+}
+
+/// Reads row by row, so that no more of the log is in memory than the page holds.
+pub(super) fn log_page(
+    connection: &Connection,
+    run: RunId,
+    after: u64,
+    bytes_max: usize,
+) -> Result<Vec<Recorded>, StoreError> {
+    let mut statement =
+        prepare(connection, "SELECT seq, body FROM run_events WHERE run = ?1 AND seq > ?2 ORDER BY seq")?;
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![run.0.as_bytes(), after]).map_err(unavailable)?;
+    let (mut page, mut bytes) = (vec![], 0);
+    while bytes < bytes_max
+        && let Some(row) = rows.next().map_err(unavailable)?
+    {
+        let recorded = Recorded::parse(column(row, "seq")?, &column::<String>(row, "body")?)?;
+        bytes += recorded.json.len();
+        page.push(recorded);
+    }
+    Ok(page)
 }
 
 pub(super) fn calls(connection: &Connection, run: RunId) -> Result<Vec<CallRecord>, StoreError> {

@@ -21,6 +21,26 @@ pub async fn events_are_read_from_any_point_in_order(store: Subject) {
     assert_eq!(log[0].event.fact, text(4, "4"));
 }
 
+pub async fn a_page_of_the_log_ends_with_the_event_that_fills_it(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "count").await;
+    for n in 1..=9 {
+        ok(mei.append(&mut run, vec![text(n, &n.to_string())]).await);
+    }
+    let log = ok(mei.store.events(run.run, 0, 99).await);
+    let bytes = |log: &[Recorded]| log.iter().map(|recorded| recorded.json.len()).sum::<usize>();
+    for (after, bytes_max, taken) in [
+        (0, usize::MAX, 0..10),
+        (0, 0, 0..0),
+        (0, 1, 0..1),
+        (4, bytes(&log[4..6]), 4..6),
+        (4, bytes(&log[4..6]) + 1, 4..7),
+        (10, 1_000, 10..10),
+    ] {
+        assert_eq!(ok(mei.store.log_page(run.run, after, bytes_max).await), log[taken], "{after} {bytes_max}");
+    }
+}
+
 pub async fn a_writer_with_an_old_claim_is_fenced_and_changes_nothing(store: Subject) {
     let mei = Actor::new(store, "mei");
     let mut old = mei.start(mei.new_conversation(), "go").await;
