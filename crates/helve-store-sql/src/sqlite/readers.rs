@@ -1,67 +1,122 @@
-//! Readers: a few connections that look at the database while the writer writes.
+//! Readers: a few threads, each with a connection, that look at the database while the writer writes.
 //!
-//! A query that finds all connections in use waits for one without taking a thread, so a crowd of readers costs
-//! neither connections nor threads.
+//! A query that finds all of them busy waits in a queue, so a crowd of readers costs neither connections nor threads.
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use helve_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use super::unavailable;
 
-/// How many queries run at a time. Each has a connection with its cache, and a thread.
+/// How many queries run at a time.
 const READERS_MAX: usize = 4;
 
-#[derive(Clone)]
-pub(super) struct Readers {
-    path: Arc<PathBuf>,
-    permits: Arc<Semaphore>,
-    idle: Arc<Mutex<Vec<Connection>>>,
+type Query = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+
+/// The threads end with this value, once the queue is empty.
+pub(super) struct Readers(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    queue: Mutex<Queue>,
+    /// Told of every new query, and of the end.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Query>,
+    threads: usize,
+    idle: usize,
+    closed: bool,
 }
 
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
-        let permits = Arc::new(Semaphore::new(READERS_MAX));
-        Self { path: Arc::new(path), permits, idle: Arc::default() }
+        Self(Arc::new(Shared { path, queue: Mutex::default(), changed: Condvar::new() }))
     }
 
-    /// Runs `look` on a thread that may block.
+    /// Runs `look` on one of the threads. It is not run if the caller has left before its turn.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let readers = self.clone();
-        let permit = self.permits.clone().acquire_owned().await;
-        let permit = permit.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        let found = tokio::task::spawn_blocking(move || {
-            // Held until the query has ended, whether or not its caller still waits.
-            let _permit = permit;
-            let connection = readers.take()?;
-            let found = look(&connection);
-            readers.give_back(connection);
-            found
-        });
-        found.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        let (answer, answered) = oneshot::channel();
+        self.submit(Box::new(move |connection| {
+            if !answer.is_closed() {
+                // Nobody is left to be told where this fails.
+                _ = answer.send(connection.and_then(look));
+            }
+        }))?;
+        // A query that panicked has dropped its end.
+        answered.await.unwrap_or_else(|_| Err(StoreError::Unavailable("a query did not end properly".into())))
     }
 
-    fn take(&self) -> Result<Connection, StoreError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match idle {
-            Some(connection) => Ok(connection),
-            None => self.open().map_err(unavailable),
+    fn submit(&self, query: Query) -> Result<(), StoreError> {
+        let mut queue = self.0.queue();
+        if queue.idle <= queue.waiting.len() && queue.threads < READERS_MAX {
+            let shared = self.0.clone();
+            let name = format!("reader-{}", queue.threads + 1);
+            match std::thread::Builder::new().name(name).spawn(move || shared.run_queries()) {
+                Ok(_) => queue.threads += 1,
+                // Those that are there will do.
+                Err(_) if queue.threads > 0 => {}
+                Err(error) => return Err(StoreError::Unavailable(error.to_string())),
+            }
+        }
+        queue.waiting.push_back(query);
+        drop(queue);
+        self.0.changed.notify_one();
+        Ok(())
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.0.queue().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_queries(&self) {
+        let mut connection = None;
+        while let Some(query) = self.next_query() {
+            // A connection that a query panicked with is not used again.
+            let opened = connection.take().map_or_else(|| self.open().map_err(unavailable), Ok);
+            let ran = catch_unwind(AssertUnwindSafe(|| query(opened.as_ref().map_err(Clone::clone))));
+            connection = ran.ok().and_then(|()| opened.ok());
         }
     }
 
-    fn give_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    /// Waits for a query; none once the store is closed and all were run.
+    fn next_query(&self) -> Option<Query> {
+        let mut queue = self.queue();
+        loop {
+            if let Some(query) = queue.waiting.pop_front() {
+                return Some(query);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue.idle += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
     }
 
     fn open(&self) -> Result<Connection, rusqlite::Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&*self.path, flags)?;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA mmap_size = 0; PRAGMA query_only = ON")?;
         super::open::keep_plans(&connection)?;
@@ -71,58 +126,84 @@ impl Readers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
+    use std::collections::HashSet;
+    use std::sync::mpsc;
+    use std::thread::ThreadId;
 
     use tokio::task::JoinSet;
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_crowd_of_queries_runs_a_few_at_a_time_and_all_are_answered() {
+    fn readers() -> (tempfile::TempDir, Arc<Readers>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("helve.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-        let readers = Readers::new(path);
-        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        (dir, Arc::new(Readers::new(path)))
+    }
+
+    #[tokio::test]
+    async fn a_crowd_of_queries_is_answered_by_a_few_threads() {
+        let (_dir, readers) = readers();
         let mut queries = JoinSet::new();
-        for n in 0..100 {
-            let (readers, running, most) = (readers.clone(), running.clone(), most.clone());
+        for n in 0..200 {
+            let readers = readers.clone();
             queries.spawn(async move {
-                let query = readers.read(move |_| {
-                    most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    std::thread::sleep(Duration::from_millis(2));
-                    running.fetch_sub(1, Ordering::SeqCst);
-                    Ok(n)
+                let query = readers.read(move |connection| {
+                    connection.query_row("SELECT count(*) FROM t", [], |_| Ok(())).unwrap();
+                    Ok((n, std::thread::current().id()))
                 });
                 query.await.unwrap()
             });
         }
-        let mut answers = queries.join_all().await;
-        answers.sort_unstable();
-        assert_eq!(answers, (0..100).collect::<Vec<_>>());
-        assert!(most.load(Ordering::SeqCst) <= READERS_MAX, "{most:?} at a time");
-        assert!(readers.idle.lock().unwrap().len() <= READERS_MAX);
+        let (mut numbers, threads): (Vec<i32>, HashSet<ThreadId>) = queries.join_all().await.into_iter().unzip();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+        assert!(threads.len() <= READERS_MAX, "{} threads", threads.len());
     }
 
     #[tokio::test]
-    async fn a_query_whose_caller_has_left_keeps_its_place_until_it_ends() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("helve.db");
-        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-        let readers = Readers::new(path);
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        let mut left = Box::pin(readers.read(move |_| {
-            _ = ended.recv();
-            Ok(())
-        }));
-        // Polled once: the query runs from then on.
+    async fn a_query_whose_caller_has_left_is_not_run() {
+        let (_dir, readers) = readers();
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(Mutex::new(ended));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        // All threads are busy until they are told.
+        let mut busy = vec![];
+        for _ in 0..READERS_MAX {
+            let ended = ended.clone();
+            let mut query = Box::pin(readers.read(move |_| {
+                _ = ended.lock().unwrap().recv();
+                Ok(())
+            }));
+            assert!(query.as_mut().poll(&mut cx).is_pending());
+            busy.push(query);
+        }
+        let ran = Arc::new(Mutex::new(false));
+        let mut left = Box::pin({
+            let ran = ran.clone();
+            readers.read(move |_| {
+                *ran.lock().unwrap() = true;
+                Ok(())
+            })
+        });
         assert!(left.as_mut().poll(&mut cx).is_pending());
         drop(left);
-        assert_eq!(readers.permits.available_permits(), READERS_MAX - 1);
-        end.send(()).unwrap();
-        let all = readers.permits.acquire_many(u32::try_from(READERS_MAX).unwrap()).await;
-        assert!(all.is_ok());
+        drop(end);
+        for query in busy {
+            query.await.unwrap();
+        }
+        // Whoever comes behind it is answered.
+        readers.read(|_| Ok(())).await.unwrap();
+        assert!(!*ran.lock().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_query_that_panics_fails_alone() {
+        let (_dir, readers) = readers();
+        for _ in 0..2 * READERS_MAX {
+            assert!(readers.read::<()>(|_| panic!("on purpose")).await.is_err());
+        }
+        readers.read(|_| Ok(())).await.unwrap();
+        assert!(readers.0.queue().threads <= READERS_MAX);
     }
 }
