@@ -10,6 +10,7 @@ mod load;
 mod pipeline;
 mod processes;
 mod protocols;
+mod readers;
 mod stopwatch;
 mod streams;
 mod turns;
@@ -34,14 +35,16 @@ fn main() -> anyhow::Result<()> {
             guards::report()?;
             turns::report()?;
             streams::report()?;
-            protocols::report()
+            protocols::report()?;
+            readers::report()
         }
         ["pipeline"] => pipeline::report(),
         ["guards"] => guards::report(),
         ["turns"] => turns::report(),
         ["streams"] => streams::report(),
         ["protocols"] => protocols::report(),
-        _ => bail!("use one of: pipeline, guards, turns, streams, protocols"),
+        ["readers"] => readers::report(),
+        _ => bail!("use one of: pipeline, guards, turns, streams, protocols, readers"),
     }
 }
 

@@ -72,6 +72,10 @@ impl Server {
         cpu_of(&self.child.id().to_string())
     }
 
+    pub(crate) fn threads(&self) -> anyhow::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?.count())
+    }
+
     pub(crate) fn memory_kib(&self) -> anyhow::Result<u64> {
         memory_kib_of(&self.child.id().to_string())
     }

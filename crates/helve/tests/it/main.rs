@@ -12,6 +12,8 @@ mod injection;
 mod notices;
 mod outside;
 mod people;
+#[cfg(target_os = "linux")]
+mod readers;
 mod rows;
 mod runs;
 mod serving;

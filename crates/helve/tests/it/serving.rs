@@ -46,6 +46,11 @@ impl Served {
         &self.address
     }
 
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// One request on a connection of its own; the answer as text.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let usual = format!("Host: {}\r\nContent-Type: application/json\r\n{headers}", self.address);
