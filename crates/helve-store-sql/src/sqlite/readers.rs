@@ -155,7 +155,8 @@ mod tests {
                 query.await.unwrap()
             });
         }
-        let (mut numbers, threads): (Vec<i32>, HashSet<ThreadId>) = queries.join_all().await.into_iter().unzip();
+        let (mut numbers, threads): (Vec<i32>, HashSet<ThreadId>) =
+            queries.join_all().await.into_iter().unzip();
         numbers.sort_unstable();
         assert_eq!(numbers, (0..200).collect::<Vec<_>>());
         assert!(threads.len() <= READERS_MAX, "{} threads", threads.len());

@@ -37,7 +37,11 @@ pub async fn a_page_of_the_log_ends_with_the_event_that_fills_it(store: Subject)
         (4, bytes(&log[4..6]) + 1, 4..7),
         (10, 1_000, 10..10),
     ] {
-        assert_eq!(ok(mei.store.log_page(run.run, after, bytes_max).await), log[taken], "{after} {bytes_max}");
+        assert_eq!(
+            ok(mei.store.log_page(run.run, after, bytes_max).await),
+            log[taken],
+            "{after} {bytes_max}"
+        );
     }
 }
 
