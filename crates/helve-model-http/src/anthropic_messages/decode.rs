@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use helve_model::{ModelError, ModelErrorKind, ModelEvent};
 use helve_types::{StopReason, Usage};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::wire;
@@ -14,7 +15,10 @@ pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame {
         // Said by gateways that speak another protocol behind this one.
-        Some("[DONE]") => Ok(()),
+        Some("[DONE]") => {
+            state.done(events);
+            Ok(())
+        }
         Some(data) => state.take(parse(data)?, events),
         None => state.over(),
     })
@@ -51,6 +55,8 @@ struct Block {
     kind: Kind,
     /// As it came, and as it grows.
     value: Value,
+    /// Of a call, those that came in pieces.
+    arguments: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +120,7 @@ impl State {
             }
             _ => Kind::Foreign,
         };
-        self.blocks.push(Block { wire_index, kind, value });
+        self.blocks.push(Block { wire_index, kind, value, arguments: String::new() });
     }
 
     fn grow(&mut self, wire_index: u32, delta: wire::Delta, events: &mut VecDeque<ModelEvent>) {
@@ -135,6 +141,7 @@ impl State {
             wire::Delta::InputJson { partial_json } => {
                 if let Kind::Call { index, argued } = &mut block.kind {
                     *argued |= !partial_json.is_empty();
+                    block.arguments.push_str(&partial_json);
                     let index = *index;
                     tell(|text| ModelEvent::CallArguments { index, text }, partial_json, events);
                 }
@@ -152,6 +159,21 @@ impl State {
             more.cache_creation_input_tokens.or(known.cache_creation_input_tokens);
         known.cache_read_input_tokens = more.cache_read_input_tokens.or(known.cache_read_input_tokens);
         events.push_back(ModelEvent::Usage(usage(known)));
+    }
+
+    /// The stream is complete, and the answer with it, whether or not a reason was given; calls that are not whole
+    /// were cut. A stream of nothing is no answer.
+    fn done(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if self.finish.is_none() && !self.blocks.is_empty() {
+            let is_cut = |block: &Block| {
+                matches!(block.kind, Kind::Call { .. })
+                    && arguments(&block.value, StopReason::Length).is_none()
+                    && serde_json::from_str::<IgnoredAny>(&block.arguments).is_err_and(|error| error.is_eof())
+            };
+            let cut = self.blocks.iter().any(is_cut);
+            self.finish = Some(if cut { StopReason::Length } else { StopReason::Stop });
+        }
+        self.end(events);
     }
 
     /// Without a reason the answer has not ended, whatever the server says; see `over`.

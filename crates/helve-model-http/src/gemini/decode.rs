@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use helve_model::{ModelError, ModelErrorKind, ModelEvent};
 use helve_types::{StopReason, Usage};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::wire;
@@ -14,7 +15,7 @@ pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame {
         // Said by gateways that speak another protocol behind this one.
-        Some("[DONE]") => Ok(()),
+        Some("[DONE]") => state.done(events),
         Some(data) => state.take(parse(data)?, events),
         None => state.end(events),
     })
@@ -44,6 +45,8 @@ struct State {
     parts: Vec<Map<String, Value>>,
     /// Whether the vendor wants any of it back.
     wanted: bool,
+    /// Whether there is a call, or a word or thought.
+    spoke: bool,
     usage: Option<Usage>,
     finish: Option<StopReason>,
     ended: bool,
@@ -77,6 +80,7 @@ impl State {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         self.wanted |= signature.is_some();
         let signature = signature.map(|signature| ("thoughtSignature".to_owned(), Value::String(signature)));
+        self.spoke |= part.function_call.is_some() || part.text.as_ref().is_some_and(|text| !text.is_empty());
         if let Some(call) = part.function_call {
             let index = self.calls;
             self.calls += 1;
@@ -86,9 +90,9 @@ impl State {
             self.wanted |= id.is_some();
             kept.extend(signature);
             self.parts.push(kept);
-            events.push_back(ModelEvent::CallStarted { index, id, tool: call.name });
-            let arguments = call.args.filter(|args| !args.is_null()).unwrap_or_else(|| json!({}));
-            events.push_back(ModelEvent::CallArguments { index, text: arguments.to_string() });
+            events.push_back(ModelEvent::CallStarted { index, id, tool: call.name.unwrap_or_default() });
+            let arguments = call.args.as_deref().map(RawValue::get).filter(|args| *args != "null");
+            events.push_back(ModelEvent::CallArguments { index, text: arguments.unwrap_or("{}").to_owned() });
             return;
         }
         let text = part.text.unwrap_or_default();
@@ -122,6 +126,15 @@ impl State {
         }
         kept.extend(signature);
         self.parts.push(kept);
+    }
+
+    /// The stream is complete, and the answer with it, whether or not a reason was given. Calls come whole. A stream of
+    /// nothing is no answer.
+    fn done(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+        if self.finish.is_none() && self.spoke {
+            self.finish = Some(StopReason::Stop);
+        }
+        self.end(events)
     }
 
     fn end(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {

@@ -152,9 +152,10 @@ pub(super) struct SaidCall {
     #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default)]
-    pub(super) name: String,
+    pub(super) name: Option<String>,
+    /// Kept as it was written, with what it says twice.
     #[serde(default)]
-    pub(super) args: Option<Value>,
+    pub(super) args: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]

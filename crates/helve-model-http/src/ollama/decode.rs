@@ -68,7 +68,9 @@ impl State {
             let index = self.calls;
             self.calls += 1;
             let id = call.id.as_deref().filter(|id| !id.is_empty()).map(str::to_owned);
-            events.push_back(ModelEvent::CallStarted { index, id, tool: call.function.name.to_string() });
+            // Without a name it is a call all the same: the model is told which tools there are.
+            let tool = call.function.name.as_deref().unwrap_or_default().to_owned();
+            events.push_back(ModelEvent::CallStarted { index, id, tool });
             let text = arguments(&call.function);
             if !text.is_empty() {
                 events.push_back(ModelEvent::CallArguments { index, text });

@@ -112,14 +112,14 @@ pub(super) struct Said<'a> {
 pub(super) struct SaidCall<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     pub(super) function: SaidFunction<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 pub(super) struct SaidFunction<'a> {
     #[serde(borrow, default)]
-    pub(super) name: Cow<'a, str>,
+    pub(super) name: Option<Cow<'a, str>>,
     /// An object, kept as it was written.
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,

@@ -19,7 +19,8 @@ use crate::protocol::Decoder;
 pub(super) fn decoder() -> Decoder {
     let mut state = State::default();
     Box::new(move |frame, events| match frame.map(str::trim) {
-        Some("[DONE]") | None => state.end(events),
+        Some("[DONE]") => state.done(events),
+        None => state.end(events),
         Some(data) => state.take(&parse(data)?, events),
     })
 }
@@ -46,6 +47,8 @@ struct State {
     kept: Kept,
     finish: Option<StopReason>,
     refused: bool,
+    /// Whether there are words or thoughts.
+    spoke: bool,
     ended: bool,
 }
 
@@ -78,6 +81,7 @@ impl State {
         };
         for piece in [reasoning, thought] {
             if !piece.is_empty() {
+                self.spoke = true;
                 events.push_back(ModelEvent::Reasoning(piece.into_owned()));
             }
         }
@@ -85,12 +89,28 @@ impl State {
         self.refused |= !refusal.is_empty();
         for piece in [text, refusal.into()] {
             if !piece.is_empty() {
+                self.spoke = true;
                 events.push_back(ModelEvent::Text(piece.into_owned()));
             }
         }
         for piece in delta.tool_calls.iter().flatten() {
             self.calls.take(piece, events);
         }
+    }
+
+    /// The server says that the stream is complete. Some give no reason; then what came is the answer, and calls that
+    /// are not whole were cut. A stream of nothing is no answer.
+    fn done(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+        if !self.ended && self.finish.is_none() {
+            self.calls.tell_nameless(events);
+            self.finish = match (self.calls.any(), self.spoke) {
+                (true, _) if self.calls.unfinished() => Some(StopReason::Length),
+                (true, _) => Some(StopReason::ToolCalls),
+                (false, true) => Some(StopReason::Stop),
+                (false, false) => None,
+            };
+        }
+        self.end(events)
     }
 
     fn end(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
@@ -102,6 +122,7 @@ impl State {
             return Err(ModelError::new(ModelErrorKind::Broken, message));
         };
         self.ended = true;
+        self.calls.tell_nameless(events);
         let reason = match reason {
             // Some servers do not say that the bound was reached in the middle of a call.
             StopReason::Stop | StopReason::ToolCalls if self.calls.cut() => StopReason::Length,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 // What is sent
 
@@ -216,8 +217,9 @@ pub(super) struct CallDelta<'a> {
 pub(super) struct FunctionDelta<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Cow<'a, str>>,
-    #[serde(default)]
-    pub(super) arguments: Option<Value>,
+    /// JSON text in a string; some servers send the object, which is kept as it was written.
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]

@@ -219,3 +219,56 @@ fn thinking_between_words_keeps_its_place() {
         "#]],
     );
 }
+
+#[test]
+fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
+    check(
+        r#"
+        {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}
+        {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\":1}"}}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":1}
+            finished ToolCalls
+        "#]],
+    );
+    check(
+        r#"
+        {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}
+        {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":
+            finished Length
+        "#]],
+    );
+    check(
+        "[DONE]",
+        expect![[r#"
+            Broken: the model's answer broke off: the stream ended before the answer did
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_without_a_name_does_not_vanish() {
+    check(
+        r#"
+        {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"","input":{"x":1}}}
+        {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","input":{}}}
+        {"type":"message_delta","delta":{"stop_reason":"tool_use"}}
+        {"type":"message_stop"}
+        "#,
+        expect![[r#"
+            call 0 a 
+            call 1 b 
+            arguments 0 {"x":1}
+            arguments 1 {}
+            finished ToolCalls
+        "#]],
+    );
+}

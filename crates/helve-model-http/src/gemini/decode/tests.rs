@@ -208,3 +208,41 @@ fn other_candidates_are_not_heard() {
         "#]],
     );
 }
+
+#[test]
+fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
+    check(
+        r#"
+        {"candidates":[{"content":{"parts":[{"text":"Hello."}]}}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            text "Hello."
+            finished Stop
+        "#]],
+    );
+    check(
+        "[DONE]",
+        expect![[r#"
+            Broken: the model's answer broke off: the stream ended before the answer did
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_without_a_name_does_not_vanish_and_arguments_say_what_they_say_twice() {
+    check(
+        r#"
+        {"candidates":[{"content":{"parts":[{"functionCall":{"name":"","args":{"x":1,"x":2}}},{"functionCall":{"name":null,"args":null}},{"functionCall":{}}]},"finishReason":"STOP"}]}
+        "#,
+        expect![[r#"
+            call 0 - 
+            arguments 0 {"x":1,"x":2}
+            call 1 - 
+            arguments 1 {}
+            call 2 - 
+            arguments 2 {}
+            finished ToolCalls
+        "#]],
+    );
+}

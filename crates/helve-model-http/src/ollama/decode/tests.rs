@@ -255,3 +255,21 @@ fn an_answer_that_is_cut_anywhere_is_never_taken_for_one() {
         }
     }
 }
+
+#[test]
+fn a_call_without_a_name_does_not_vanish() {
+    check(
+        r#"
+        {"message":{"tool_calls":[{"function":{"name":"","arguments":{"x":1}}},{"function":{"name":null}},{"id":"c"}]},"done":false}
+        {"message":null,"done":true,"done_reason":"stop","eval_count":3}
+        "#,
+        expect![[r#"
+            call 0 - 
+            arguments 0 {"x":1}
+            call 1 - 
+            call 2 c 
+            usage 0 3 cached 0 reasoning 0
+            finished ToolCalls
+        "#]],
+    );
+}

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use helve_model::ModelEvent;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::wire;
 
@@ -22,8 +22,34 @@ struct Call {
     id: Option<String>,
     /// Whether its name is known and its beginning was told.
     started: bool,
+    /// Whether a name was sent, if only an empty one.
+    named: bool,
     /// All of them, also those that came before the name.
     arguments: String,
+}
+
+impl Call {
+    fn start(&mut self, index: u32, name: &str, events: &mut VecDeque<ModelEvent>) {
+        self.started = true;
+        events.push_back(ModelEvent::CallStarted { index, id: self.id.clone(), tool: name.into() });
+        if !self.arguments.is_empty() {
+            events.push_back(ModelEvent::CallArguments { index, text: self.arguments.clone() });
+        }
+    }
+}
+
+/// The text of arguments: what the string says, or the value itself, which is not what the protocol says, but clear
+/// enough.
+fn written(value: &RawValue) -> Cow<'_, str> {
+    match value.get() {
+        "null" => Cow::Borrowed(""),
+        raw if raw.starts_with('"') => serde_json::from_str::<String>(raw).unwrap_or_default().into(),
+        raw => Cow::Borrowed(raw),
+    }
+}
+
+fn is_cut(arguments: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(arguments).is_err_and(|error| error.is_eof())
 }
 
 impl Calls {
@@ -39,35 +65,42 @@ impl Calls {
     /// Whether the last call ends in the middle of its arguments.
     pub(super) fn cut(&self) -> bool {
         let last = self.calls.iter().rfind(|call| call.started && !call.arguments.trim().is_empty());
-        last.is_some_and(|call| {
-            serde_json::from_str::<IgnoredAny>(&call.arguments).is_err_and(|error| error.is_eof())
-        })
+        last.is_some_and(|call| is_cut(&call.arguments))
+    }
+
+    /// Whether any call has no arguments or ends in the middle of them. Where no reason says that the answer is
+    /// whole, arguments that did not come are not the same as a call without arguments.
+    pub(super) fn unfinished(&self) -> bool {
+        self.calls.iter().any(|call| call.started && is_cut(&call.arguments))
+    }
+
+    /// Tells the calls whose name never came, with an empty one: a call that says something must not vanish.
+    pub(super) fn tell_nameless(&mut self, events: &mut VecDeque<ModelEvent>) {
+        for (index, call) in (0..).zip(&mut self.calls) {
+            if !call.started && (call.id.is_some() || !call.arguments.is_empty() || call.named) {
+                call.start(index, "", events);
+            }
+        }
     }
 
     pub(super) fn take(&mut self, piece: &wire::CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
         let function = piece.function.as_ref();
         let id = piece.id.as_deref().filter(|id| !id.is_empty());
-        let name = function.and_then(|function| function.name.as_deref()).filter(|name| !name.is_empty());
+        let given = function.and_then(|function| function.name.as_deref());
+        let name = given.filter(|name| !name.is_empty());
         let place = self.place(piece.index, id, name);
         let index = u32::try_from(place).unwrap_or(u32::MAX);
         let call = &mut self.calls[place];
-        let arguments = match function.and_then(|function| function.arguments.as_ref()) {
-            None | Some(Value::Null) => Cow::Borrowed(""),
-            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
-            // Not what the protocol says, but clear enough.
-            Some(value) => Cow::Owned(value.to_string()),
-        };
+        let arguments = function.and_then(|function| function.arguments).map(written).unwrap_or_default();
         call.arguments.push_str(&arguments);
+        call.named |= given.is_some();
         if call.started {
             if !arguments.is_empty() {
-                events.push_back(ModelEvent::CallArguments { index, text: arguments.into_owned() });
+                let text = arguments.into_owned();
+                events.push_back(ModelEvent::CallArguments { index, text });
             }
         } else if let Some(name) = name {
-            call.started = true;
-            events.push_back(ModelEvent::CallStarted { index, id: call.id.clone(), tool: name.into() });
-            if !call.arguments.is_empty() {
-                events.push_back(ModelEvent::CallArguments { index, text: call.arguments.clone() });
-            }
+            call.start(index, name, events);
         }
     }
 
@@ -93,6 +126,7 @@ impl Calls {
             wire_index,
             id: id.map(Into::into),
             started: false,
+            named: false,
             arguments: String::new(),
         });
         self.calls.len() - 1

@@ -245,3 +245,90 @@ fn what_means_nothing_changes_nothing() {
         "#]],
     );
 }
+
+#[test]
+fn the_mark_of_the_end_ends_a_message_that_gave_no_reason() {
+    check(
+        r#"
+        {"choices":[{"delta":{"content":"Hello."}}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            text "Hello."
+            finished Stop
+        "#]],
+    );
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":
+            arguments 0 1}
+            finished ToolCalls
+        "#]],
+    );
+    // A stream of nothing is no answer.
+    check(
+        "[DONE]",
+        expect![[r#"
+            Broken: the model's answer broke off: the stream ended before the answer did
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_is_not_whole_at_the_mark_of_the_end_was_cut() {
+    for arguments in [r#"{\"x\":"#, ""] {
+        let told = crate::scenario::read(
+            super::decoder(),
+            &format!(
+                r#"
+                {{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"f","arguments":"{arguments}"}}}}]}}}}]}}
+                {{"choices":[{{"delta":{{"tool_calls":[{{"index":1,"id":"b","function":{{"name":"g","arguments":"{{}}"}}}}]}}}}]}}
+                [DONE]
+                "#
+            ),
+        );
+        assert!(told.ends_with("finished Length\n"), "{told}");
+    }
+}
+
+#[test]
+fn a_call_without_a_name_does_not_vanish() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"","arguments":"{\"x\":1}"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"arguments":"{}"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":2,"id":"c","function":{"name":"f","arguments":"{}"}}]}}]}
+        {"choices":[{"delta":{"tool_calls":[{"index":3,"function":{"name":null}}]},"finish_reason":"tool_calls"}]}
+        [DONE]
+        "#,
+        expect![[r#"
+            call 2 c f
+            arguments 2 {}
+            call 0 a 
+            arguments 0 {"x":1}
+            call 1 b 
+            arguments 1 {}
+            finished ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_are_passed_on_with_what_they_say_twice() {
+    check(
+        r#"
+        {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1,"x":2}}}]},"finish_reason":"tool_calls"}]}
+        "#,
+        expect![[r#"
+            call 0 a f
+            arguments 0 {"x":1,"x":2}
+            finished ToolCalls
+        "#]],
+    );
+}
