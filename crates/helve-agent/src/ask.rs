@@ -51,12 +51,14 @@ impl<'a> Asking<'a> {
         };
         let demand = self.demand(&specs);
         self.remind(&specs, &mut turns);
+        let header = stable_header(&setup.system, self.system);
         match self.profile {
             None => ModelRequest {
                 system: match demand {
                     None => Cow::Borrowed(self.system),
                     Some(demand) => Cow::Owned(joined(self.system, &demand)),
                 },
+                stable: header,
                 turns,
                 tool_choice: match self.choice {
                     _ if specs.is_empty() => &NO_CHOICE,
@@ -69,19 +71,26 @@ impl<'a> Asking<'a> {
                 needs: self.needs,
                 stream: setup.stream,
             },
-            Some(profile) => ModelRequest {
-                system: {
-                    let system = system_with_tools(self.system, profile, &specs, self.language());
-                    Cow::Owned(demand.iter().fold(system, |system, demand| joined(&system, demand)))
-                },
-                turns: in_text(turns, profile, &specs, self.language()),
-                tools: vec![],
-                tool_choice: &NO_CHOICE,
-                params: self.params,
-                form: self.form(profile, &specs, self.choice),
-                needs: self.needs,
-                stream: setup.stream,
-            },
+            Some(profile) => {
+                // The tools are the same in every step, so they stand before what hooks add.
+                let whole = header == setup.system.len();
+                let (kept, changing) = self.system.split_at(if whole { header } else { self.system.len() });
+                let system = system_with_tools(kept, profile, &specs, self.language());
+                let stable = if whole { system.len() } else { header };
+                let changing = Some(changing.trim_start()).filter(|changing| !changing.is_empty());
+                let more = changing.into_iter().chain(demand.as_deref());
+                ModelRequest {
+                    system: Cow::Owned(more.fold(system, |system, more| joined(&system, more))),
+                    stable,
+                    turns: in_text(turns, profile, &specs, self.language()),
+                    tools: vec![],
+                    tool_choice: &NO_CHOICE,
+                    params: self.params,
+                    form: self.form(profile, &specs, self.choice),
+                    needs: self.needs,
+                    stream: setup.stream,
+                }
+            }
         }
     }
 
@@ -120,6 +129,16 @@ impl<'a> Asking<'a> {
     fn language(&self) -> Language {
         helve_dialect::language_of(self.run.text())
     }
+}
+
+/// How many bytes of what hooks have made of the system prompt stay the same: the agent's own prompt, where it stands
+/// before what they add, and else its lines up to the first that they changed.
+fn stable_header(own: &str, hooked: &str) -> usize {
+    if hooked.starts_with(own) {
+        return own.len();
+    }
+    let same = own.bytes().zip(hooked.bytes()).take_while(|(own, hooked)| own == hooked).count();
+    own.as_bytes()[..same].iter().rposition(|byte| *byte == b'\n').unwrap_or(0)
 }
 
 fn system_with_tools(system: &str, profile: &Profile, specs: &[&ToolSpec], language: Language) -> String {

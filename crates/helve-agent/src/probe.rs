@@ -184,6 +184,7 @@ impl<'a> Probe<'a> {
             let (system, turns) = ask::described(profile, &specs, AGAIN);
             let params = hear::params(self.model);
             let request = ModelRequest {
+                stable: system.len(),
                 system: system.into(),
                 turns,
                 tools: vec![],
@@ -214,6 +215,7 @@ impl<'a> Probe<'a> {
         let params = hear::params(self.model);
         let request = ModelRequest {
             system: "".into(),
+            stable: 0,
             turns,
             tools,
             tool_choice: &choice,

@@ -51,6 +51,9 @@ pub enum ToolMode {
 #[derive(Debug, Clone)]
 pub struct ModelRequest<'a> {
     pub system: Cow<'a, str>,
+    /// How many bytes of `system` are the same from question to question: the mark of a vendor's cache goes behind
+    /// them. What changes stands after them.
+    pub stable: usize,
     pub turns: Vec<Turn<'a>>,
     /// Empty where tools are described in the prompt or not to be used.
     pub tools: Vec<&'a ToolSpec>,

@@ -106,7 +106,14 @@ pub struct ScriptedModel {
     only_auto: bool,
     holds: Holds,
     replies: Mutex<VecDeque<Reply>>,
-    asked: Mutex<Vec<(String, ModelParams)>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// A request, as far as tests look at it.
+struct Asked {
+    text: String,
+    params: ModelParams,
+    header: String,
 }
 
 impl ScriptedModel {
@@ -156,13 +163,19 @@ impl ScriptedModel {
     /// The requests so far, each as readable text.
     pub fn asked(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.iter().map(|(text, _)| text.clone()).collect()
+        asked.iter().map(|asked| asked.text.clone()).collect()
     }
 
     /// The parameters of each of them.
     pub fn asked_with(&self) -> Vec<ModelParams> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.iter().map(|(_, params)| params.clone()).collect()
+        asked.iter().map(|asked| asked.params.clone()).collect()
+    }
+
+    /// Of the system prompt of each of them, what stays the same.
+    pub fn asked_after(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.iter().map(|asked| asked.header.clone()).collect()
     }
 }
 
@@ -188,7 +201,8 @@ impl Model for ScriptedModel {
     }
 
     fn ask(&self, request: &ModelRequest<'_>) -> ModelStream {
-        let heard = (readable(request), request.params.clone());
+        let header = request.system.get(..request.stable).unwrap_or_default().to_owned();
+        let heard = Asked { text: readable(request), params: request.params.clone(), header };
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let reply = next.unwrap_or_else(|| Reply::new().text("(the script is over)").done());

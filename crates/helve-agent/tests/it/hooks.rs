@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use expect_test::expect;
 use helve_agent::RuntimeSettings;
-use helve_model::ScriptedModel;
+use helve_model::{Reply, ScriptedModel, ToolMode};
 use helve_store::{Scope, Store};
 use helve_tool::{Hook, HookCall, HookFuture, HookPoint, HookQuestion, HookSettings, Hooks, OnFailure, Said};
-use helve_types::{Answer, Fact, ModelParams};
+use helve_types::{Answer, Fact, Mode, ModelParams};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, mei, reply, settle};
@@ -76,6 +76,29 @@ async fn the_system_prompt_is_asked_about_once_for_each_step() {
     let asked = lab.model.asked();
     assert!(asked[0].contains("Question 1 of step 1."), "{}", asked[0]);
     assert!(asked[1].contains("Question 2 of step 2."), "{}", asked[1]);
+}
+
+#[tokio::test]
+async fn what_a_hook_adds_stands_behind_what_stays_the_same_in_both_ways_of_calling() {
+    for mode in [Mode::Native, Mode::Prompt("json_strict".into())] {
+        let in_prompt = mode != Mode::Native;
+        let call = match in_prompt {
+            false => reply(r#"call look {"q": "x"}"#),
+            true => Reply::new().text(r#"{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{\"q\": \"x\"}"}}]}"#).done(),
+        };
+        let model = ScriptedModel::new([call, reply("say Done.")]).in_mode(ToolMode::Fixed(mode));
+        let lab = Lab::with_model(model, at(&[HookPoint::SystemPrompt], Numbering::default()));
+        let mut started = lab.start("look x up").await;
+        assert_eq!(settle(&mut started.follower).await, "run.finished");
+        let (asked, headers) = (lab.model.asked(), lab.model.asked_after());
+        assert_eq!(headers.len(), 2, "{asked:?}");
+        assert_eq!(headers[0], headers[1]);
+        assert_eq!(headers[0].contains("look"), in_prompt, "{}", headers[0]);
+        for (asked, number) in asked.iter().zip(1..) {
+            let added = asked.find(&format!("Question {number} of step {number}.")).unwrap();
+            assert!(added >= headers[0].len() && !headers[0].contains("Question"), "{asked}");
+        }
+    }
 }
 
 #[tokio::test]

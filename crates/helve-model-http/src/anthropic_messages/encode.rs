@@ -26,7 +26,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         model: target.model,
         tools,
         tool_choice: tool_choice.filter(|_| !extra.contains_key("tool_choice")),
-        system: text(&request.system).into_iter().collect(),
+        system: system(request),
         messages,
         temperature,
         top_p: params.top_p,
@@ -80,6 +80,16 @@ fn thoughtless(messages: &[wire::Message<'_>]) -> bool {
 
 fn thinks(extra: &Map<String, Value>) -> bool {
     extra.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled")
+}
+
+/// What stays the same from question to question, marked for the cache, and then what does not.
+fn system<'a>(request: &'a ModelRequest<'_>) -> Vec<Block<'a>> {
+    let (stable, changing) = request.system.split_at_checked(request.stable).unwrap_or((&request.system, ""));
+    let mut stable = text(stable);
+    if let Some(Block::Made(Made::Text { cache_control, .. })) = &mut stable {
+        *cache_control = KEEP;
+    }
+    stable.into_iter().chain(text(changing)).collect()
 }
 
 fn text(text: &str) -> Option<Block<'_>> {
@@ -213,16 +223,15 @@ fn declaration(tool: &ToolSpec, needs: Needs) -> wire::Tool<'_> {
 
 const KEEP: Option<wire::CacheControl> = Some(wire::CacheControl { kind: "ephemeral" });
 
-/// Marks up to where the vendor is to remember the question: the tools, the system prompt, and the last two
-/// messages of the user. The last one is what the next question finds, the one before it what the last question
-/// left. More than four marks are refused.
+/// Marks up to where the vendor is to remember the question: the tools, and the last two messages of the user; the
+/// system prompt has its own mark. The last one is what the next question finds, the one before it what the last
+/// question left. More than four marks are refused.
 fn mark(body: &mut wire::Body<'_>) {
     if let Some(tool) = body.tools.last_mut() {
         tool.cache_control = KEEP;
     }
     let from_user = body.messages.iter_mut().rev().filter(|message| message.role == Role::User).take(2);
-    let last = from_user.map(|message| &mut message.content).chain([&mut body.system]);
-    for block in last.filter_map(|blocks| blocks.last_mut()) {
+    for block in from_user.filter_map(|message| message.content.last_mut()) {
         if let Block::Made(Made::Text { cache_control, .. } | Made::ToolResult { cache_control, .. }) = block
         {
             *cache_control = KEEP;

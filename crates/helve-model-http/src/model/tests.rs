@@ -47,6 +47,7 @@ async fn ask(vendor: &str, base_url: String, stream: bool) -> Vec<ModelEvent> {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![Turn::User("hi".into())],
         tools: vec![],
         tool_choice: &ToolChoice::Auto,

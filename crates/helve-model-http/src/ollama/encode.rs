@@ -141,6 +141,7 @@ mod tests {
     fn ask<'a>(params: &'a ModelParams, choice: &'a ToolChoice) -> ModelRequest<'a> {
         ModelRequest {
             system: "".into(),
+            stable: 0,
             turns: vec![Turn::User("hi".into())],
             tools: vec![],
             tool_choice: choice,

@@ -83,6 +83,7 @@ async fn events(settings: HttpModelSettings, stream: bool) -> Vec<Result<ModelEv
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![Turn::User("hi".into())],
         tools: vec![],
         tool_choice: &ToolChoice::None,

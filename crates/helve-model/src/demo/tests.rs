@@ -19,6 +19,7 @@ async fn said(turns: Vec<Turn<'_>>) -> String {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns,
         tools: tools.iter().collect(),
         tool_choice: &ToolChoice::Auto,
@@ -122,6 +123,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: system.into(),
+        stable: 0,
         turns,
         tools: vec![],
         tool_choice: &ToolChoice::None,

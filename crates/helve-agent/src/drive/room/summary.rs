@@ -149,6 +149,7 @@ async fn asked(
 ) -> Result<String, ModelError> {
     let request = ModelRequest {
         system: Cow::Borrowed(system),
+        stable: system.len(),
         turns: vec![Turn::User(Cow::Borrowed(question))],
         tools: vec![],
         tool_choice: &ToolChoice::None,

@@ -19,6 +19,7 @@ fn check(found: &Value, expected: Expect) {
 fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
     ModelRequest {
         system: "".into(),
+        stable: 0,
         turns,
         tools: vec![],
         tool_choice: &ToolChoice::Auto,
@@ -75,8 +76,12 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
         result("toolu_2", "save_note", "Error: no", true),
         Turn::User("and now?".into()),
     ];
-    let request =
-        ModelRequest { system: "Be brief.".into(), tools: vec![&time, &note], ..ask(turns, &params) };
+    let request = ModelRequest {
+        system: "Be brief.".into(),
+        stable: 9,
+        tools: vec![&time, &note],
+        ..ask(turns, &params)
+    };
     check(
         &body(&request),
         expect![[r#"
@@ -349,8 +354,12 @@ fn a_long_conversation_is_marked_where_the_next_question_finds_it() {
     for id in &ids {
         turns.push(said("", None, vec![call(id, "time", "{}")]));
         turns.push(result(id, "time", "12:00", false));
-        let request =
-            ModelRequest { system: "Be brief.".into(), tools: vec![&tool], ..ask(turns.clone(), &params) };
+        let request = ModelRequest {
+            system: "Be brief.".into(),
+            stable: 9,
+            tools: vec![&tool],
+            ..ask(turns.clone(), &params)
+        };
         let body = body(&request);
         let count = body.to_string().matches("cache_control").count();
         assert_eq!(count, 4, "{body}");
@@ -393,4 +402,23 @@ fn a_choice_of_arguments_becomes_one_object_and_a_note() {
               "name": "load"
             }"#]],
     );
+}
+
+#[test]
+fn the_mark_of_the_cache_stands_behind_what_stays_the_same_and_before_what_changes() {
+    let params = ModelParams::default();
+    let system = "Be brief.\n\nIt is 12:00.";
+    let asked = |stable| ModelRequest {
+        system: system.into(),
+        stable,
+        ..ask(vec![Turn::User("hi".into())], &params)
+    };
+    let marked = body(&asked(9))["system"].clone();
+    let keep = json!({"type": "ephemeral"});
+    assert_eq!(marked[0], json!({"type": "text", "text": "Be brief.", "cache_control": keep}));
+    assert_eq!(marked[1], json!({"type": "text", "text": "\n\nIt is 12:00."}));
+    // Nothing stays the same, or everything does.
+    assert_eq!(body(&asked(0))["system"], json!([{"type": "text", "text": system}]));
+    let whole = json!([{"type": "text", "text": system, "cache_control": keep}]);
+    assert_eq!(body(&asked(system.len()))["system"], whole);
 }

@@ -19,6 +19,7 @@ fn check(found: &Value, expected: Expect) {
 fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
     ModelRequest {
         system: "".into(),
+        stable: 0,
         turns,
         tools: vec![],
         tool_choice: &ToolChoice::Auto,

@@ -22,6 +22,7 @@ fn quirks(name: &str) -> &'static Quirks {
 fn request<'a>(params: &'a ModelParams, tool_choice: &'a ToolChoice) -> ModelRequest<'a> {
     ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![Turn::User("hi".into())],
         tools: vec![],
         tool_choice,
@@ -42,6 +43,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
     let params = ModelParams { temperature: Some(0.2), max_tokens: Some(64), ..Default::default() };
     let request = ModelRequest {
         system: "Be brief.".into(),
+        stable: 9,
         turns: vec![
             Turn::User("what time is it?".into()),
             Turn::Assistant {
@@ -134,6 +136,7 @@ fn nothing_is_said_about_tools_where_there_are_none() {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![Turn::User("hi".into())],
         tools: vec![],
         tool_choice: &ToolChoice::Required,
@@ -314,6 +317,7 @@ fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
     let params = ModelParams { extra, ..Default::default() };
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![],
         tools: vec![&place, &map],
         tool_choice: &ToolChoice::Auto,
