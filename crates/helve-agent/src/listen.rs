@@ -4,7 +4,7 @@
 //! parser. Both end up as the same thing, so nothing later needs to know which it was.
 
 use futures_util::StreamExt;
-use helve_dialect::{Dropped, End, Parser, Piece, Reading};
+use helve_dialect::{Dropped, End, Parser, Piece, Reading, Repair, repair_arguments};
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
@@ -13,6 +13,11 @@ use tokio::time::Instant;
 
 use crate::feed::Feed;
 use crate::run::{Flaw, Heard, HeardCall, HeardPart, Tools};
+
+/// Tools have names of up to 64 letters; a model may put a word before one.
+const NAME_CHARS_MAX: usize = 128;
+/// What is longer is refused for its length, whatever it says.
+const REPAIRED_BYTES_MAX: usize = 1 << 20;
 
 /// Why there is no complete message.
 #[derive(Debug)]
@@ -27,6 +32,8 @@ pub(crate) struct Listener<'a> {
     step: u32,
     attempt: u32,
     parser: Parser,
+    /// What may be called, for the repair of arguments.
+    tools: helve_dialect::Tools,
     /// How the text is read if the server tells the reasoning by itself, as long as nothing has come.
     without_reasoning: Option<Reading>,
     hearing: Hearing,
@@ -53,6 +60,7 @@ struct Call {
     provider_id: Option<String>,
     tool: String,
     arguments: String,
+    repairs: Vec<Repair>,
     flaw: Option<Flaw>,
 }
 
@@ -71,6 +79,7 @@ impl<'a> Listener<'a> {
             step,
             attempt,
             parser: Parser::new(reading.clone()),
+            tools: reading.tools().clone(),
             without_reasoning: Some(reading.reasoning_open(false)),
             hearing: Hearing { parts: 0, current: None, calls: vec![] },
             usage: Usage::default(),
@@ -122,7 +131,7 @@ impl<'a> Listener<'a> {
     }
 
     fn take(&mut self, event: ModelEvent) {
-        let Self { feed, step, attempt, parser, without_reasoning, hearing, .. } = self;
+        let Self { feed, step, attempt, parser, tools, without_reasoning, hearing, .. } = self;
         let reading = without_reasoning.take();
         let place = Place { feed, step: *step, attempt: *attempt };
         match event {
@@ -144,8 +153,9 @@ impl<'a> Listener<'a> {
                 self.stopped = Some(reason);
                 let end = if reason == StopReason::Length { End::Cut } else { End::Normal };
                 self.dialect = parser.finish(end, &mut |piece| hearing.take(place, piece)).dialect;
-                if end == End::Cut {
-                    hearing.cut_native_calls();
+                match end {
+                    End::Cut => hearing.cut_native_calls(),
+                    End::Normal => hearing.repair_native_calls(tools),
                 }
             }
         }
@@ -224,8 +234,9 @@ impl Hearing {
                 }
                 if let Some(known) = self.calls.iter_mut().find(|known| known.from == From::Text(index)) {
                     known.provider_id = call.id;
-                    known.tool = call.name;
+                    known.tool = bounded(call.name);
                     known.arguments = call.arguments;
+                    known.repairs = call.repairs;
                 }
             }
             // A quotation comes out as text; nothing was meant to run.
@@ -254,6 +265,19 @@ impl Hearing {
         }
     }
 
+    /// Native arguments that are not JSON are read as those in text are.
+    fn repair_native_calls(&mut self, tools: &helve_dialect::Tools) {
+        for call in self.calls.iter_mut().filter(|call| matches!(call.from, From::Vendor(_))) {
+            if call.arguments.len() > REPAIRED_BYTES_MAX {
+                continue;
+            }
+            if let Some(repaired) = repair_arguments(&call.arguments, &call.tool, tools) {
+                call.arguments = repaired.text;
+                call.repairs = repaired.changes;
+            }
+        }
+    }
+
     fn write(&mut self, place: Place<'_>, kind: PartKind, text: &str) {
         if text.is_empty() {
             return;
@@ -270,10 +294,20 @@ impl Hearing {
     }
 
     fn begin(&mut self, place: Place<'_>, from: From, provider_id: Option<String>, tool: String) {
+        let tool = bounded(tool);
         let part = self.next_part(place);
         let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
         self.current = None;
-        self.calls.push(Call { from, part, number, provider_id, tool, arguments: String::new(), flaw: None });
+        self.calls.push(Call {
+            from,
+            part,
+            number,
+            provider_id,
+            tool,
+            arguments: String::new(),
+            repairs: vec![],
+            flaw: None,
+        });
     }
 
     fn extend(&mut self, place: Place<'_>, from: From, text: &str) {
@@ -290,6 +324,15 @@ impl Hearing {
     }
 }
 
+/// The name of a tool, cut where it is longer than any can be: then it is nobody's, and needs no more room than that.
+fn bounded(mut tool: String) -> String {
+    if let Some((at, _)) = tool.char_indices().nth(NAME_CHARS_MAX) {
+        tool.truncate(at);
+        tool.push('…');
+    }
+    tool
+}
+
 /// Calls whose names are unique in the message: a name used twice could not be answered.
 fn distinct(calls: Vec<Call>) -> Vec<HeardCall> {
     let mut heard: Vec<HeardCall> = Vec::with_capacity(calls.len());
@@ -301,6 +344,7 @@ fn distinct(calls: Vec<Call>) -> Vec<HeardCall> {
             provider_id: call.provider_id.filter(unique),
             tool: call.tool,
             arguments: call.arguments,
+            repairs: call.repairs.iter().map(Repair::to_string).collect(),
             flaw: call.flaw,
         });
     }

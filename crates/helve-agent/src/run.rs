@@ -172,7 +172,7 @@ impl Run {
         match fact {
             Fact::RunStarted(started) => self.text.clone_from(&started.text),
             Fact::StepRestarted { attempt, .. } => self.restarts = attempt.saturating_sub(1),
-            Fact::ToolRequested { step, call, provider_id, tool, arguments, replaces, .. } => {
+            Fact::ToolRequested { step, call, provider_id, tool, arguments, repairs, replaces, .. } => {
                 if *step > self.step {
                     // The first call of a new message: those of the last one are done with.
                     self.calls.retain(|held| held.step == *step);
@@ -182,6 +182,7 @@ impl Run {
                     provider_id: provider_id.clone(),
                     name: tool.clone(),
                     arguments: arguments.clone(),
+                    repairs: repairs.clone(),
                 };
                 let planned = Call { step: *step, call, phase: Phase::Planned };
                 match replaces

@@ -215,7 +215,7 @@ fn join<'a>(all: &mut Cow<'a, str>, more: &'a str) {
 fn call(tool: &ToolPart) -> TurnCall<'_> {
     TurnCall {
         id: Cow::Borrowed(name_of(tool)),
-        tool: Cow::Borrowed(written_name(tool)),
+        tool: written_name(tool),
         arguments: Cow::Borrowed(sound(&tool.input)),
     }
 }
@@ -244,12 +244,21 @@ fn result<'a>(tool: &'a ToolPart, place: Place<'a>, told: &Told<'_>) -> Placed<'
              answer with what you have]"
         ));
     }
-    let (id, name) = (Cow::Borrowed(name_of(tool)), Cow::Borrowed(written_name(tool)));
+    let (id, name) = (Cow::Borrowed(name_of(tool)), written_name(tool));
     Placed { turn: Turn::Result { id, tool: name, text, is_error }, place: Place { output, ..place } }
 }
 
-fn written_name(tool: &ToolPart) -> &str {
-    if tool.tool.is_empty() { "unknown" } else { &tool.tool }
+/// What vendors take.
+const WRITTEN_NAME_MAX: usize = 64;
+
+/// The name in a form that no vendor refuses; a model may have written anything, and it stays in the history.
+fn written_name(tool: &ToolPart) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    match &*tool.tool {
+        "" => Cow::Borrowed("unknown"),
+        name if name.len() <= WRITTEN_NAME_MAX && name.chars().all(plain) => Cow::Borrowed(name),
+        name => name.chars().take(WRITTEN_NAME_MAX).map(|c| if plain(c) { c } else { '_' }).collect(),
+    }
 }
 
 /// The name under which the model knows the call.

@@ -89,5 +89,5 @@ pub use profile::{
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;
 pub use registry::{dialect, dialects};
-pub use repair::{Repair, Repaired, repair};
+pub use repair::{Repair, Repaired, repair, repair_arguments};
 pub use tools::{Tools, ToolsError};

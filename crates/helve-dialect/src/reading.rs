@@ -36,6 +36,11 @@ impl Reading {
         Self::new(dialect.filter(|dialect| !dialect.is_found()), tools)
     }
 
+    /// The tools that may be called.
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
     /// Whether the prompt has already opened the reasoning, so that the text begins inside it.
     pub fn reasoning_open(self, reasoning_open: bool) -> Self {
         Self { reasoning_open, ..self }

@@ -10,7 +10,10 @@ mod inner_quotes;
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::Tools;
+use crate::json::is_object;
 use crate::literal::{Literal, Taken};
 use crate::work::looked_at;
 
@@ -85,6 +88,32 @@ pub struct Repaired {
 /// ```
 pub fn repair(text: &str) -> Option<Repaired> {
     read(text, Closing::AsWritten, &|_| false).filter(|repaired| !repaired.changes.is_empty())
+}
+
+/// Reads the arguments of a call that came apart from text, where they are not an object as they stand: as those in
+/// text are read, which may come in a string, be left out, or be broken in a way that has exactly one reading.
+///
+/// ```
+/// let read = helve_dialect::repair_arguments(r#""{\"city\": 'Rome',}""#, "f", &helve_dialect::Tools::unknown()).unwrap();
+/// assert_eq!(read.text, r#"{"city": "Rome"}"#);
+/// assert_eq!(helve_dialect::repair_arguments(r#"{"city": "Ro"#, "f", &helve_dialect::Tools::unknown()), None);
+/// ```
+pub fn repair_arguments(text: &str, tool: &str, tools: &Tools) -> Option<Repaired> {
+    let is_text = |parameter: &str| tools.is_text(tool, parameter) == Some(true);
+    let object = |text: &str| read(text, Closing::AsWritten, &is_text).filter(|read| is_object(&read.text));
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Null) => Some(Repaired { text: "{}".to_owned(), changes: vec![] }),
+        Ok(Value::String(inner)) if is_object(&inner) => {
+            Some(Repaired { text: inner, changes: vec![Repair::Encoding] })
+        }
+        Ok(Value::String(inner)) => {
+            let mut read = object(&inner)?;
+            read.changes.push(Repair::Encoding);
+            Some(read)
+        }
+        Ok(_) => None,
+        Err(_) => object(text),
+    }
 }
 
 /// Who vouches that the text is whole.

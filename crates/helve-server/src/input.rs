@@ -30,6 +30,11 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let (value, bytes) = read(request, app, app.limits.body_bytes_max, app.limits.json).await?;
+        // Fields that we know cannot stand twice; what stands in one of free form could.
+        if let Some(key) = helve_tool::key_twice(&bytes) {
+            let detail = format!("the body says the key `{key}` twice; send it once");
+            return Err(Problem::bad_request("bad_body", detail));
+        }
         Ok(Self { value, bytes })
     }
 }

@@ -238,6 +238,7 @@ fn requested(call: &CallId) -> Fact {
         arguments: r#"{"to": "li"}"#.into(),
         part: None,
         replaces: None,
+        repairs: vec![],
     }
 }
 

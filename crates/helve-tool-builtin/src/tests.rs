@@ -26,6 +26,7 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         provider_id: None,
         name: tool.into(),
         arguments: arguments.to_string(),
+        repairs: vec![],
     };
     journal.note(Fact::ToolRequested {
         step: 1,
@@ -35,6 +36,7 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         arguments: call.arguments.clone(),
         part: None,
         replaces: None,
+        repairs: vec![],
     });
     let toolbox = Arc::new(Toolbox::new(registry.all()));
     let cx = CallContext {

@@ -4,7 +4,7 @@ use helve_types::{Failure, FailureKind, canonical_json};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use crate::json::JsonBounds;
+use crate::json::{self, JsonBounds};
 
 const BYTES_MAX: usize = 1 << 20;
 const SCHEMA_BYTES_MAX: usize = 64 << 10;
@@ -18,6 +18,8 @@ pub(crate) struct Arguments {
     pub(crate) value: Value,
     /// One text for equal arguments: what is approved, cached and hashed.
     pub(crate) canonical: String,
+    /// What had to be repaired.
+    pub(crate) repair: Option<&'static str>,
 }
 
 /// Compiles a tool's schema; patterns are matched in linear time, and nothing outside of it is fetched.
@@ -44,7 +46,7 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 pub(crate) fn check(
     tool: &str,
     validator: &Validator,
-    json: JsonBounds,
+    bounds: JsonBounds,
     text: &str,
 ) -> Result<Arguments, Failure> {
     let bad = |message: String| Failure::new(FailureKind::BadArguments, message);
@@ -53,12 +55,19 @@ pub(crate) fn check(
     if text.len() > BYTES_MAX {
         return Err(bad(format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less")));
     }
-    json.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
-    let mut value: Value = serde_json::from_str(text).map_err(|error| {
+    bounds.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
+    let (mut value, twice) = json::read(text.as_bytes()).map_err(|error| {
         bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
     })?;
+    if let Some(key) = twice.different {
+        let what = format!(
+            "the arguments for `{tool}` say the key `{key}` twice, with different values; send it once"
+        );
+        return Err(bad(what));
+    }
     if validator.is_valid(&value) || without_nulls(&mut value, validator) {
-        return Ok(Arguments { canonical: canonical_json(&value), value });
+        let repair = twice.same.map(|_| "keys that were written twice");
+        return Ok(Arguments { canonical: canonical_json(&value), value, repair });
     }
     let mut problems: Vec<String> =
         validator.iter_errors(&value).take(ERRORS_SHOWN + 1).map(|error| problem(&error)).collect();
@@ -200,6 +209,33 @@ mod tests {
         assert_eq!(checked(r#"{"list": [{"x": null}, 1]}"#).unwrap(), r#"{"list":[{},1]}"#);
         // An item has its place and is never left out.
         assert!(checked(r#"{"list": [null]}"#).is_err());
+    }
+
+    #[test]
+    fn a_key_that_is_written_twice_counts_only_if_it_says_the_same() {
+        check_text(
+            r#"{"query": "a", "max_results": 3, "max_results": 5}"#,
+            expect![
+                "the arguments for `search_web` say the key `max_results` twice, with different values; send it once"
+            ],
+        );
+        check_text(
+            r#"{"query": "a", "filter": {"lang": "en", "lang": "zh"}}"#,
+            expect![
+                "the arguments for `search_web` say the key `filter.lang` twice, with different values; send it once"
+            ],
+        );
+        check_text(
+            r#"{"query": "a", "max_results": 3, "query": "a"}"#,
+            expect![[r#"{"max_results":3,"query":"a"}"#]],
+        );
+        // However a key is written, it is the same key.
+        check_text(
+            r#"{"query": "a", "\u0071uery": "b"}"#,
+            expect![
+                "the arguments for `search_web` say the key `query` twice, with different values; send it once"
+            ],
+        );
     }
 
     #[test]

@@ -1,4 +1,9 @@
-//! How deep and how wide JSON from outside may be: measured before anything is made of it.
+//! How deep and how wide JSON from outside may be, measured before anything is made of it; and what it says twice.
+
+mod twice;
+
+pub use twice::key_twice;
+pub(crate) use twice::read;
 
 /// What is deeper or wider is an attack or an accident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,7 +50,7 @@ pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,
     Hooks, OnFailure, Said,
 };
-pub use json::JsonBounds;
+pub use json::{JsonBounds, key_twice};
 pub use metrics::ToolMetrics;
 pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};

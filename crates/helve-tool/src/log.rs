@@ -40,7 +40,9 @@ pub(crate) fn tell(outcome: &Outcome, trail: &Trail, took: Duration) {
 fn tell_stage(stage: &Stage) {
     match stage {
         Stage::Resolve { repaired_from, .. } => debug!(stage = "resolve", repaired_from, "found the tool"),
-        Stage::Check { problem } => debug!(stage = "check", problem, "checked the arguments"),
+        Stage::Check { problem, repairs } => {
+            debug!(stage = "check", problem, repairs = repairs.join(", "), "checked the arguments")
+        }
         Stage::Judge { verdict, rule } => debug!(stage = "judge", verdict, rule, "judged"),
         Stage::Cache { found } => debug!(stage = "cache", found, "looked into the cache"),
         Stage::Limit { waited_ms, refused } => {

@@ -104,7 +104,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<Question, Stop> {
         let tool = resolve(call, cx, trail)?;
-        let candidate = check_arguments(tool, &call.arguments, trail)?;
+        let candidate = check_arguments(tool, call, trail)?;
         let candidate = self.hooks.before(candidate, cx, trail).await?;
         let judgement = judge(&self.rules, &candidate, cx);
         Ok(ask(judgement, &candidate, because, cx)?)
@@ -113,7 +113,7 @@ impl Pipeline {
     /// Whether a person may put these arguments in the place of those that they were asked about.
     pub fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
-        let candidate = check_arguments(tool, arguments, &mut Trail::default())?;
+        let candidate = fitting(tool, arguments)?;
         not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
@@ -151,7 +151,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<(ToolOutput, Beside), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
-        let candidate = check_arguments(tool, &call.arguments, trail)?; // BadArguments
+        let candidate = check_arguments(tool, call, trail)?; // BadArguments
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
@@ -192,11 +192,19 @@ fn resolve<'a>(
     Ok(tool)
 }
 
-fn check_arguments(tool: &Arc<Registered>, written: &str, trail: &mut Trail) -> Result<Candidate, Failure> {
-    let checked = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, written);
+fn check_arguments(tool: &Arc<Registered>, call: &ToolCall, trail: &mut Trail) -> Result<Candidate, Failure> {
+    let checked = fitting(tool, &call.arguments);
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
-    trail.push(Stage::Check { problem });
-    Ok(Candidate { tool: tool.clone(), arguments: checked?, changed: false })
+    let more = checked.as_ref().ok().and_then(|candidate| candidate.arguments.repair);
+    let repairs = call.repairs.iter().map(String::as_str).chain(more).map(str::to_owned).collect();
+    trail.push(Stage::Check { problem, repairs });
+    checked
+}
+
+/// A call of the tool with these arguments, if they fit.
+fn fitting(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
+    let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, written)?;
+    Ok(Candidate { tool: tool.clone(), arguments, changed: false })
 }
 
 fn bounded(

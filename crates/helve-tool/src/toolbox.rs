@@ -63,7 +63,10 @@ impl Toolbox {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(Failure::new(
                 FailureKind::UnknownTool,
-                format!("there is no tool `{name}`; the tools are: {known}"),
+                match name.trim() {
+                    "" => format!("the call names no tool; call again with one of these: {known}"),
+                    _ => format!("there is no tool `{name}`; the tools are: {known}"),
+                },
             ));
         };
         if !tool.is_enabled() {

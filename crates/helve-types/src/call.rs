@@ -28,6 +28,9 @@ pub struct ToolCall {
     pub name: String,
     /// The JSON text exactly as written, so that history repeats it byte for byte.
     pub arguments: String,
+    /// What was repaired to read the arguments, where they were not JSON as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<String>,
 }
 
 /// What a tool gives back: one view for the model, one for the person, and the value itself.
@@ -223,6 +226,9 @@ pub enum Stage {
     Check {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+        /// What was repaired in the arguments before they were checked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<String>,
     },
     Judge {
         verdict: String,

@@ -63,8 +63,11 @@ pub enum Fact {
         provider_id: Option<String>,
         /// As the model wrote it; the tool that runs is named when it starts.
         tool: String,
-        /// JSON text, exactly as the model wrote it.
+        /// JSON text, as the model wrote it wherever that was JSON in itself or could be repaired.
         arguments: String,
+        /// What was repaired in the arguments.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<String>,
         /// The part that showed the call while it was being written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<PartId>,
@@ -504,6 +507,7 @@ mod tests {
                 arguments: "{\"zone\": \"Asia/Tokyo\"}".into(),
                 part: None,
                 replaces: None,
+                repairs: vec![],
             },
             Fact::ToolRefused {
                 call,

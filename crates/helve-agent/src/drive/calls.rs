@@ -73,6 +73,7 @@ impl Driver {
                     arguments: call.arguments,
                     part: None,
                     replaces: Some(replaces),
+                    repairs: call.repairs,
                 };
                 Box::pin(async move { (id, journal.commit(again).await.map_err(Fault::from)) })
             }

@@ -314,7 +314,7 @@ mod tests {
 
     fn call(tool: &str, arguments: &str) -> ToolCall {
         let id = CallId::new(RunId(Uuid::from_u128(1)), 1, 0);
-        ToolCall { id, provider_id: None, name: tool.into(), arguments: arguments.into() }
+        ToolCall { id, provider_id: None, name: tool.into(), arguments: arguments.into(), repairs: vec![] }
     }
 
     /// Plays messages, one a line, with calls as `tool arguments result`, parted by `|`; a result of `!` is a failure, of `?`

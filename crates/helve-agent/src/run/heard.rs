@@ -38,6 +38,8 @@ pub struct HeardCall {
     pub provider_id: Option<String>,
     pub tool: String,
     pub arguments: String,
+    /// What was repaired in the arguments.
+    pub repairs: Vec<String>,
     /// It is on record as what the model wrote, and must never run.
     pub flaw: Option<Flaw>,
 }
@@ -76,7 +78,8 @@ impl Run {
             HeardPart::Reasoning { part, text } => Fact::ReasoningFinished { step, part, text },
         }));
         let mut refused = vec![];
-        for (index, HeardCall { part, provider_id, tool, arguments, flaw }) in (0..).zip(heard.calls) {
+        for (index, HeardCall { part, provider_id, tool, arguments, repairs, flaw }) in (0..).zip(heard.calls)
+        {
             let call = CallId::new(self.id, step, index);
             if let Some(flaw) = flaw {
                 let failure = flaw.failure(&tool);
@@ -90,6 +93,7 @@ impl Run {
                 arguments,
                 part,
                 replaces: None,
+                repairs,
             });
         }
         facts.push(Fact::StepFinished {

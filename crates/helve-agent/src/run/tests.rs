@@ -54,6 +54,7 @@ fn said(step: u32, calls: u32) -> Vec<Fact> {
         arguments: format!("{{\"n\": {index}}}"),
         part: None,
         replaces: None,
+        repairs: vec![],
     });
     let finished = Fact::StepFinished {
         step,
@@ -348,6 +349,7 @@ fn a_repeated_call_takes_the_place_of_the_old_one() {
         arguments: "{}".into(),
         part: None,
         replaces: Some(id(1, 0)),
+        repairs: vec![],
     };
     let after = |question: Fact| {
         let answer = Answer::Outcome { answer: OutcomeAnswer::RunAgain };
@@ -472,6 +474,7 @@ fn a_person_who_speaks_ends_a_circle() {
                 arguments: "{}".into(),
                 part: None,
                 replaces: None,
+                repairs: vec![],
             },
             fact => fact,
         };

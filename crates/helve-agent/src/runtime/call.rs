@@ -76,8 +76,13 @@ impl Runtime {
                 Opened::New { epoch, .. } => epoch,
                 Opened::Replayed { run } => return shared.called_before(run).await,
             };
-            let call =
-                ToolCall { id: CallId::new(run, 1, 0), provider_id: None, name: tool.clone(), arguments };
+            let call = ToolCall {
+                id: CallId::new(run, 1, 0),
+                provider_id: None,
+                name: tool.clone(),
+                arguments,
+                repairs: vec![],
+            };
             let journal = shared.journal(run, epoch, 1);
             shared.feed(run).publish(&[started]);
             let spans = (error_span!("run", %run), call_span(&call.id, &tool));
@@ -186,6 +191,7 @@ impl Open {
             arguments: call.arguments.clone(),
             part: None,
             replaces: None,
+            repairs: vec![],
         });
         let mut stopped_by = None;
         let mut executed = pin!(pipeline.execute(&call, &cx));

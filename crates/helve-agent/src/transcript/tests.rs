@@ -93,6 +93,7 @@ fn log(steps: &[Planned], reuse_ids: bool) -> Vec<Fact> {
                 arguments: if index == 1 { "{broken".into() } else { "{}".into() },
                 part: None,
                 replaces: None,
+                repairs: vec![],
             });
         }
         facts.push(Fact::StepFinished {

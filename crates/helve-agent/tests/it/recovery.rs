@@ -45,6 +45,7 @@ pub(crate) fn requested(call: &CallId, tool: &str) -> Vec<Fact> {
             arguments: r#"{"q": "x"}"#.into(),
             part: None,
             replaces: None,
+            repairs: vec![],
         },
         Fact::StepFinished {
             step: 1,

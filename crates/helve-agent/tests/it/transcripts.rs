@@ -3,7 +3,8 @@
 use expect_test::expect;
 use helve_agent::{RuntimeSettings, StartInput, StartRequest};
 use helve_model::{Holds, ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
-use helve_types::{ChatCall, ChatMessage, ChatRole, Mode, ToolChoice, ToolSpec};
+use helve_store::Store;
+use helve_types::{ChatCall, ChatMessage, ChatRole, Fact, Mode, RunId, Stage, ToolChoice, ToolSpec};
 
 use crate::lab::{Lab, check, mei, reply, settle, spec};
 
@@ -433,4 +434,66 @@ async fn a_stateless_run_ends_when_the_client_has_to_act() {
         "#]],
     )
     .await;
+}
+
+/// What the trail of each call says of its arguments, in the order of the outcomes.
+async fn checks(lab: &Lab, run: RunId) -> Vec<String> {
+    let events = lab.store.events(run, 0, 99).await.unwrap();
+    let trails = events.iter().filter_map(|recorded| match &recorded.event.fact {
+        Fact::ToolFinished { trail, .. } | Fact::ToolRefused { trail, .. } => Some(trail),
+        _ => None,
+    });
+    let words = |stage: &Stage| match stage {
+        Stage::Check { problem: Some(_), .. } => Some("misfit".to_owned()),
+        Stage::Check { repairs, .. } => Some(repairs.join(", ")),
+        _ => None,
+    };
+    trails.map(|trail| trail.0.iter().find_map(words).unwrap_or_else(|| "unchecked".into())).collect()
+}
+
+#[tokio::test]
+async fn broken_arguments_are_repaired_alike_in_both_ways_of_calling_and_the_trail_says_so() {
+    let broken = [
+        (r#"{"q": "x"}"#, ""),
+        (r#"{"q": "x",}"#, "commas"),
+        (r#"{q: "x"}"#, "quotes"),
+        (r#"{'q': 'x'}"#, "quotes"),
+        (r#""{\"q\": \"x\"}""#, "arguments in a string"),
+        (r#"{"q": x}"#, "quotes"),
+        (r#"{"q": "x", "q": "x"}"#, "keys that were written twice"),
+        (r#"{"q": "x", "q": "y"}"#, "misfit"),
+        // More than one reading, or none.
+        (r#"{"q": "x" "r": "y"}"#, "misfit"),
+        (r#"{"q": "x"#, "misfit"),
+    ];
+    for (arguments, expected) in broken {
+        let text = format!("<tool_call>\n{{\"name\": \"look\", \"arguments\": {arguments}}}\n</tool_call>");
+        for call in [Reply::new().call("look", arguments), Reply::new().text(&text)] {
+            let lab = Lab::new([call.done(), reply("say Done.")]);
+            let mut started = lab.start("find x").await;
+            assert_eq!(settle(&mut started.follower).await, "run.finished");
+            let found = checks(&lab, started.run).await;
+            // What has no reading never comes to be checked where the text was not even a call.
+            let found = found.first().map(|found| found.replace("unchecked", "misfit")).unwrap_or_default();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_a_usable_name_is_told_which_tools_there_are() {
+    let long = "x".repeat(100_000);
+    for name in ["", " ", "\u{202e}look", &long] {
+        let call = Reply::new().call(name, r#"{"q": "x"}"#).done();
+        let lab = Lab::new([call, reply("say I see.")]);
+        let mut started = lab.start("find x").await;
+        assert_eq!(settle(&mut started.follower).await, "run.finished");
+        let asked = lab.model.asked();
+        assert_eq!(asked.len(), 2, "{asked:?}");
+        let told = asked[1].lines().find(|line| line.starts_with("error: ")).unwrap();
+        assert!(told.contains("`look`") && told.len() < 1_000, "{told}");
+        let calls = asked[1].lines().find(|line| line.starts_with("calls: ")).unwrap();
+        let written = calls.split(' ').nth(2).unwrap();
+        assert!((1..=64).contains(&written.len()) && written.is_ascii(), "{calls}");
+    }
 }

@@ -106,6 +106,7 @@ impl Story {
                     arguments: ARGUMENTS.into(),
                     part: None,
                     replaces: None,
+                    repairs: vec![],
                 };
                 let row = Call { tool: self.tool.into(), state: String::new(), attempt: 0 };
                 self.evidence.disk.calls.insert(call, row);

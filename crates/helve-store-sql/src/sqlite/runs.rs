@@ -122,6 +122,7 @@ pub(super) fn read_call(row: &Row<'_>) -> Result<CallRecord, StoreError> {
         provider_id: column(row, "provider_id")?,
         name: column(row, "tool")?,
         arguments: column(row, "arguments")?,
+        repairs: vec![],
     };
     let effect: Option<String> = column(row, "effect")?;
     Ok(CallRecord {

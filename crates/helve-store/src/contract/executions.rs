@@ -21,8 +21,17 @@ async fn at(actor: &Actor, run: &mut Started, ms: i64, facts: Vec<Fact>) {
 
 fn wanted(call: &CallId, tool: &str) -> Fact {
     match requested(call) {
-        Fact::ToolRequested { step, call, provider_id, arguments, part, replaces, .. } => {
-            Fact::ToolRequested { step, call, provider_id, tool: tool.into(), arguments, part, replaces }
+        Fact::ToolRequested { step, call, provider_id, arguments, repairs, part, replaces, .. } => {
+            Fact::ToolRequested {
+                step,
+                call,
+                provider_id,
+                tool: tool.into(),
+                arguments,
+                part,
+                replaces,
+                repairs,
+            }
         }
         other => other,
     }

@@ -13,6 +13,7 @@ impl Shelves {
                 provider_id: provider_id.map(str::to_owned),
                 name: tool.to_owned(),
                 arguments: arguments.to_owned(),
+                repairs: vec![],
             };
             let record = CallRecord {
                 call,

@@ -49,7 +49,13 @@ impl Lab {
             journal: self.journal.clone(),
             ..context(user)
         };
-        let call = ToolCall { id, provider_id: None, name: tool.into(), arguments: arguments.to_string() };
+        let call = ToolCall {
+            id,
+            provider_id: None,
+            name: tool.into(),
+            arguments: arguments.to_string(),
+            repairs: vec![],
+        };
         let rules = Rules::new().with_layer("operator", crate::rules());
         Pipeline::new(rules).execute(&call, &cx).await.unwrap()
     }

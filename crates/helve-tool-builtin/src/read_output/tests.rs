@@ -215,7 +215,7 @@ async fn the_words_at_a_cut_lead_to_the_rest() {
             journal: journal.clone(),
             ..context("mei")
         };
-        let call = ToolCall { id, provider_id: None, name: name.into(), arguments };
+        let call = ToolCall { id, provider_id: None, name: name.into(), arguments, repairs: vec![] };
         match Pipeline::new(Rules::new()).execute(&call, &cx).await.unwrap() {
             Outcome::Finished(output) => output.text,
             other => panic!("{other:?}"),

@@ -143,6 +143,7 @@ impl Lab {
             provider_id: None,
             name: name.into(),
             arguments: arguments.into(),
+            repairs: vec![],
         }
     }
 
@@ -181,6 +182,7 @@ impl Lab {
             arguments: call.arguments.clone(),
             part: None,
             replaces: None,
+            repairs: vec![],
         });
         pipeline.execute(call, &self.context(call)).await
     }
@@ -229,7 +231,9 @@ fn words(trail: &Trail) -> String {
         .map(|stage| match stage {
             Stage::Resolve { repaired_from: Some(from), .. } => format!("repaired({from})"),
             Stage::Resolve { .. } => "resolved".into(),
-            Stage::Check { problem } => if problem.is_some() { "misfit" } else { "fits" }.into(),
+            Stage::Check { problem: Some(_), .. } => "misfit".into(),
+            Stage::Check { repairs, .. } if repairs.is_empty() => "fits".into(),
+            Stage::Check { repairs, .. } => format!("fits, repaired: {}", repairs.join(", ")),
             Stage::Judge { verdict, .. } => verdict.clone(),
             Stage::Cache { found } => found.clone(),
             Stage::Limit { refused, .. } => if refused.is_some() { "limited" } else { "entered" }.into(),

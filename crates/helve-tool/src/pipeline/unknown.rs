@@ -9,7 +9,7 @@ use helve_store::Entry;
 use helve_types::{Effect, OnUnknown, RunState, Timestamp, ToolCall, Trail};
 
 use super::instead::Answered;
-use super::{Pipeline, bounded, check_arguments, resolve};
+use super::{Pipeline, bounded, fitting, resolve};
 use crate::gate::{admit, ask_outcome, judge, shown};
 use crate::outcome::Stop;
 use crate::permit::Permit;
@@ -44,7 +44,7 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let mut unseen = Trail::default();
         let tool = resolve(call, cx, &mut unseen).ok();
-        let again = tool.and_then(|tool| check_arguments(tool, &call.arguments, &mut unseen).ok());
+        let again = tool.and_then(|tool| fitting(tool, &call.arguments).ok());
         let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
         self.settle(&call.id, Outcome::Asked(question), cx).await
     }
@@ -105,7 +105,7 @@ impl Pipeline {
         arguments: &str,
         cx: &CallContext,
     ) -> Unknown {
-        let sent = check_arguments(tool, arguments, &mut Trail::default()).ok();
+        let sent = fitting(tool, arguments).ok();
         let request = sent.and_then(|sent| shown(&sent, cx));
         Unknown { request, checked: self.look_for(tool, arguments, cx).await, ..unknown }
     }
@@ -118,7 +118,7 @@ impl Pipeline {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = check_arguments(&reader, arguments, &mut unseen).ok()?;
+        let candidate = fitting(&reader, arguments).ok()?;
         let rules = self.rules_for_others();
         let judgement = judge(rules, &candidate, cx);
         let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;

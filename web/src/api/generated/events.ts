@@ -31,7 +31,7 @@ export type EventBody = (
     }
   | {
       /**
-       * JSON text, exactly as the model wrote it.
+       * JSON text, as the model wrote it wherever that was JSON in itself or could be repaired.
        */
       arguments: string;
       call: CallId;
@@ -40,6 +40,10 @@ export type EventBody = (
        */
       part?: PartId | null;
       provider_id?: string | null;
+      /**
+       * What was repaired in the arguments.
+       */
+      repairs?: string[];
       /**
        * A person ordered this call in place of an earlier one.
        */
@@ -244,6 +248,10 @@ export type Stage =
     }
   | {
       problem?: string | null;
+      /**
+       * What was repaired in the arguments before they were checked.
+       */
+      repairs?: string[];
       stage: 'check';
     }
   | {

@@ -13,7 +13,8 @@ export function useTrailWords(): (stage: Stage) => string {
       case 'resolve':
         return stage.repaired_from ? words.repaired(stage.repaired_from, stage.tool) : stage.tool;
       case 'check':
-        return stage.problem ?? words.checkOk;
+        if (stage.problem) return stage.problem;
+        return stage.repairs?.length ? words.checkRepaired(stage.repairs.join(', ')) : words.checkOk;
       case 'judge':
         return [said(stage.verdict), stage.rule].filter(Boolean).join(' · ');
       case 'cache':

@@ -219,6 +219,7 @@ export const en = {
     stage: {
       repaired: (from: string, to: string) => `${from} → ${to}`,
       checkOk: 'fit',
+      checkRepaired: (what: string) => `fit; repaired: ${what}`,
       waited: (duration: string) => `waited ${duration}`,
       free: 'free',
       /** Words of the server’s, where they read better otherwise. */

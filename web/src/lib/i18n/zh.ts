@@ -217,6 +217,7 @@ export const zh: Strings = {
     stage: {
       repaired: (from, to) => `${from} → ${to}`,
       checkOk: '符合',
+      checkRepaired: (what: string) => `符合；已修正：${what}`,
       waited: (duration) => `等待了 ${duration}`,
       free: '空闲',
       said: {

@@ -96,6 +96,7 @@ impl<'a> World<'a> {
     fn heard(&mut self) -> Heard {
         let calls = usize::from(self.chance.of(4));
         let call = |index: usize, flawed: bool| HeardCall {
+            repairs: vec![],
             part: None,
             provider_id: index.is_multiple_of(2).then(|| format!("call_{index}")),
             tool: "t".into(),
@@ -194,6 +195,7 @@ impl<'a> World<'a> {
                 arguments: again.arguments.clone(),
                 part: None,
                 replaces: Some(replaces.clone()),
+                repairs: vec![],
             }],
         }
     }

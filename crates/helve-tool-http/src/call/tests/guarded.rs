@@ -31,6 +31,7 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             provider_id: None,
             name: "weather".into(),
             arguments: here().to_string(),
+            repairs: vec![],
         };
         journal.note(Fact::ToolRequested {
             step: 1,
@@ -40,6 +41,7 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             arguments: call.arguments.clone(),
             part: None,
             replaces: None,
+            repairs: vec![],
         });
         let cx = CallContext {
             run: started.run,

@@ -312,6 +312,7 @@ mod tests {
             arguments: bad.into(),
             part: None,
             replaces: None,
+            repairs: vec![],
         });
         screen.event(&Fact::ToolFailed { call, failure, trail: Trail::default() });
         screen.event(&Fact::RunFailed { code: bad.into(), message: bad.into() });

@@ -160,7 +160,10 @@ fn stage(stage: &Stage) -> String {
         Stage::Hook { name, did } => format!("hook {}: {}", line(name), line(did)),
         Stage::Fallback { by, .. } => format!("fallback: {}", line(by)),
         Stage::Skipped { guard } => format!("{} left out", line(guard)),
-        Stage::Check { problem: Some(problem) } => format!("check: {}", line(problem)),
+        Stage::Check { problem: Some(problem), .. } => format!("check: {}", line(problem)),
+        Stage::Check { repairs, .. } if !repairs.is_empty() => {
+            format!("check: repaired {}", line(&repairs.join(", ")))
+        }
         Stage::Bound { whole_bytes, kept_bytes } => format!("cut: {kept_bytes} of {whole_bytes} bytes"),
         // What passed without a word is named and no more.
         other => {
