@@ -28,8 +28,11 @@ use helve_egress::Egress;
 use helve_tool::{Action, Guards, Rule, Tool};
 
 pub use image_gen::{IMAGES_SECRET, Images};
-pub use query_database::Database;
+pub use query_database::{Database, QueryWorker, look_at, run_query_worker};
 pub use search_web::{TAVILY_SECRET, TAVILY_URL};
+
+/// The subcommand with which a program that uses these tools does [`run_query_worker`] and nothing else.
+pub const QUERY_WORKER: &str = "query-worker";
 
 /// What the operator decides about them.
 #[derive(Debug, Clone)]
@@ -45,6 +48,8 @@ pub struct Settings {
     pub zone: Option<String>,
     /// Those that models may read; without any there is no tool for it.
     pub databases: Vec<Database>,
+    /// Who asks those that are SQLite's.
+    pub query_worker: QueryWorker,
     /// Who draws pictures; without it there is no tool for it.
     pub images: Option<Images>,
     /// The way to whoever draws; what it only names is fetched by `egress`.
@@ -62,6 +67,7 @@ impl Settings {
             notes_dir: notes_dir.into(),
             zone: None,
             databases: vec![],
+            query_worker: QueryWorker::of_this_program([QUERY_WORKER]),
             images: None,
         }
     }
@@ -80,7 +86,7 @@ pub fn builtin(settings: &Settings) -> Vec<(Arc<dyn Tool>, Guards)> {
         get_plan::tool(),
         list_plans::tool(),
     ];
-    tools.extend(query_database::tool(&settings.databases));
+    tools.extend(query_database::tool(&settings.databases, &settings.query_worker));
     tools.extend(image_gen::tool(settings));
     tools
 }

@@ -1,8 +1,9 @@
 //! `query_database`: reads a database that the operator has configured.
 //!
-//! Read only for real, in each kind's own way: `sqlite` opens the file read-only and lets only reading statements be
-//! prepared; `postgres` runs in a read-only transaction that is always rolled back. Both take one statement, stop at the
-//! time limit and read no more rows than they may. `table` makes text and values of what they found.
+//! Read only for real, in each kind's own way: `sqlite` asks in a process of its own, which opens the file read-only and
+//! lets only reading statements be prepared; `postgres` runs in a read-only transaction that is always rolled back. In
+//! both, functions and tables go by a list of what is allowed. Both take one statement, stop at the time limit and read
+//! no more rows than they may. `table` makes text and values of what they found.
 //!
 //! The addresses are the operator's configuration and no model can change them, so connections do not pass the guard of
 //! outgoing requests (`helve-egress`), which is there for addresses that models and rows give.
@@ -11,8 +12,6 @@ mod database;
 mod postgres;
 mod sqlite;
 mod table;
-#[cfg(test)]
-mod tests;
 mod tls;
 
 use std::sync::Arc;
@@ -23,13 +22,18 @@ use helve_tool::{
 };
 use helve_types::{Effect, Example, Flow, OnUnknown, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::database::Database;
 use self::database::Kind;
+pub use self::sqlite::{QueryWorker, run_query_worker};
 
 const SQL_BYTES_MAX: usize = 20_000;
+const PARAMETERS_MAX: usize = 100;
+/// Of all parameters together, as JSON.
+const PARAMETERS_BYTES_MAX: usize = 256 << 10;
+const COLUMNS_MAX: usize = 200;
 /// What is left over for connecting and for telling the database to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -58,7 +62,8 @@ fn values(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// What is asked of a database.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Question {
     Describe,
     Select { sql: String, parameters: Vec<Value> },
@@ -67,15 +72,16 @@ enum Question {
 struct QueryDatabase {
     spec: ToolSpec,
     databases: Vec<Database>,
+    worker: QueryWorker,
 }
 
 /// None where no database is configured.
-pub(crate) fn tool(databases: &[Database]) -> Option<(Arc<dyn Tool>, Guards)> {
+pub(crate) fn tool(databases: &[Database], worker: &QueryWorker) -> Option<(Arc<dyn Tool>, Guards)> {
     if databases.is_empty() {
         return None;
     }
     let longest = databases.iter().map(|database| database.timeout).max().unwrap_or_default();
-    let tool = QueryDatabase { spec: spec(databases), databases: databases.to_vec() };
+    let tool = QueryDatabase { spec: spec(databases), databases: databases.to_vec(), worker: worker.clone() };
     Some((Arc::new(tool), guards(longest)))
 }
 
@@ -104,17 +110,15 @@ impl Tool for QueryDatabase {
             match question(arguments).map_err(ToolError::Declined)? {
                 Question::Describe => {
                     let tables = match &database.kind {
-                        Kind::Sqlite(path) => sqlite::describe(database, path).await?,
+                        Kind::Sqlite(path) => sqlite::describe(&self.worker, database, path).await?,
                         Kind::Postgres(config) => postgres::describe(database, config).await?,
                     };
                     Ok(described(database, &tables))
                 }
-                Question::Select { sql, parameters } => {
+                question @ Question::Select { .. } => {
                     let table = match &database.kind {
-                        Kind::Sqlite(path) => sqlite::select(database, path, sql, parameters).await?,
-                        Kind::Postgres(config) => {
-                            postgres::select(database, config, &sql, &parameters).await?
-                        }
+                        Kind::Sqlite(path) => sqlite::select(&self.worker, database, path, question).await?,
+                        Kind::Postgres(config) => postgres::select(database, config, &question).await?,
                     };
                     Ok(table.show(&database.name))
                 }
@@ -151,7 +155,28 @@ fn question(arguments: Arguments) -> Result<Question, String> {
     if sql.len() > SQL_BYTES_MAX {
         return Err(format!("`sql` has more than {SQL_BYTES_MAX} bytes; put values into `parameters`"));
     }
-    Ok(Question::Select { sql: sql.to_owned(), parameters: parameters.unwrap_or_default() })
+    // SQLite would stop reading there.
+    if sql.contains('\0') {
+        return Err("`sql` has a NUL character in it; put values into `parameters`".into());
+    }
+    let parameters = parameters.unwrap_or_default();
+    if parameters.len() > PARAMETERS_MAX {
+        return Err(format!("`parameters` has {} values; {PARAMETERS_MAX} are the most", parameters.len()));
+    }
+    let bytes: usize = parameters.iter().map(|value| value.to_string().len()).sum();
+    if bytes > PARAMETERS_BYTES_MAX {
+        return Err(format!("`parameters` has {bytes} bytes; {PARAMETERS_BYTES_MAX} are the most"));
+    }
+    Ok(Question::Select { sql: sql.to_owned(), parameters })
+}
+
+/// Looks whether a database can be asked, and what about it should be put right; the error says why it cannot be asked.
+pub async fn look_at(database: &Database, worker: &QueryWorker) -> Result<Vec<String>, String> {
+    let found = match &database.kind {
+        Kind::Sqlite(path) => sqlite::describe(worker, database, path).await.map(|_| vec![]),
+        Kind::Postgres(config) => postgres::powers(database, config).await,
+    };
+    found.map_err(|error| error.to_string())
 }
 
 /// The tables of a database, a line each.

@@ -48,6 +48,9 @@ enum Command {
     Token(token::TokenArgs),
     /// Check the configuration, keys, model servers and database, and say what to do about each problem
     Doctor(Common),
+    /// The process of one query of `query_database`, which the server starts by itself
+    #[command(name = helve_tool_builtin::QUERY_WORKER, hide = true)]
+    QueryWorker,
 }
 
 /// What every command that reads the configuration takes.
@@ -79,6 +82,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Approvals(args) => approvals::run(args),
         Command::Token(args) => token::run(args),
         Command::Doctor(common) => doctor::run(&common),
+        Command::QueryWorker => Ok(helve_tool_builtin::run_query_worker()),
     }
 }
 

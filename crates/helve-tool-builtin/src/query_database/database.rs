@@ -87,6 +87,10 @@ impl Database {
         })
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     #[must_use]
     pub fn described(mut self, description: &str) -> Self {
         self.description = description.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,8 +1,11 @@
 //! PostgreSQL: one connection for each question, in a read-only transaction that is always rolled back.
 //!
-//! The question is prepared as it is, so that errors point into the model's own text; then it is asked as the inner part of
+//! The names in the question go by a list (`statement`, `allow`). It is prepared as it is, so that errors point into the model's own text; then it is asked as the inner part of
 //! a SELECT that turns each value into JSON, so that every type of the server can be shown. Only as many rows are fetched
 //! as may be given. When nobody waits any more the server is told to stop.
+
+mod allow;
+mod statement;
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -20,12 +23,13 @@ use tokio_postgres::{CancelToken, Client, Config, Error, NoTls, Row, Transaction
 use super::database::Database;
 use super::table::{self, CELL_CHARS_MAX, Table};
 use super::tls::Rustls;
-use super::too_slow;
+use super::{COLUMNS_MAX, Question, too_slow};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// What a query begins with that can be the inner part of another one.
 const READING: [&str; 4] = ["select", "with", "values", "table"];
-const COLUMNS_MAX: usize = 200;
+/// How many rows are fetched at a time, so that no more than these come in vain.
+const PAGE_ROWS: usize = 100;
 
 const DESCRIBE: &str = "SELECT quote_ident(c.table_schema) AS schema, quote_ident(c.table_name) AS name, t.table_type AS kind,
         string_agg(quote_ident(c.column_name) || ' ' || c.data_type ||
@@ -35,19 +39,36 @@ const DESCRIBE: &str = "SELECT quote_ident(c.table_schema) AS schema, quote_iden
     WHERE c.table_schema NOT IN ('pg_catalog', 'information_schema')
     GROUP BY 1, 2, 3 ORDER BY 1, 2 LIMIT 200";
 
+const POWERS: &str = "SELECT r.rolsuper AS is_superuser,
+        pg_catalog.pg_has_role('pg_read_server_files', 'member') AS reads_files,
+        pg_catalog.pg_has_role('pg_write_server_files', 'member') AS writes_files,
+        pg_catalog.pg_has_role('pg_execute_server_program', 'member') AS runs_programs,
+        (SELECT string_agg(DISTINCT p.proname::text, ', ') FROM pg_catalog.pg_proc p
+            WHERE p.proname IN ('dblink', 'dblink_connect', 'dblink_connect_u', 'dblink_exec')
+            AND has_function_privilege(p.oid, 'execute')) AS connects
+    FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
+
 pub(super) async fn select(
     database: &Database,
     config: &Config,
-    sql: &str,
-    parameters: &[Value],
+    question: &Question,
 ) -> Result<Table, ToolError> {
+    let Question::Select { sql, parameters } = question else {
+        return Err(ToolError::Declined("there is no statement".into()));
+    };
     let first =
         sql.trim_start_matches(['(', ' ', '\n', '\t']).split(|c: char| !c.is_ascii_alphabetic()).next();
     if !first.is_some_and(|word| READING.iter().any(|known| known.eq_ignore_ascii_case(word))) {
         return Err(ToolError::Declined("the database is read only: write a SELECT".into()));
     }
+    let doubts = allow::doubts(sql).map_err(ToolError::Declined)?;
     let mut session = Session::open(database, config).await?;
-    session.within_time(database, async |transaction| ask(transaction, database, sql, parameters).await).await
+    session
+        .within_time(database, async |transaction| {
+            settle(transaction, database, &doubts).await?;
+            ask(transaction, database, sql, parameters).await
+        })
+        .await
 }
 
 /// The tables and views that the role may read, a line each.
@@ -121,10 +142,12 @@ impl Session {
         let work = async {
             let building = client.build_transaction().read_only(true);
             let transaction = building.start().await.map_err(|error| told(database, &error))?;
-            // The first query also takes the snapshot, after which no transaction can be made writable.
+            // The first query also takes the snapshot, after which no transaction can be made writable. What a quote is
+            // must be the same to the server as to `statement`.
             let limits = format!(
-                "SELECT set_config('statement_timeout', '{}', true), set_config('idle_in_transaction_session_timeout', \
-                 '60000', true)",
+                "SELECT pg_catalog.set_config('statement_timeout', '{}', true), \
+                 pg_catalog.set_config('idle_in_transaction_session_timeout', '60000', true), \
+                 pg_catalog.set_config('standard_conforming_strings', 'on', true)",
                 timeout.as_millis().max(1)
             );
             transaction.batch_execute(&limits).await.map_err(|error| told(database, &error))?;
@@ -162,6 +185,21 @@ impl Drop for Session {
     }
 }
 
+/// Refuses functions that are not on the list, if the database has them.
+async fn settle(
+    transaction: &Transaction<'_>,
+    database: &Database,
+    doubts: &allow::Doubts,
+) -> Result<(), ToolError> {
+    let found = transaction
+        .query(allow::UNLISTED, &[&doubts.called, &doubts.behind_dots, &doubts.listed])
+        .await
+        .map_err(|error| told(database, &error))?;
+    let Some(first) = found.first() else { return Ok(()) };
+    let name: String = first.try_get(0).map_err(|error| told(database, &error))?;
+    Err(ToolError::Declined(allow::unlisted(&name)))
+}
+
 async fn ask(
     transaction: &Transaction<'_>,
     database: &Database,
@@ -186,16 +224,23 @@ async fn ask(
     let bound: Vec<Written> = parameters.iter().map(Written::from).collect();
     let bound: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|value| value as _).collect();
     let portal = transaction.bind(&statement, &bound).await.map_err(failed)?;
-    let rows_max = i32::try_from(database.rows_max + 1).unwrap_or(i32::MAX);
-    let rows = transaction.query_portal_raw(&portal, rows_max).await.map_err(failed)?;
-    let mut rows = std::pin::pin!(rows);
+    let page = i32::try_from(database.rows_max.saturating_add(1).min(PAGE_ROWS)).unwrap_or(i32::MAX);
     let mut table = Table::new(plain.columns().iter().map(tokio_postgres::Column::name));
     let mut has_room = true;
-    while let Some(row) = rows.next().await {
-        let row = row.map_err(failed)?;
-        if has_room {
-            let values = (0..count).map(|place| row.try_get(place).map(value)).collect::<Result<_, _>>();
-            has_room = table.take(values.map_err(failed)?, database.rows_max);
+    while has_room {
+        let rows = transaction.query_portal_raw(&portal, page).await.map_err(failed)?;
+        let mut rows = std::pin::pin!(rows);
+        let mut fetched = 0;
+        while let Some(row) = rows.next().await {
+            let row = row.map_err(failed)?;
+            fetched += 1;
+            if has_room {
+                let values = (0..count).map(|place| row.try_get(place).map(value)).collect::<Result<_, _>>();
+                has_room = table.take(values.map_err(failed)?, database.rows_max);
+            }
+        }
+        if fetched < page {
+            break;
         }
     }
     Ok(table)
@@ -215,12 +260,7 @@ fn value(json: Option<String>) -> Value {
     if json.chars().count() > CELL_CHARS_MAX {
         return format!("{}… (cut)", json.trim_start_matches('"')).into();
     }
-    match serde_json::from_str::<Value>(&json) {
-        // A number with more digits than a program's numbers have stays what it is, as text.
-        Ok(Value::Number(number)) if number.to_string() != json => match number.as_f64() {
-            Some(real) if json.len() < 16 => real.into(),
-            _ => json.into(),
-        },
+    match table::exact(&json) {
         Ok(Value::String(text)) => table::text(&text),
         Ok(value) => value,
         Err(_) => json.into(),
@@ -283,6 +323,39 @@ fn told(database: &Database, error: &Error) -> ToolError {
         message.push_str(&format!(" ({hint})"));
     }
     ToolError::Declined(message)
+}
+
+/// What the role may do that a role for reading should not be able to, whatever is refused here.
+pub(super) async fn powers(database: &Database, config: &Config) -> Result<Vec<String>, ToolError> {
+    let failed = |error: Error| told(database, &error);
+    let mut session = Session::open(database, config).await?;
+    session
+        .within_time(database, async |transaction| {
+            let row = transaction.query_one(POWERS, &[]).await.map_err(failed)?;
+            if row.try_get("is_superuser").map_err(failed)? {
+                return Ok(vec!["its role is a superuser".into()]);
+            }
+            let mut powers = vec![];
+            for (column, power) in [
+                ("reads_files", "its role has pg_read_server_files: it reads files of the database's server"),
+                (
+                    "writes_files",
+                    "its role has pg_write_server_files: it writes files of the database's server",
+                ),
+                (
+                    "runs_programs",
+                    "its role has pg_execute_server_program: it runs programs on the database's server",
+                ),
+            ] {
+                if row.try_get(column).map_err(failed)? {
+                    powers.push(power.into());
+                }
+            }
+            let connects: Option<String> = row.try_get("connects").map_err(failed)?;
+            powers.extend(connects.map(|names| format!("its role may connect elsewhere with {names}")));
+            Ok(powers)
+        })
+        .await
 }
 
 /// An error with what is behind it.

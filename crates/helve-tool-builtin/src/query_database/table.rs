@@ -1,6 +1,8 @@
 //! What a database answered: text for a model, values for a program.
 
 use helve_types::{ToolOutput, hex};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// Of one value, as text of the table. The value itself has more.
@@ -10,10 +12,15 @@ pub(super) const CELL_CHARS_MAX: usize = 2_000;
 /// Of all values together: then no more rows are read.
 const ALL_BYTES_MAX: usize = 256 << 10;
 
-#[derive(Debug, Default)]
+/// The largest whole number, without its sign, that every program's JSON numbers have: 2^53.
+const WHOLE_MAX: u64 = 1 << 53;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
+    #[serde(skip)]
     bytes: usize,
     /// Whether there are more rows than these.
     has_more: bool,
@@ -45,6 +52,11 @@ impl Table {
         self.bytes += bytes;
         self.rows.push(row);
         true
+    }
+
+    /// Whether each row has a value for each column, which a table from another process need not have.
+    pub(super) fn is_regular(&self) -> bool {
+        self.rows.iter().all(|row| row.len() == self.columns.len())
     }
 
     pub(super) fn show(self, database: &str) -> ToolOutput {
@@ -89,6 +101,65 @@ pub(super) fn text(text: &str) -> Value {
     }
 }
 
+/// A whole number; as text where programs would round it.
+pub(super) fn integer(number: i64) -> Value {
+    if number.unsigned_abs() > WHOLE_MAX { number.to_string().into() } else { number.into() }
+}
+
+/// A number in binary, which may be none: JSON has no word for that.
+pub(super) fn real(number: f64) -> Value {
+    match number {
+        _ if number.is_finite() => number.into(),
+        _ if number.is_nan() => "NaN".into(),
+        _ if number > 0.0 => "Infinity".into(),
+        _ => "-Infinity".into(),
+    }
+}
+
+/// A value that is written in JSON. Numbers in it, at whatever depth, stay numbers if every program reads them as they
+/// are, and become text if not.
+pub(super) fn exact(json: &str) -> Result<Value, serde_json::Error> {
+    // Also whether it is JSON, and not too deep.
+    let plain: Value = serde_json::from_str(json)?;
+    Ok(match plain {
+        Value::Number(_) => number(json),
+        Value::Array(_) => {
+            let items: Vec<&RawValue> = serde_json::from_str(json)?;
+            items.into_iter().map(|item| exact(item.get())).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Value::Object(members) => {
+            let raw: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(json)?;
+            let exact = |key: &String| raw.get(key).map_or(Ok(Value::Null), |value| exact(value.get()));
+            let members = members.keys().map(|key| Ok((key.clone(), exact(key)?)));
+            members.collect::<Result<Map<_, _>, serde_json::Error>>()?.into()
+        }
+        other => other,
+    })
+}
+
+/// A number as it is written.
+fn number(text: &str) -> Value {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        return text.parse().map_or_else(|_| text.into(), integer);
+    }
+    match text.parse::<f64>() {
+        Ok(real) if digits(text) == digits(&real.to_string()) => real.into(),
+        _ => text.into(),
+    }
+}
+
+/// The digits that count, and where the point is: two texts with the same of both are the same number.
+fn digits(text: &str) -> (String, i64) {
+    let (base, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = base.split_once('.').unwrap_or((base, ""));
+    let all = format!("{whole}{fraction}");
+    let all = all.trim_start_matches('-').trim_start_matches('0');
+    let significant = all.trim_end_matches('0');
+    let cut = (all.len() - significant.len()) as i64;
+    let shift = exponent.parse::<i64>().unwrap_or_default() - fraction.len() as i64 + cut;
+    (significant.to_owned(), if significant.is_empty() { 0 } else { shift })
+}
+
 /// Bytes as PostgreSQL writes them.
 pub(super) fn bytes(bytes: &[u8]) -> Value {
     let shown = &bytes[..bytes.len().min(CELL_CHARS_MAX / 2)];
@@ -97,4 +168,63 @@ pub(super) fn bytes(bytes: &[u8]) -> Value {
         text.push_str(&format!("… (cut; {} bytes)", bytes.len()));
     }
     text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stays_one_only_if_every_program_reads_it_as_it_is() {
+        for (written, expected) in [
+            ("0", json!(0)),
+            ("-7", json!(-7)),
+            ("9007199254740991", json!(9_007_199_254_740_991_i64)),
+            ("9007199254740992", json!(9_007_199_254_740_992_i64)),
+            ("9007199254740993", json!("9007199254740993")),
+            ("-9007199254740992", json!(-9_007_199_254_740_992_i64)),
+            ("-9007199254740993", json!("-9007199254740993")),
+            ("9223372036854775807", json!("9223372036854775807")),
+            ("-9223372036854775808", json!("-9223372036854775808")),
+            ("18446744073709551616", json!("18446744073709551616")),
+            ("1.5", json!(1.5)),
+            ("12.50", json!(12.5)),
+            ("-0.00", json!(-0.0)),
+            ("0.1", json!(0.1)),
+            ("0.30000000000000004", json!(0.300_000_000_000_000_04)),
+            ("1e+300", json!(1e300)),
+            ("1e-07", json!(1e-7)),
+            ("1.7976931348623157e+308", json!(f64::MAX)),
+            ("5e-324", json!(5e-324)),
+            ("0.1000000000000000055511151231257827", json!("0.1000000000000000055511151231257827")),
+            ("123456789012345678901234567890.5", json!("123456789012345678901234567890.5")),
+            ("1e999", json!("1e999")),
+            ("\"NaN\"", json!("NaN")),
+            ("[1, 9007199254740993, [0.5]]", json!([1, "9007199254740993", [0.5]])),
+            ("{\"a\": {\"b\": 9007199254740993}}", json!({"a": {"b": "9007199254740993"}})),
+            ("{\"a\": 1, \"a\": 9007199254740993}", json!({"a": "9007199254740993"})),
+            ("null", Value::Null),
+            ("true", json!(true)),
+        ] {
+            // What does not fit into a number at all, JSON's reader refuses, and it is text like what is no JSON.
+            let found = exact(written).unwrap_or_else(|_| written.into());
+            assert_eq!(found, expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_text() {
+        assert_eq!(real(f64::INFINITY), json!("Infinity"));
+        assert_eq!(real(f64::NEG_INFINITY), json!("-Infinity"));
+        assert_eq!(real(f64::NAN), json!("NaN"));
+        assert_eq!(real(0.1), json!(0.1));
+        assert_eq!(integer(i64::MIN), json!("-9223372036854775808"));
+        assert_eq!(integer(-(1 << 53)), json!(-9_007_199_254_740_992_i64));
+    }
+
+    #[test]
+    fn deep_json_is_refused_rather_than_followed() {
+        let deep = format!("{}{}", "[".repeat(900), "]".repeat(900));
+        assert!(exact(&deep).is_err());
+    }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
-use helve_tool_builtin::TAVILY_SECRET;
+use helve_tool_builtin::{QUERY_WORKER, QueryWorker, TAVILY_SECRET, look_at};
 use helve_types::World;
 use reqwest::Client;
 
@@ -84,6 +84,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
         address(config, &client).await,
     ];
     findings.extend(tools(config, assembly).await);
+    findings.extend(databases(config).await);
     findings.extend(assembly.warnings.iter().map(|warning| Finding::Note(warning.clone())));
     findings.extend(models::all(config, &assembly.models).await);
     findings.push(Finding::Good("model `demo`: always there, needs nothing".into()));
@@ -104,6 +105,27 @@ async fn database(config: &Config, assembly: &Assembly) -> Finding {
         Ok(()) => Finding::Good(format!("database: {path} can be read and written")),
         Err(error) => Finding::Bad(format!("database: {path}: {error}")),
     }
+}
+
+/// Those that `query_database` asks: whether they answer, and what their roles could do.
+async fn databases(config: &Config) -> Vec<Finding> {
+    let worker = QueryWorker::of_this_program([QUERY_WORKER]);
+    let mut findings = vec![];
+    for database in &config.databases {
+        let name = database.name();
+        match look_at(database, &worker).await {
+            Ok(powers) if powers.is_empty() => {
+                findings.push(Finding::Good(format!("database `{name}`: it can be asked")));
+            }
+            Ok(powers) => findings.extend(powers.into_iter().map(|power| {
+                Finding::Note(format!(
+                    "database `{name}`: {power}; use a role that may only read what is meant (docs/guide/builtin-tools.md)"
+                ))
+            })),
+            Err(problem) => findings.push(Finding::Bad(format!("database `{name}`: {problem}"))),
+        }
+    }
+    findings
 }
 
 async fn access(config: &Config, assembly: &Assembly) -> Finding {

@@ -12,7 +12,7 @@ use helve_model::{Reply, ScriptedModel};
 use helve_store::{ApprovalFilter, Scope, Store};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_tool::{Action, Catalogue, Registry, Rule, read_definition};
-use helve_tool_builtin::{Database, Images, Settings, TAVILY_SECRET, builtin};
+use helve_tool_builtin::{Database, Images, QUERY_WORKER, QueryWorker, Settings, TAVILY_SECRET, builtin};
 use helve_tool_http::HttpTools;
 use helve_types::{Answer, ConversationId, Effect, Fact, Question, RunId, ToolSpec, UserId, World};
 use secrecy::SecretString;
@@ -102,6 +102,7 @@ impl House {
         let settings = Settings {
             tavily_url: base.clone(),
             databases: vec![customers(data).await],
+            query_worker: QueryWorker::new(env!("CARGO_BIN_EXE_helve"), [QUERY_WORKER]),
             images: Some(Images {
                 base_url: Url::parse(&base).unwrap(),
                 model: "brush".into(),

@@ -9,11 +9,12 @@
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, Error};
 
-/// Begins a transaction in the database, in which the statement is then asked.
-pub(super) fn of(database: &mut Connection, listed: &[String]) -> Result<Connection, Error> {
-    database.execute_batch("BEGIN")?;
+use super::allow::{Names, is_virtual_table};
+
+/// The model of a database in which a transaction has begun and in which the statement is then asked.
+pub(super) fn of(database: &Connection, names: &Names, listed: &[String]) -> Result<Connection, Error> {
     let mut model = Connection::open_in_memory()?;
-    for name in names(database, listed)? {
+    for name in listed_names(database, names, listed)? {
         // A view that reads what is not there has no columns, and cannot be read in the file either.
         if let Ok(columns) = columns(database, &name)
             && !columns.is_empty()
@@ -22,19 +23,21 @@ pub(super) fn of(database: &mut Connection, listed: &[String]) -> Result<Connect
             model.execute_batch(&format!("CREATE TABLE {}({})", quoted(&name), columns.join(", ")))?;
         }
     }
-    let listed = listed.to_vec();
-    model.authorizer(Some(move |asked: AuthContext<'_>| judge(&asked, &listed)))?;
+    let (names, listed) = (names.clone(), listed.to_vec());
+    model.authorizer(Some(move |asked: AuthContext<'_>| judge(&asked, &names, &listed)))?;
     Ok(model)
 }
 
-fn names(database: &Connection, listed: &[String]) -> Result<Vec<String>, Error> {
+fn listed_names(database: &Connection, names: &Names, listed: &[String]) -> Result<Vec<String>, Error> {
     // What is reserved cannot be made, and the model has its own.
     let mut all = database.prepare(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     )?;
-    let names = all.query_map([], |row| row.get(0))?;
-    let is_listed = |name: &Result<String, Error>| name.as_ref().map_or(true, |name| holds(listed, name));
-    names.filter(is_listed).collect()
+    let all = all.query_map([], |row| row.get(0))?;
+    let is_listed = |name: &Result<String, Error>| {
+        name.as_ref().map_or(true, |name| holds(listed, name) && names.is_readable(name))
+    };
+    all.filter(is_listed).collect()
 }
 
 /// Also those that `*` does not show.
@@ -43,22 +46,14 @@ fn columns(database: &Connection, table: &str) -> Result<Vec<String>, Error> {
     info.query_map([table], |row| row.get(0))?.collect()
 }
 
-fn judge(asked: &AuthContext<'_>, listed: &[String]) -> Authorization {
-    let may = match asked.action {
-        AuthAction::Read { table_name, column_name } => {
-            // Of what is only counted the name is told even if it is the statement's own.
-            let is_counted = column_name.is_empty() && !is_built_in(table_name);
-            is_counted || holds(listed, table_name)
-        }
-        _ => return super::judge(*asked),
-    };
+fn judge(asked: &AuthContext<'_>, names: &Names, listed: &[String]) -> Authorization {
+    let AuthAction::Read { table_name, column_name } = asked.action else { return names.judge(asked) };
+    let may = holds(listed, table_name)
+        || is_virtual_table(table_name)
+        // Of what is only counted the name is told even if it is the statement's own; if a table that is not listed has
+        // it too, the statement still means its own, since that table does not exist here.
+        || (column_name.is_empty() && !names.is_reserved(table_name));
     if may { Authorization::Allow } else { Authorization::Deny }
-}
-
-/// Tables that every database has, and that tell of others.
-fn is_built_in(table: &str) -> bool {
-    let table = table.to_ascii_lowercase();
-    table.starts_with("sqlite_") || table.starts_with("pragma_")
 }
 
 fn holds(listed: &[String], name: &str) -> bool {

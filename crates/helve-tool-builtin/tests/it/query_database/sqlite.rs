@@ -50,7 +50,8 @@ async fn rows_come_back_as_text_and_as_values_with_their_types() {
     .assert_eq(&output.text);
     let data = output.data.unwrap();
     assert_eq!(data["rows"][0], json!({"id": 1, "customer": "王芳", "total": 12.5, "note": "\\x6869"}));
-    assert_eq!(data["rows"][2]["id"], json!(9_007_199_254_740_993_i64));
+    // As text: programs whose numbers are JavaScript's would read …992.
+    assert_eq!(data["rows"][2]["id"], "9007199254740993");
     assert_eq!(data["columns"], json!(["id", "customer", "total", "note"]));
     lab.shop
         .check(
@@ -247,18 +248,172 @@ async fn a_file_that_is_no_database_is_the_operators_business() {
     }
 }
 
-#[test]
-fn the_bundled_sqlite_has_no_extension_that_nothing_here_needs() {
-    let connection = rusqlite::Connection::open_in_memory().unwrap();
-    let mut options = connection.prepare("PRAGMA compile_options").unwrap();
-    let options: Vec<String> =
-        options.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    for extension in ["FTS3", "FTS4", "FTS5", "RTREE", "DBSTAT_VTAB", "LOAD_EXTENSION", "SOUNDEX"] {
-        let built = options.iter().find(|option| option.contains(extension) && !option.starts_with("OMIT_"));
-        assert_eq!(built, None, "LIBSQLITE3_FLAGS of .cargo/config.toml is not in effect");
+/// A file that its author made to do harm to whoever reads it.
+const HOSTILE: &str = "
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, total REAL, note BLOB);
+    INSERT INTO orders VALUES (1, '王芳', 12.5, x'6869'), (2, 'Bob', NULL, NULL), (3, 'Eve', 1e300, x'00');
+    CREATE VIEW words AS SELECT customer AS word FROM orders;
+    CREATE TRIGGER tripped AFTER INSERT ON orders BEGIN DELETE FROM orders; END;
+    CREATE TABLE numbers (n INTEGER);
+    INSERT INTO numbers WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c;
+    CREATE VIEW spies AS SELECT name FROM pragma_table_list;
+    CREATE VIEW loader AS SELECT load_extension('x') AS y;
+    CREATE VIEW bomb AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;
+    CREATE VIEW nowhere AS SELECT * FROM gone;
+    CREATE TABLE generated (a, b AS (subtype(a)));
+    INSERT INTO generated VALUES (1);
+    CREATE TABLE indexed (a);
+    INSERT INTO indexed VALUES (1);
+    CREATE INDEX by_subtype ON indexed (subtype(a));
+    CREATE VIEW deep_view AS SELECT * FROM deep_view_2;
+    CREATE VIEW deep_view_2 AS SELECT last_insert_rowid() AS y FROM orders;
+    PRAGMA writable_schema = ON;
+    INSERT INTO sqlite_schema VALUES
+        ('table', 'virtual_fts', 'virtual_fts', 0, 'CREATE VIRTUAL TABLE virtual_fts USING fts5(x)'),
+        ('table', 'virtual_pragma', 'virtual_pragma', 0, 'CREATE VIRTUAL TABLE virtual_pragma USING pragma_table_list'),
+        ('view', 'view_of_virtual', 'view_of_virtual', 0, 'CREATE VIEW view_of_virtual AS SELECT * FROM virtual_fts'),
+        ('view', 'circular', 'circular', 0, 'CREATE VIEW circular AS SELECT * FROM circular');";
+
+fn hostile(change: impl FnOnce(Database) -> Database) -> Lab {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("shop.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(HOSTILE).unwrap();
+    Lab { shop: Shop::new(change(database(&path))), dir }
+}
+
+fn database(path: &std::path::Path) -> Database {
+    let url = SecretString::from(format!("sqlite:{}", path.display()));
+    Database::new("shop", &url).unwrap()
+}
+
+#[tokio::test]
+async fn every_hostile_statement_ends_as_written_and_the_file_stays_as_it_is() {
+    let lab = hostile(|database| database.with_timeout(Duration::from_secs(60)));
+    let path = lab.dir.path().join("shop.db");
+    let quick = Shop::new(database(&path).with_timeout(Duration::from_millis(400)));
+    let before = lab.bytes();
+    hostile::ends_as_written(&lab.shop, &quick, "sqlite.jsonl").await;
+    assert_eq!(lab.bytes(), before);
+    let files: Vec<_> =
+        std::fs::read_dir(lab.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files, ["shop.db"], "nothing was put beside it");
+    assert!(lab.shop.says("SELECT count(*) FROM orders", json!([])).await.contains('3'));
+}
+
+#[tokio::test]
+async fn with_a_list_of_tables_hostile_names_of_the_file_are_no_way_around_it() {
+    let listed =
+        ["orders", "spies", "virtual_fts", "virtual_pragma", "view_of_virtual", "generated", "sqlite_schema"];
+    let listed: Vec<String> = listed.map(str::to_owned).into();
+    let lab = hostile(|database| database.with_tables(listed).unwrap());
+    lab.shop
+        .refuses(&[
+            "SELECT * FROM numbers",
+            "SELECT * FROM spies",
+            "SELECT * FROM virtual_fts",
+            "SELECT count(*) FROM virtual_pragma",
+            "SELECT * FROM view_of_virtual",
+            "SELECT b FROM generated",
+            "SELECT hex(fts3_tokenizer(?1,?2)), rtreecheck('fts3tokenize')",
+            "SELECT load_extension('x') FROM orders",
+            "SELECT * FROM dbstat",
+        ])
+        .await;
+    assert!(lab.shop.says("SELECT count(*) FROM orders, json_each('[1]')", json!([])).await.contains('3'));
+    let described = lab.shop.ask(json!({"describe": true})).await.unwrap().text;
+    assert!(described.contains("orders(") && !described.contains("virtual_"), "{described}");
+}
+
+/// Numbers that look like chance and are the same in every run.
+fn scrambled(seed: u64) -> u64 {
+    let mixed = (seed.wrapping_add(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb) ^ (mixed >> 32)
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_or_read_and_never_changed() {
+    let whole = hostile(|database| database).bytes();
+    for seed in 0..60_u64 {
+        let mut damaged = whole.clone();
+        if seed % 10 == 9 {
+            damaged.truncate(usize::try_from(scrambled(seed)).unwrap_or(0) % whole.len());
+        }
+        for byte in 0..20 {
+            let chance = usize::try_from(scrambled(seed * 100 + byte) >> 8).unwrap();
+            if let Some(at) = damaged.len().checked_sub(1) {
+                // The head of the file says that it is a database; what follows is what breaks its readers.
+                let at = if seed % 2 == 0 { 100 + chance % 1_000 } else { chance % whole.len() }.min(at);
+                damaged[at] = u8::try_from(chance % 251).unwrap();
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("shop.db");
+        std::fs::write(&path, &damaged).unwrap();
+        let url = SecretString::from(format!("sqlite:{}", path.display()));
+        let shop = Shop::new(Database::new("shop", &url).unwrap().with_timeout(Duration::from_millis(300)));
+        for arguments in [
+            json!({"describe": true}),
+            json!({"sql": "SELECT * FROM orders o, numbers n, indexed i ORDER BY o.customer, n.n DESC"}),
+            json!({"sql": "SELECT * FROM sqlite_schema"}),
+        ] {
+            match shop.ask(arguments).await {
+                Ok(_) | Err(ToolError::NotSent(_)) => {}
+                Err(ToolError::Declined(told)) => assert!(!told.contains("was lost"), "{seed}: {told}"),
+                Err(other) => panic!("{seed}: {other:?}"),
+            }
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), damaged, "{seed}");
     }
-    for sql in ["SELECT fts3_tokenizer('simple')", "SELECT rtreecheck('t')", "SELECT load_extension('x')"] {
-        let error = connection.prepare(sql).unwrap_err();
-        assert!(error.to_string().contains("no such function"), "{sql}: {error}");
+}
+
+#[tokio::test]
+async fn a_database_in_wal_mode_is_read_while_it_is_written_and_after() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("shop.db");
+    let writer = rusqlite::Connection::open(&path).unwrap();
+    let set = "PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES ('first')";
+    writer.execute_batch(set).unwrap();
+    let url = SecretString::from(format!("sqlite:{}", path.display()));
+    let shop = Shop::new(Database::new("shop", &url).unwrap());
+    // What is only in the WAL is read too, and a transaction that is not over is not in the way.
+    writer.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES ('second')").unwrap();
+    let all = "SELECT group_concat(a) AS all_of_them FROM t";
+    assert!(shop.says(all, json!([])).await.contains("\nfirst\n"));
+    writer.execute_batch("COMMIT").unwrap();
+    assert!(shop.says(all, json!([])).await.contains("first,second"));
+    drop(writer);
+    let before = std::fs::read(&path).unwrap();
+    assert!(shop.says(all, json!([])).await.contains("first,second"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    // A writer that was killed leaves its WAL behind, and no index of it.
+    let writer = rusqlite::Connection::open(&path).unwrap();
+    writer.execute_batch("INSERT INTO t VALUES ('third')").unwrap();
+    let left = tempfile::tempdir().unwrap();
+    for file in ["shop.db", "shop.db-wal"] {
+        std::fs::copy(dir.path().join(file), left.path().join(file)).unwrap();
+    }
+    let url = SecretString::from(format!("sqlite:{}", left.path().join("shop.db").display()));
+    let shop = Shop::new(Database::new("shop", &url).unwrap());
+    assert!(shop.says(all, json!([])).await.contains("first,second,third"));
+}
+
+#[tokio::test]
+async fn numbers_that_programs_would_round_come_as_text() {
+    let lab = Lab::new(|database| database);
+    for (value, expected) in [
+        ("9007199254740992", json!(9_007_199_254_740_992_i64)),
+        ("9007199254740993", json!("9007199254740993")),
+        ("-9007199254740992", json!(-9_007_199_254_740_992_i64)),
+        ("-9007199254740993", json!("-9007199254740993")),
+        ("9223372036854775807", json!("9223372036854775807")),
+        ("-9223372036854775808", json!("-9223372036854775808")),
+        ("9e999", json!("Infinity")),
+        ("-9e999", json!("-Infinity")),
+        ("9e999 - 9e999", Value::Null),
+        ("0.1", json!(0.1)),
+        ("sum(1) OVER ()", json!(1)),
+    ] {
+        let output = lab.shop.ask(json!({"sql": format!("SELECT {value} AS n")})).await.unwrap();
+        assert_eq!(output.data.unwrap()["rows"][0]["n"], expected, "{value}");
     }
 }

@@ -1,14 +1,40 @@
-//! Real databases: a SQLite file for each test, and the PostgreSQL that `make test` starts.
+//! Real databases: a SQLite file for each test, asked in a process as the binary does, and the PostgreSQL that
+//! `make test` starts.
 
+mod hostile;
 mod postgres;
+mod processes;
 mod sqlite;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use expect_test::Expect;
+use helve_egress::{Egress, EgressSettings};
+use helve_tool::{CallContext, Request, Tool, ToolError};
+use helve_tool_builtin::{Database, QueryWorker, Settings, builtin, look_at};
 use helve_types::ToolOutput;
 use secrecy::SecretString;
+use serde_json::{Value, json};
 
-use super::*;
-use crate::testing::{call, context};
+/// The tool, if there is one.
+fn tool(databases: &[Database], worker: QueryWorker) -> Option<Arc<dyn Tool>> {
+    // The provider may have been installed by another test.
+    _ = rustls::crypto::ring::default_provider().install_default();
+    let egress = Egress::new(EgressSettings::default()).unwrap();
+    let settings = Settings {
+        databases: databases.to_vec(),
+        query_worker: worker,
+        ..Settings::new(egress, "/nonexistent/notes")
+    };
+    let mut tools = builtin(&settings).into_iter().map(|(tool, _)| tool);
+    tools.find(|tool| tool.spec().name == "query_database")
+}
+
+/// What `helve query-worker` is to the binary.
+fn worker() -> QueryWorker {
+    QueryWorker::new(env!("CARGO_BIN_EXE_helve-query-worker"), [""; 0])
+}
 
 /// A tool for one database called `shop`.
 struct Shop {
@@ -17,12 +43,15 @@ struct Shop {
 
 impl Shop {
     fn new(database: Database) -> Self {
-        let (tool, _) = tool(&[database]).unwrap();
-        Self { tool }
+        Self::with_worker(database, worker())
+    }
+
+    fn with_worker(database: Database, worker: QueryWorker) -> Self {
+        Self { tool: tool(&[database], worker).unwrap() }
     }
 
     async fn ask(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        call(&*self.tool, arguments, &context("mei")).await
+        self.tool.call(Request { arguments: &arguments }, &CallContext::for_tests("mei")).await
     }
 
     /// What the model reads.
@@ -50,7 +79,9 @@ impl Shop {
 #[test]
 fn the_person_who_decides_sees_the_statement_as_it_is_sent() {
     let shop = Shop::new(Database::new("shop", &SecretString::from("sqlite:/nowhere/shop.db")).unwrap());
-    let shown = |arguments: Value| shop.tool.preview(Request { arguments: &arguments }, &context("mei"));
+    let shown = |arguments: Value| {
+        shop.tool.preview(Request { arguments: &arguments }, &CallContext::for_tests("mei"))
+    };
     let sql = "SELECT *\nFROM t WHERE a = ?1; ";
     assert_eq!(
         shown(json!({"sql": sql, "parameters": ["x"]})).unwrap(),
@@ -81,11 +112,11 @@ fn an_address_that_is_none_is_refused_without_being_repeated() {
 
 #[test]
 fn models_are_told_which_databases_there_are() {
-    assert!(tool(&[]).is_none());
+    assert!(tool(&[], worker()).is_none());
     let one =
         Database::new("shop", &SecretString::from("sqlite:a.db")).unwrap().described("orders\nof the shop");
     let two = Database::new("crm", &SecretString::from("postgres://h/db")).unwrap();
-    let (tool, _) = tool(&[one, two]).unwrap();
+    let tool = tool(&[one, two], worker()).unwrap();
     let spec = tool.spec();
     assert!(
         spec.description.ends_with("The databases:\n- shop (SQLite): orders of the shop\n- crm (PostgreSQL)")
