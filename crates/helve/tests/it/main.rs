@@ -7,6 +7,7 @@ mod always;
 mod chat;
 mod clients;
 mod commands;
+mod databases;
 mod going_down;
 mod injection;
 mod notices;
