@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool", &["policy", "guard", "store"]),
     ("egress", &[]),
     ("process", &[]),
-    ("tool-builtin", &["tool", "egress"]),
+    ("tool-builtin", &["tool", "egress", "process"]),
     ("tool-http", &["tool", "egress"]),
     ("tool-code", &["tool", "process"]),
     ("agent", &["model", "dialect", "tool", "store", "guard"]),

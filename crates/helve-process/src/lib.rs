@@ -1,4 +1,4 @@
-//! Runs programs of the operator's: hooks that are commands, and tools that are code.
+//! Runs programs: hooks that are commands and tools that are code, which are the operator's, and Helve itself for queries.
 //!
 //! A program gets no variable that is not listed and no shell reads its arguments. It runs in a process group of its own
 //! under resource limits; when it ends, or the future that runs it is dropped, the whole group is killed. What it

@@ -9,7 +9,8 @@ use helve_types::World;
 use crate::serving::Served;
 use crate::{err, out, run, scratch};
 
-const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+const ENDLESS: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
 /// A database is what any file of SQLite is; this one is another server's.
 fn database() -> PathBuf {

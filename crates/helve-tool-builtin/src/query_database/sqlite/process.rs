@@ -1,29 +1,23 @@
 //! The process of one query, as the server sees it: started, given an order, heard, and always ended.
 //!
-//! It gets no environment but the time zone, and no descriptor but its three pipes. Whatever becomes of it is an answer
-//! or a `Death`; the server goes on. Dropped before its end, its whole process group is killed.
+//! It gets no environment but the time zone. Whatever becomes of it is an answer or a `Death`; the server goes on. It
+//! sets its limits itself (`confine`), before it opens anything.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-#[cfg(unix)]
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use helve_process::{ProcessError, Program, ResourceLimits};
 
-/// How much of what it complains about is kept.
-const COMPLAINT_BYTES_MAX: usize = 500;
+/// How much of what it complains about is told.
+const COMPLAINT_CHARS_MAX: usize = 500;
 
 /// The program that asks SQLite, in a process of its own for each query.
 #[derive(Debug, Clone)]
-pub struct QueryWorker {
-    program: PathBuf,
-    arguments: Vec<OsString>,
-}
+pub struct QueryWorker(Program);
 
 /// How a process ended that did not answer.
 #[derive(Debug)]
@@ -31,6 +25,7 @@ pub(super) enum Death {
     NotStarted(io::Error),
     TimedOut,
     TooMuch,
+    Unheard(io::Error),
     Ended { status: ExitStatus, complaint: String },
 }
 
@@ -41,6 +36,7 @@ impl fmt::Display for Death {
             Self::NotStarted(error) => write!(f, "cannot be started: {error}"),
             Self::TimedOut => f.write_str("did not answer in time and was killed"),
             Self::TooMuch => f.write_str("gave a larger answer than it may and was killed"),
+            Self::Unheard(error) => write!(f, "cannot be heard: {error}"),
             Self::Ended { status, complaint } if complaint.is_empty() => write!(f, "ended with {status}"),
             Self::Ended { status, complaint } => write!(f, "ended with {status}: {complaint}"),
         }
@@ -53,7 +49,14 @@ impl QueryWorker {
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = A>,
     ) -> Self {
-        Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect() }
+        Self(Program {
+            path: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            // What `localtime` means in a statement.
+            environment: std::env::var_os("TZ").map(|zone| ("TZ".into(), zone)).into_iter().collect(),
+            directory: None,
+            limits: ResourceLimits::default(),
+        })
     }
 
     /// The program that runs now, which understands these arguments.
@@ -68,90 +71,42 @@ impl QueryWorker {
     pub(super) async fn ask(
         &self,
         order: &[u8],
-        bytes_max: u64,
+        bytes_max: usize,
         time_max: Duration,
     ) -> Result<Vec<u8>, Death> {
-        let mut running = Running::start(self).map_err(Death::NotStarted)?;
-        let answer = tokio::time::timeout(time_max, running.exchange(order, bytes_max)).await;
-        answer.unwrap_or(Err(Death::TimedOut))
-    }
-}
-
-struct Running {
-    child: Child,
-    #[cfg(unix)]
-    group: Option<Pid>,
-}
-
-impl Running {
-    fn start(worker: &QueryWorker) -> io::Result<Self> {
-        let mut command = Command::new(&worker.program);
-        #[cfg(unix)]
-        command.process_group(0).arg0("helve");
-        command.args(&worker.arguments).env_clear();
-        // What `localtime` means in a statement.
-        command.envs(std::env::var_os("TZ").map(|zone| ("TZ", zone)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let child = command.spawn()?;
-        Ok(Self {
-            #[cfg(unix)]
-            group: child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
-            child,
-        })
-    }
-
-    async fn exchange(&mut self, order: &[u8], bytes_max: u64) -> Result<Vec<u8>, Death> {
-        let (Some(mut input), Some(output), Some(complaints)) =
-            (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
-        else {
-            return Err(Death::NotStarted(io::Error::other("it has no pipes")));
+        let mut answer = vec![];
+        let take = |piece: &[u8]| {
+            answer.extend_from_slice(piece);
+            if answer.len() > bytes_max { Err(Death::TooMuch) } else { Ok(()) }
         };
-        let ask = async move {
-            // It may end without having read everything, or anything.
-            _ = input.write_all(order).await;
-            Ok(())
+        // Dropped at the end of its time, it is killed with all that it has started.
+        let ended = match tokio::time::timeout(time_max, self.0.run(order, take)).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(ProcessError::Start { source, .. })) => return Err(Death::NotStarted(source)),
+            Ok(Err(ProcessError::Io(error))) => return Err(Death::Unheard(error)),
+            Ok(Err(ProcessError::Refused(death))) => return Err(death),
+            Err(_) => return Err(Death::TimedOut),
         };
-        let complain = async { Ok(beginning(complaints).await) };
-        let ((), answer, complaint) = tokio::try_join!(ask, within(output, bytes_max), complain)?;
-        let status = self.child.wait().await.map_err(Death::NotStarted)?;
-        // From now on its number may be another's.
-        #[cfg(unix)]
-        {
-            self.group = None;
+        if ended.status.success() {
+            return Ok(answer);
         }
-        #[cfg(unix)]
-        if std::os::unix::process::ExitStatusExt::signal(&status) == Some(Signal::XCPU.as_raw()) {
+        if is_out_of_time(ended.status) {
             return Err(Death::TimedOut);
         }
-        if status.success() { Ok(answer) } else { Err(Death::Ended { status, complaint }) }
+        let words = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let complaint = words.chars().take(COMPLAINT_CHARS_MAX).collect();
+        Err(Death::Ended { status: ended.status, complaint })
     }
 }
 
+/// Whether the kernel ended it because it had worked for as long as it may.
 #[cfg(unix)]
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(group) = self.group {
-            // It may be gone already, which is what was wanted.
-            _ = kill_process_group(group, Signal::KILL);
-        }
-    }
+fn is_out_of_time(status: ExitStatus) -> bool {
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    signal == Some(rustix::process::Signal::XCPU.as_raw())
 }
 
-/// All of it, if it is not too much.
-async fn within(output: impl AsyncRead + Unpin, bytes_max: u64) -> Result<Vec<u8>, Death> {
-    let mut answer = vec![];
-    // What cannot be read to the end is cut off, and so no answer.
-    _ = output.take(bytes_max.saturating_add(1)).read_to_end(&mut answer).await;
-    if answer.len() as u64 > bytes_max { Err(Death::TooMuch) } else { Ok(answer) }
-}
-
-/// The beginning of it, on one line; the rest is read too, so that nobody waits to be heard.
-async fn beginning(mut output: impl AsyncRead + Unpin) -> String {
-    let mut kept = vec![];
-    let mut buffer = [0; 4 << 10];
-    while let Ok(count @ 1..) = output.read(&mut buffer).await {
-        let room = COMPLAINT_BYTES_MAX.saturating_sub(kept.len()).min(count);
-        kept.extend_from_slice(&buffer[..room]);
-    }
-    String::from_utf8_lossy(&kept).split_whitespace().collect::<Vec<_>>().join(" ")
+#[cfg(not(unix))]
+fn is_out_of_time(_: ExitStatus) -> bool {
+    false
 }

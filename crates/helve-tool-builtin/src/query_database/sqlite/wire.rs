@@ -10,7 +10,7 @@ use crate::query_database::table::Table;
 /// The largest order that a worker reads; statement and parameters have smaller bounds of their own.
 pub(super) const ORDER_BYTES_MAX: u64 = 4 << 20;
 /// The largest answer that the server reads. A table has less than this however its text is escaped.
-pub(super) const ANSWER_BYTES_MAX: u64 = 8 << 20;
+pub(super) const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,7 @@
 //! Every way in which the process of a query can end, and what the server makes of it.
 
+use std::path::PathBuf;
+
 use expect_test::expect;
 
 use super::*;
@@ -84,30 +86,46 @@ async fn a_worker_that_cannot_be_started_is_the_operators_business() {
 async fn a_process_gets_no_environment_and_no_descriptor_but_its_pipes() {
     // Something that is open, as the server's sockets are.
     let _listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let told = told("echo $(ls /proc/$$/fd) : $(env) >&2; exit 1").await;
-    let told = told.split_once("exit status: 1: ").unwrap().1.split_once(". Nothing").unwrap().0;
-    let (open, environment) = told.split_once(" : ").unwrap();
-    // What the process that started the tests has left open to all that it starts is not ours to close.
-    let left_open: Vec<String> = std::fs::read_dir("/proc/self/fdinfo")
-        .unwrap()
-        .filter_map(|entry| {
-            let path = entry.unwrap().path();
-            let about = std::fs::read_to_string(&path).ok()?;
-            let flags = about.lines().find_map(|line| line.strip_prefix("flags:"))?;
-            let is_closed_on_exec = i64::from_str_radix(flags.trim(), 8).unwrap() & 0o2_000_000 != 0;
-            (!is_closed_on_exec).then(|| path.file_name().unwrap().to_str().unwrap().to_owned())
-        })
-        .collect();
-    for descriptor in open.split(' ') {
-        assert!(
-            ["0", "1", "2"].contains(&descriptor) || left_open.iter().any(|left| left == descriptor),
-            "{descriptor} of {told}"
-        );
-    }
-    // `sh` itself says where it is.
-    for variable in environment.split(' ') {
-        let name = variable.split('=').next().unwrap();
-        assert!(["PWD", "_", "TZ", "SHLVL", "OLDPWD"].contains(&name), "{variable}");
+    // A worker that only waits, so that nothing but the server has opened anything in it.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pid");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec env sleep 1000", path.display());
+    let shop = shop(&script);
+    let proc = |file: &str| {
+        let pid = std::fs::read_to_string(&path).unwrap_or_default();
+        PathBuf::from(format!("/proc/{}/{file}", pid.trim()))
+    };
+    let begun = async {
+        // It has its descriptors and its environment when it has become `sleep`.
+        while !std::fs::read_to_string(proc("cmdline")).is_ok_and(|line| line.starts_with("sleep")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answer = shop.ask(json!({"sql": "SELECT 1"})) => panic!("{answer:?}"),
+        () = async {
+            begun.await;
+            let names = |path: PathBuf| -> Vec<String> {
+                let entries = std::fs::read_dir(path).unwrap();
+                entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned()).collect()
+            };
+            // What the process that started the tests has left open to all that it starts is not ours to close.
+            let left_open = |name: &str| {
+                let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{name}")).unwrap_or_default();
+                let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+                let flags = flags.map_or(0o2_000_000, |flags| i64::from_str_radix(flags.trim(), 8).unwrap());
+                flags & 0o2_000_000 == 0
+            };
+            for open in names(proc("fd")) {
+                assert!(["0", "1", "2"].contains(&open.as_str()) || left_open(&open), "descriptor {open}");
+            }
+            let environment = std::fs::read_to_string(proc("environ")).unwrap();
+            for variable in environment.split_terminator('\0') {
+                // `sh` says where it is.
+                let name = variable.split('=').next().unwrap();
+                assert!(["PWD", "OLDPWD", "SHLVL", "_", "TZ"].contains(&name), "{variable}");
+            }
+        } => {}
     }
 }
 
