@@ -417,3 +417,47 @@ async fn numbers_that_programs_would_round_come_as_text() {
         assert_eq!(output.data.unwrap()["rows"][0]["n"], expected, "{value}");
     }
 }
+
+/// What the kernel says of a worker of this process that asks, when one is found.
+fn limits_of_a_worker() -> Option<String> {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).find_map(|id| {
+        let of = |file: &str| std::fs::read_to_string(format!("/proc/{id}/{file}")).ok();
+        let parent = format!("PPid:\t{}", std::process::id());
+        let is_worker = of("cmdline")?.contains("helve-query-worker");
+        let is_ours = of("status")?.lines().any(|line| line == parent);
+        let limits = of("limits").filter(|_| is_worker && is_ours)?;
+        // Before it has opened the file it may have a few.
+        let row = |name: &str| limits.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        row("Max open files")?.contains(" 0 ").then_some(limits)
+    })
+}
+
+#[tokio::test]
+async fn the_kernel_lets_a_query_open_and_write_nothing_and_have_no_more_memory() {
+    let lab = Lab::new(|database| database.with_timeout(Duration::from_secs(120)));
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let found = async {
+        loop {
+            match limits_of_a_worker() {
+                Some(limits) => break limits,
+                None => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let limits = tokio::select! {
+        answer = lab.shop.ask(json!({"sql": endless})) => panic!("{answer:?}"),
+        limits = found => limits,
+    };
+    let soft = |name: &str| {
+        let row = limits.lines().find(|line| line.starts_with(name)).unwrap();
+        row[name.len()..].split_whitespace().next().unwrap().to_owned()
+    };
+    for name in ["Max file size", "Max core file size", "Max processes", "Max open files"] {
+        assert_eq!(soft(name), "0", "{limits}");
+    }
+    let memory: u64 = soft("Max address space").parse().unwrap();
+    assert!(memory < 2 << 30, "{limits}");
+    assert_ne!(soft("Max cpu time"), "unlimited", "{limits}");
+}
