@@ -212,7 +212,7 @@ mod tests {
             ("SELECT PG_Sleep /* /* (in) */ */ -- x\n (1)", "select pg_sleep("),
             ("SELECT\"pg_sleep\"(1)", "select pg_sleep("),
             ("SELECT \"a\"\"b\"(1), \"Up\"(2)", "select a\"b( Up("),
-            ("SELECT (a).pg_sleep, t . b, pg_catalog.now()", "select a .pg_sleep t .b pg_catalog .now("),
+            ("SELECT (a).pg_sleep, t . b, pg_catalog.now()", "select( a .pg_sleep t .b pg_catalog .now("),
             ("SELECT 'pg_sleep(1)', 'it''s f(1)' FROM t", "select from t"),
             ("SELECT 'a\\', f(1), '\\'", "select f("),
             ("SELECT e'a\\', f(1), \\'', g(1)", "select g("),
