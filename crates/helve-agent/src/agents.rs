@@ -109,13 +109,14 @@ impl Agent {
     }
 
     /// The tools that a client brings, but for those that can never be allowed.
-    pub(crate) fn client_tools<'a>(
-        &'a self,
-        brought: &'a [ToolSpec],
-        user: &'a UserId,
-    ) -> impl Iterator<Item = Result<Arc<Registered>, RegistryError>> + 'a {
-        let tools = brought.iter().map(|spec| Registered::of_client(spec.clone()).map(Arc::new));
-        tools.filter(|tool| tool.as_ref().map_or(true, |tool| !self.forbids(tool.spec(), user)))
+    pub(crate) async fn client_tools(
+        &self,
+        brought: &[ToolSpec],
+        user: &UserId,
+    ) -> Vec<Result<Arc<Registered>, RegistryError>> {
+        let mut tools = Registered::all_of_client(brought.to_vec()).await;
+        tools.retain(|tool| tool.as_ref().map_or(true, |tool| !self.forbids(tool.spec(), user)));
+        tools
     }
 
     /// Whether it has the tool at all, and may ever call it for this user.

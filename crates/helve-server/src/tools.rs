@@ -157,7 +157,7 @@ async fn make_tool(
     let definition = read_definition(body.value).map_err(CatalogueError::from)?;
     if query.dry_run {
         catalogue.check_name_is_free(&definition.name)?;
-        let warnings = catalogue.check(&definition)?;
+        let warnings = catalogue.check_beside(&definition).await?;
         return Ok(Answer(CheckedView { hash: definition.hash(), warnings }).into_response());
     }
     let tool = catalogue.create(definition, &principal.user.0).await?;

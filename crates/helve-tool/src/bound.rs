@@ -3,8 +3,8 @@
 use helve_store::KeptFile;
 use helve_types::{CallId, Labels, ToolOutput};
 
-use crate::CallContext;
 use crate::files::set_aside;
+use crate::{CallContext, Outcome};
 
 /// The tool by which a model reads on where an output was cut.
 pub const READ_OUTPUT: &str = "read_output";
@@ -37,6 +37,26 @@ pub(crate) fn bound(
     (output, Beside { whole, files: kept.into_iter().map(|(file, _)| file).collect(), labels: None })
 }
 
+/// A failure is read like an output, and says what it has to say in less.
+const FAILURE_BYTES_MAX: usize = 8 << 10;
+
+/// The outcome as the model gets it: what a failure says is cut like an output. Gives the whole of it, if it was cut.
+pub(crate) fn bound_failure(outcome: Outcome, call: &CallId, cx: &CallContext) -> (Outcome, Option<String>) {
+    let mut outcome = outcome;
+    let whole = match &mut outcome {
+        Outcome::Failed(failure) | Outcome::Refused(failure) => {
+            let can_read_on = || cx.toolbox.named(READ_OUTPUT).is_some();
+            cut_text(&mut failure.message, FAILURE_BYTES_MAX, call, can_read_on)
+        }
+        Outcome::Unknown(unknown) => {
+            unknown.because = written_within(&unknown.because, FAILURE_BYTES_MAX);
+            None
+        }
+        _ => None,
+    };
+    (outcome, whole)
+}
+
 /// Cuts the text if it is too long; then gives the whole of it.
 fn cut(
     output: &mut ToolOutput,
@@ -44,28 +64,61 @@ fn cut(
     call: &CallId,
     can_read_on: impl FnOnce() -> bool,
 ) -> Option<String> {
-    let whole_bytes = output.text.len();
+    let whole = cut_text(&mut output.text, bytes_max, call, can_read_on)?;
+    output.whole_bytes = Some(whole.len() as u64);
+    // The value repeats the text; what is too large once is too large twice.
+    output.data = None;
+    Some(whole)
+}
+
+fn cut_text(
+    text: &mut String,
+    bytes_max: usize,
+    call: &CallId,
+    can_read_on: impl FnOnce() -> bool,
+) -> Option<String> {
+    let whole_bytes = text.len();
     if whole_bytes <= bytes_max {
         return None;
     }
-    let mut end = output.text.floor_char_boundary(bytes_max);
-    if let Some(line_end) = output.text[..end].rfind('\n').filter(|at| *at > end / 2) {
+    let mut end = text.floor_char_boundary(bytes_max);
+    if let Some(line_end) = text[..end].rfind('\n').filter(|at| *at > end / 2) {
         end = line_end;
     }
-    let whole = output.text.clone();
-    output.text.truncate(end);
+    let whole = text.clone();
+    text.truncate(end);
     let how = if can_read_on() {
         format!("; read on with {READ_OUTPUT} {{\"call\": \"{call}\", \"offset\": {end}}}")
     } else {
         String::new()
     };
-    output.text.push_str(&format!(
+    text.push_str(&format!(
         "\n[cut: these are the first {end} of {whole_bytes} bytes; the whole output is kept{how}]"
     ));
-    output.whole_bytes = Some(whole_bytes as u64);
-    // The value repeats the text; what is too large once is too large twice.
-    output.data = None;
     Some(whole)
+}
+
+/// What is said, in at most so many bytes, however much there is to say; the rest is not even written.
+pub(crate) fn written_within(said: &dyn std::fmt::Display, bytes_max: usize) -> String {
+    let mut written = Within { text: String::new(), bytes_max };
+    if std::fmt::write(&mut written, format_args!("{said}")).is_err() {
+        written.text.push('…');
+    }
+    written.text
+}
+
+struct Within {
+    text: String,
+    bytes_max: usize,
+}
+
+impl std::fmt::Write for Within {
+    fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+        let left = self.bytes_max - self.text.len();
+        let end = piece.floor_char_boundary(left);
+        self.text.push_str(&piece[..end]);
+        if end < piece.len() { Err(std::fmt::Error) } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]

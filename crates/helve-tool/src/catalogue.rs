@@ -30,6 +30,7 @@ pub use self::offered::{Consent, Offered};
 use self::pinned::Pinned;
 use self::placed::PlacedTools;
 use self::rows::Held;
+use crate::offload::make_ready;
 use crate::repair::look_alike;
 use crate::{Guards, Registered, Registry, Tool};
 
@@ -181,6 +182,10 @@ impl Catalogue {
         }
         let (rows, switches) = (self.store.tools().await?, self.store.tool_switches().await?);
         let offers = self.store.tool_offers().await?;
+        // One by one, so that others have their turn in between.
+        for row in rows.iter().filter(|row| self.made(row.name(), &row.hash).is_none()) {
+            make_ready(vec![row.definition.parameters.clone()]).await;
+        }
         self.take_all(rows);
         self.take_offers(offers);
         let switched =
@@ -201,8 +206,15 @@ impl Catalogue {
         Ok(self.warnings(definition))
     }
 
+    /// The same for those who must not keep others waiting.
+    pub async fn check_beside(&self, definition: &ToolDefinition) -> Result<Vec<String>, CatalogueError> {
+        make_ready(vec![definition.parameters.clone()]).await;
+        self.check(definition)
+    }
+
     /// Makes a new tool.
     pub async fn create(&self, definition: ToolDefinition, by: &str) -> Result<Listed, CatalogueError> {
+        make_ready(vec![definition.parameters.clone()]).await;
         let _alone = self.seen.lock().await;
         let name = definition.name.clone();
         self.check_name_is_free(&name)?;
@@ -262,7 +274,10 @@ impl Catalogue {
         let same = (definition.hash() == row.hash).then(|| self.made(name, &row.hash)).flatten();
         let made = match same {
             Some(made) => made,
-            None => Ok(Arc::new(self.make(&definition)?)),
+            None => {
+                make_ready(vec![definition.parameters.clone()]).await;
+                Ok(Arc::new(self.make(&definition)?))
+            }
         };
         let changed = row.with(definition, self.world.now());
         let action = match (changed.hash == row.hash, changed.definition.enabled) {

@@ -1,16 +1,19 @@
 //! From the model's text to arguments that fit the schema, or to an error that names the field.
 
+use std::sync::Arc;
+
 use helve_types::{Failure, FailureKind, canonical_json};
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::ValidationError;
 use serde_json::Value;
 
 use crate::json::{self, JsonBounds};
+use crate::offload::offload;
+use crate::schema::{Fit, STEPS_INLINE_MAX, Schema, shortly};
 
 const BYTES_MAX: usize = 1 << 20;
-const SCHEMA_BYTES_MAX: usize = 64 << 10;
+/// Larger arguments are not even read between two other things.
+const INLINE_BYTES_MAX: usize = 64 << 10;
 const ERRORS_SHOWN: usize = 5;
-/// More nulls than this are not what somebody left out.
-const NULLS_MAX: usize = 256;
 
 /// Arguments that fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,79 +25,117 @@ pub(crate) struct Arguments {
     pub(crate) repair: Option<&'static str>,
 }
 
-/// Compiles a tool's schema; patterns are matched in linear time, and nothing outside of it is fetched.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
-    if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err("`parameters` must be a JSON Schema with `\"type\": \"object\"`".into());
-    }
-    let text = schema.to_string();
-    if text.len() > SCHEMA_BYTES_MAX || JsonBounds::default().check(text.as_bytes()).is_err() {
-        return Err("`parameters` is too large or too deeply nested".into());
-    }
-    jsonschema::options()
-        .with_pattern_options(PatternOptions::regex())
-        .offline()
-        .build(schema)
-        .map_err(|error| format!("`parameters` is not a valid JSON Schema: {error}"))
-}
-
-/// Whether a tool may have these `parameters`, for those who make definitions before there is a tool.
-pub fn check_schema(schema: &Value) -> Result<(), String> {
-    compile(schema).map(drop)
-}
-
-pub(crate) fn check(
+/// Checks what a model wrote. What takes longer is done beside everybody else.
+pub(crate) async fn check(
     tool: &str,
-    validator: &Validator,
-    bounds: JsonBounds,
+    schema: &Arc<Schema>,
+    json: JsonBounds,
     text: &str,
 ) -> Result<Arguments, Failure> {
-    let bad = |message: String| Failure::new(FailureKind::BadArguments, message);
+    if text.len() <= INLINE_BYTES_MAX
+        && let Some(checked) = check_within(tool, schema, json, text, STEPS_INLINE_MAX)
+    {
+        return checked;
+    }
+    let (name, schema, written) = (tool.to_owned(), schema.clone(), text.to_owned());
+    let checked = offload(move || check_now(&name, &schema, json, &written)).await;
+    checked.unwrap_or_else(|| {
+        Err(bad(format!("the arguments for `{tool}` could not be checked; write them in another way")))
+    })
+}
+
+/// The same at once, for those who have time.
+pub(crate) fn check_now(
+    tool: &str,
+    schema: &Schema,
+    json: JsonBounds,
+    text: &str,
+) -> Result<Arguments, Failure> {
+    check_within(tool, schema, json, text, u64::MAX).unwrap_or_else(|| Err(too_much_work(tool)))
+}
+
+/// None if it is more work than `steps_max`.
+fn check_within(
+    tool: &str,
+    schema: &Schema,
+    json: JsonBounds,
+    text: &str,
+    steps_max: u64,
+) -> Option<Result<Arguments, Failure>> {
+    let (mut value, repair) = match read(tool, json, text) {
+        Ok(read) => read,
+        Err(failure) => return Some(Err(failure)),
+    };
+    schema.effort(&value, steps_max)?;
+    Some(match schema.fit(&value) {
+        Fit::Fits => Ok(Arguments { canonical: canonical_json(&value), value, repair }),
+        Fit::TooMuchWork => Err(too_much_work(tool)),
+        Fit::Misfit if without_nulls(&mut value, schema) => {
+            Ok(Arguments { canonical: canonical_json(&value), value, repair })
+        }
+        Fit::Misfit => Err(misfit(tool, schema, &value)),
+    })
+}
+
+/// The value, and what had to be repaired in it.
+fn read(tool: &str, json: JsonBounds, text: &str) -> Result<(Value, Option<&'static str>), Failure> {
     // Models write nothing at all for a tool that needs nothing.
     let text = if text.trim().is_empty() { "{}" } else { text };
     if text.len() > BYTES_MAX {
         return Err(bad(format!("the arguments for `{tool}` are larger than {BYTES_MAX} bytes; send less")));
     }
-    bounds.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
-    let (mut value, twice) = json::read(text.as_bytes()).map_err(|error| {
+    json.check(text.as_bytes()).map_err(|what| bad(format!("the JSON for `{tool}` {what}; send less")))?;
+    let (value, twice) = json::read(text.as_bytes()).map_err(|error| {
         bad(format!("the arguments for `{tool}` are not valid JSON ({error}); send one JSON object"))
     })?;
     if let Some(key) = twice.different {
+        let key = shortly(&key);
         let what = format!(
             "the arguments for `{tool}` say the key `{key}` twice, with different values; send it once"
         );
         return Err(bad(what));
     }
-    if validator.is_valid(&value) || without_nulls(&mut value, validator) {
-        let repair = twice.same.map(|_| "keys that were written twice");
-        return Ok(Arguments { canonical: canonical_json(&value), value, repair });
-    }
-    let mut problems: Vec<String> =
-        validator.iter_errors(&value).take(ERRORS_SHOWN + 1).map(|error| problem(&error)).collect();
-    if problems.len() > ERRORS_SHOWN {
-        problems.truncate(ERRORS_SHOWN);
+    Ok((value, twice.same.map(|_| "keys that were written twice")))
+}
+
+fn bad(message: String) -> Failure {
+    Failure::new(FailureKind::BadArguments, message)
+}
+
+fn too_much_work(tool: &str) -> Failure {
+    bad(format!(
+        "the arguments for `{tool}` are too large for its `parameters`: to check them would take too much work; send less"
+    ))
+}
+
+fn misfit(tool: &str, schema: &Schema, value: &Value) -> Failure {
+    let errors = schema.errors(value);
+    let mut problems: Vec<String> = errors.iter().take(ERRORS_SHOWN).map(problem).collect();
+    if errors.is_empty() {
+        problems.push("they are too large to say where".into());
+    } else if errors.len() > ERRORS_SHOWN {
         problems.push("and more".into());
     }
     let problems = problems.join("; ");
-    Err(bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again")))
+    bad(format!("the arguments for `{tool}` do not fit: {problems}; correct them and try again"))
 }
 
 /// Models send null for what they leave out, and a server that holds them to a schema makes them. Whether the
 /// arguments fit without the nulls that do not fit, or without any; if so those are gone.
-fn without_nulls(value: &mut Value, validator: &Validator) -> bool {
+fn without_nulls(value: &mut Value, schema: &Schema) -> bool {
     let mut given = value.clone();
-    let errors = validator.iter_errors(value).take(NULLS_MAX);
-    let wrong: Vec<String> = errors.map(|error| error.instance_path().to_string()).collect();
+    let wrong: Vec<String> =
+        schema.errors(value).iter().map(|error| error.instance_path().to_string()).collect();
     for path in wrong.iter().filter(|path| value.pointer(path).is_some_and(Value::is_null)) {
         let Some((parent, name)) = path.rsplit_once('/') else { continue };
         if let Some(members) = given.pointer_mut(parent).and_then(Value::as_object_mut) {
             members.remove(&name.replace("~1", "/").replace("~0", "~"));
         }
     }
-    if !validator.is_valid(&given) {
+    if schema.fit(&given) != Fit::Fits {
         leave_out_nulls(&mut given);
     }
-    let fits = given != *value && validator.is_valid(&given);
+    let fits = given != *value && schema.fit(&given) == Fit::Fits;
     if fits {
         *value = given;
     }
@@ -114,10 +155,11 @@ fn leave_out_nulls(value: &mut Value) {
 }
 
 /// One violation, with the field it is in.
-fn problem(error: &jsonschema::ValidationError<'_>) -> String {
+fn problem(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
     let field = path.trim_start_matches('/').replace('/', ".");
-    if field.is_empty() { error.to_string() } else { format!("field `{field}`: {error}") }
+    let said = shortly(error);
+    if field.is_empty() { said } else { format!("field `{}`: {said}", shortly(&field)) }
 }
 
 #[cfg(test)]
@@ -126,6 +168,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::CompileBudget;
+
+    fn compile(schema: &Value) -> Result<Arc<Schema>, String> {
+        Schema::compile(schema, &mut CompileBudget::default())
+    }
 
     fn check_text(text: &str, expected: Expect) {
         let schema = json!({
@@ -138,8 +185,8 @@ mod tests {
             "required": ["query"],
             "additionalProperties": false
         });
-        let validator = compile(&schema).unwrap();
-        expected.assert_eq(&match check("search_web", &validator, JsonBounds::default(), text) {
+        let schema = compile(&schema).unwrap();
+        expected.assert_eq(&match check_now("search_web", &schema, JsonBounds::default(), text) {
             Ok(arguments) => arguments.canonical,
             Err(failure) => failure.message,
         });
@@ -201,9 +248,9 @@ mod tests {
                 "list": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"x": {"type": "integer"}}}]}}
             }
         });
-        let validator = compile(&schema).unwrap();
+        let schema = compile(&schema).unwrap();
         let checked = |text: &str| {
-            check("t", &validator, JsonBounds::default(), text).map(|arguments| arguments.canonical)
+            check_now("t", &schema, JsonBounds::default(), text).map(|arguments| arguments.canonical)
         };
         assert_eq!(checked(r#"{"parent": null, "a/b": null}"#).unwrap(), r#"{"parent":null}"#);
         assert_eq!(checked(r#"{"list": [{"x": null}, 1]}"#).unwrap(), r#"{"list":[{},1]}"#);

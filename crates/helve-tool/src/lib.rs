@@ -17,12 +17,14 @@ mod hooks;
 mod json;
 mod log;
 mod metrics;
+mod offload;
 mod outcome;
 mod permit;
 mod piece;
 mod pipeline;
 mod registry;
 mod repair;
+mod schema;
 mod standing;
 mod tool;
 mod toolbox;
@@ -42,7 +44,6 @@ pub use catalogue::{
     Catalogue, CatalogueError, Change, Consent, DefinitionError, FieldChange, Listed, Made, Maker, Offered,
     Over, RESERVED_NAMES, ToolSource, differences, read_definition,
 };
-pub use check::check_schema;
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
 pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
@@ -52,10 +53,15 @@ pub use hooks::{
 };
 pub use json::{JsonBounds, key_twice};
 pub use metrics::ToolMetrics;
+pub use offload::offload;
 pub use outcome::{Fault, Outcome, Unknown, settled_by};
 pub use piece::{Piece, piece};
 pub use pipeline::{Brought, Pipeline};
 pub use registry::{Registered, Registry, RegistryError, ToolStatus};
+pub use schema::{
+    COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
+    check_schema, check_schema_within, pattern_units,
+};
 pub use tool::{Request, Tool, ToolError, ToolFuture, schema_of};
 pub use toolbox::Toolbox;
 pub use trust::Trust;

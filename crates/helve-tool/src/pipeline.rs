@@ -16,7 +16,7 @@ use helve_store::Entry;
 use helve_types::{CallId, Failure, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
-use crate::bound::{Beside, bound};
+use crate::bound::{Beside, bound, bound_failure};
 use crate::check::check;
 use crate::gate::{Candidate, admit, ask, judge, not_denied};
 use crate::outcome::Stop;
@@ -92,7 +92,9 @@ impl Pipeline {
             Ok(question) => Outcome::Asked(question),
             Err(stop) => stop.outcome()?,
         };
-        cx.journal.commit(outcome.entry(&call.id, trail, Beside::default())).await?;
+        let (outcome, whole) = bound_failure(outcome, &call.id, cx);
+        let beside = Beside { whole, ..Beside::default() };
+        cx.journal.commit(outcome.entry(&call.id, trail, beside)).await?;
         Ok(outcome)
     }
 
@@ -104,16 +106,16 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<Question, Stop> {
         let tool = resolve(call, cx, trail)?;
-        let candidate = check_arguments(tool, call, trail)?;
+        let candidate = check_arguments(tool, call, trail).await?;
         let candidate = self.hooks.before(candidate, cx, trail).await?;
         let judgement = judge(&self.rules, &candidate, cx);
         Ok(ask(judgement, &candidate, because, cx)?)
     }
 
     /// Whether a person may put these arguments in the place of those that they were asked about.
-    pub fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
+    pub async fn check_edit(&self, tool: &str, arguments: &str, cx: &CallContext) -> Result<(), Failure> {
         let (tool, _) = cx.toolbox.resolve(tool)?;
-        let candidate = fitting(tool, arguments)?;
+        let candidate = fitting(tool, arguments).await?;
         not_denied(&judge(&self.rules, &candidate, cx), &candidate)
     }
 
@@ -130,7 +132,10 @@ impl Pipeline {
             Ok((output, beside)) => (Outcome::Finished(output), beside),
             Err(stop) => {
                 let outcome = self.in_doubt(stop, doubt, call, cx).await?;
-                self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx)
+                let (outcome, whole) = bound_failure(outcome, &call.id, cx);
+                let (outcome, beside) =
+                    self.label(outcome, tool_of(&trail, cx).map(|tool| &**tool), &trail, cx);
+                (outcome, Beside { whole, ..beside })
             }
         };
         let took = began.elapsed();
@@ -151,7 +156,7 @@ impl Pipeline {
         trail: &mut Trail,
     ) -> Result<(ToolOutput, Beside), Stop> {
         let tool = resolve(call, cx, trail)?; // UnknownTool
-        let candidate = check_arguments(tool, call, trail)?; // BadArguments
+        let candidate = check_arguments(tool, call, trail).await?; // BadArguments
         let candidate = self.hooks.before(candidate, cx, trail).await?; // by a hook: changed or Denied
         let judgement = judge(&self.rules, &candidate, cx); // Allow | Ask | Deny, pure
         let judgement = spared(judgement, &candidate, cx).await; // what a person allowed before is not asked
@@ -174,7 +179,10 @@ impl Pipeline {
                 let (output, beside) = bound(output, bytes_max, call, cx);
                 (Outcome::Finished(output), beside)
             }
-            other => (other, Beside::default()),
+            other => {
+                let (other, whole) = bound_failure(other, call, cx);
+                (other, Beside { whole, ..Beside::default() })
+            }
         };
         let entry = outcome.entry(call, Trail::default(), beside);
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
@@ -192,8 +200,12 @@ fn resolve<'a>(
     Ok(tool)
 }
 
-fn check_arguments(tool: &Arc<Registered>, call: &ToolCall, trail: &mut Trail) -> Result<Candidate, Failure> {
-    let checked = fitting(tool, &call.arguments);
+async fn check_arguments(
+    tool: &Arc<Registered>,
+    call: &ToolCall,
+    trail: &mut Trail,
+) -> Result<Candidate, Failure> {
+    let checked = fitting(tool, &call.arguments).await;
     let problem = checked.as_ref().err().map(|failure| failure.message.clone());
     let more = checked.as_ref().ok().and_then(|candidate| candidate.arguments.repair);
     let repairs = call.repairs.iter().map(String::as_str).chain(more).map(str::to_owned).collect();
@@ -202,8 +214,8 @@ fn check_arguments(tool: &Arc<Registered>, call: &ToolCall, trail: &mut Trail) -
 }
 
 /// A call of the tool with these arguments, if they fit.
-fn fitting(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
-    let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, written)?;
+async fn fitting(tool: &Arc<Registered>, written: &str) -> Result<Candidate, Failure> {
+    let arguments = check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, written).await?;
     Ok(Candidate { tool: tool.clone(), arguments, changed: false })
 }
 

@@ -6,14 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use helve_guard::{BreakerStatus, CacheStatus, Change, Circuit, KeyedStatus, LimitStatus, Scope};
 use helve_types::{Flow, LabelTerms, Labels, ToolSpec, World};
-use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::alarm::{Alarms, Bell};
-use crate::check::compile;
 use crate::guards::Guarding;
 use crate::metrics::Counters;
+use crate::offload::offload;
 use crate::repair::look_alike;
+use crate::schema::{CompileBudget, Schema};
 use crate::trust::Trust;
 use crate::{CallContext, Guards, Tool, ToolMetrics};
 
@@ -36,7 +36,7 @@ pub enum RegistryError {
 pub struct Registered {
     pub(crate) spec: Arc<ToolSpec>,
     pub(crate) version: String,
-    pub(crate) validator: Validator,
+    pub(crate) schema: Arc<Schema>,
     /// None where the client runs it.
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) guarding: Guarding,
@@ -63,16 +63,17 @@ impl Registered {
         guards: Guards,
         chance: u64,
         bell: Option<Bell>,
+        budget: &mut CompileBudget,
     ) -> Result<Self, RegistryError> {
         let wrong = |problem| RegistryError::Wrong { tool: spec.name.clone(), problem };
         check_name(&spec.name).map_err(wrong)?;
         if spec.description.trim().is_empty() {
             return Err(wrong("`description` is empty; say what the tool does and when to use it".into()));
         }
-        let validator = compile(&spec.parameters).map_err(wrong)?;
+        let schema = Schema::compile(&spec.parameters, budget).map_err(wrong)?;
         Ok(Self {
             version,
-            validator,
+            schema,
             tool,
             guarding: Guarding::new(guards, spec.effect, chance),
             counters: Arc::default(),
@@ -87,9 +88,27 @@ impl Registered {
 
     /// A tool that a client declares for one run and runs itself.
     pub fn of_client(spec: ToolSpec) -> Result<Self, RegistryError> {
+        Self::of_client_within(spec, &mut CompileBudget::default())
+    }
+
+    fn of_client_within(spec: ToolSpec, budget: &mut CompileBudget) -> Result<Self, RegistryError> {
         let (flow, labels) = (Flow::of_client(), LabelTerms::default());
         let spec = ToolSpec { client: true, flow, labels, ..spec };
-        Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None)
+        Self::new(spec.clone(), spec.version(), None, Guards::default(), 0, None, budget)
+    }
+
+    /// All tools that a client declares for one run, made beside everybody else from one budget.
+    pub async fn all_of_client(specs: Vec<ToolSpec>) -> Vec<Result<Arc<Self>, RegistryError>> {
+        let first = specs.first().map(|spec| spec.name.clone()).unwrap_or_default();
+        let make = move || {
+            let mut budget = CompileBudget::default();
+            specs.into_iter().map(|spec| Self::of_client_within(spec, &mut budget).map(Arc::new)).collect()
+        };
+        let failed = || {
+            let problem = "`parameters` could not be made ready; write them in another way".into();
+            vec![Err(RegistryError::Wrong { tool: first, problem })]
+        };
+        offload(make).await.unwrap_or_else(failed)
     }
 
     /// A tool of the server's; its definition is its version.
@@ -106,7 +125,8 @@ impl Registered {
         bell: Bell,
     ) -> Result<Self, RegistryError> {
         let chance = u64::from_be_bytes(bell.world.secret()[..8].try_into().unwrap_or_default());
-        Self::new(tool.spec().clone(), version, Some(tool), guards, chance, Some(bell))
+        let spec = tool.spec().clone();
+        Self::new(spec, version, Some(tool), guards, chance, Some(bell), &mut CompileBudget::default())
     }
 
     /// The same tool as the next version of another: under its switch and its guards, and counted with it.

@@ -17,6 +17,7 @@ use helve_tool_http::openapi::{
 };
 use helve_types::{ToolDefinition, canonical_json};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 /// For the server, which knows neither documents nor this crate.
 pub fn importer(egress: Egress, catalogue: Arc<Catalogue>) -> Box<Importer> {
@@ -29,7 +30,7 @@ pub fn importer(egress: Egress, catalogue: Arc<Catalogue>) -> Box<Importer> {
 /// Does what is asked and tells what was done.
 pub async fn import_document(
     egress: &Egress,
-    catalogue: &Catalogue,
+    catalogue: &Arc<Catalogue>,
     mut asked: ImportBody,
     by: &str,
 ) -> Result<ImportReport, ImportFailure> {
@@ -40,22 +41,27 @@ pub async fn import_document(
             return Err(ImportFailure::Wrong("there is no document and no address of one".into()));
         }
     };
-    let hash = source.hash();
+    // To hash a large document and to read it takes long enough to be in the way of others.
+    let hashed = tokio::task::spawn_blocking(move || (source.hash(), source)).await;
+    let (hash, source) = hashed.map_err(|_| ended_early())?;
     if let Some(expected) = asked.expect.as_ref().filter(|expected| **expected != hash) {
         return Err(ImportFailure::Changed(format!(
             "the document is not the one that was expected: its hash is {hash}, not {expected}; look at what it makes now before you import it"
         )));
     }
     let options = options(&asked);
-    // A large document takes seconds, which nobody else should wait for.
+    // A large document takes seconds, which nobody else should wait for, and much memory, which nobody else should lack.
+    let _alone = ONE_AT_A_TIME.acquire().await.map_err(|_| ended_early())?;
     let made = tokio::task::spawn_blocking(move || import(&source.read()?, &options)).await;
-    let made = made.map_err(|_| ImportFailure::Wrong("the import ended before its time".into()))?;
+    let made = made.map_err(|_| ended_early())?;
     let made = made.map_err(|error| ImportFailure::Wrong(error.to_string()))?;
     // Another process may have changed what is kept.
     catalogue.refresh().await.map_err(|error| ImportFailure::Store(error.to_string()))?;
     let there = There::of(catalogue);
     let compared = diff(&there.rows, &there.other_names, &made);
-    let mut report = report(made, compared, hash, catalogue);
+    let checking = catalogue.clone();
+    let reported = tokio::task::spawn_blocking(move || report(made, compared, hash, &checking)).await;
+    let mut report = reported.map_err(|_| ended_early())?;
     for tool in &mut report.tools {
         tool.quarantined = tool.change == ImportChange::Changed && tool.problem.is_none() && !asked.agree;
     }
@@ -75,6 +81,13 @@ pub async fn import_document(
         remove_gone(catalogue, &there.versions, &mut report, by).await;
     }
     Ok(report)
+}
+
+/// Documents are read one after the other.
+static ONE_AT_A_TIME: Semaphore = Semaphore::const_new(1);
+
+fn ended_early() -> ImportFailure {
+    ImportFailure::Wrong("the import ended before its time; try again, with a part of the document".into())
 }
 
 /// The tools that there are.
@@ -131,6 +144,13 @@ impl Source {
 async fn fetched(egress: &Egress, url: &str) -> Result<Source, ImportFailure> {
     let wrong = |error| ImportFailure::Wrong(format!("`{url}` is no address of a document: {error}"));
     let url = Url::parse(url).map_err(wrong)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        let scheme = url.scheme();
+        return Err(ImportFailure::Wrong(format!(
+            "`url` begins with `{scheme}:`, and documents are fetched over `https:` and `http:` only; to import a file, send \
+             what is in it as `document`, or give the file to `helve tools import-openapi`"
+        )));
+    }
     let mut request = Outgoing::new(Method::GET, url.clone());
     let wanted = "application/json, application/yaml, application/vnd.oai.openapi, */*;q=0.5";
     request.headers.insert(header::ACCEPT, header::HeaderValue::from_static(wanted));

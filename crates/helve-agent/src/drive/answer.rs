@@ -22,23 +22,34 @@ impl Driver {
             self.settle(question, Answer::Expire, BY_TIME.into()).await?;
             return Ok(Err(CommandError::Expired));
         }
-        if let Err(error) = self.check(&question, &answer) {
+        if let Err(error) = self.check(&question, &answer).await {
             return Ok(Err(error));
         }
         self.settle(question, answer, by).await.map(Ok)
     }
 
     /// What keeps an answer from settling its question, which then stays open.
-    fn check(&self, question: &Question, answer: &Answer) -> Result<(), CommandError> {
-        if !answer.fits(question.kind) {
-            return Err(CommandError::DoesNotFit);
+    fn check(
+        &self,
+        question: &Question,
+        answer: &Answer,
+    ) -> impl Future<Output = Result<(), CommandError>> + Send + use<> {
+        let fits = answer.fits(question.kind);
+        let edit = match (&question.call, answer) {
+            (Some(call), Answer::Approve { arguments: Some(edited), .. }) if fits => {
+                Some((self.context(call, 0, None), question.tool.clone(), edited.clone()))
+            }
+            _ => None,
+        };
+        let pipeline = self.pipeline.clone();
+        async move {
+            if !fits {
+                return Err(CommandError::DoesNotFit);
+            }
+            let Some((cx, tool, edited)) = edit else { return Ok(()) };
+            let checked = pipeline.check_edit(&tool, &edited, &cx).await;
+            checked.map_err(|failure| CommandError::BadEdit(failure.message))
         }
-        if let (Some(call), Answer::Approve { arguments: Some(edited), .. }) = (&question.call, answer) {
-            let cx = self.context(call, 0, None);
-            let checked = self.pipeline.check_edit(&question.tool, edited, &cx);
-            checked.map_err(|failure| CommandError::BadEdit(failure.message))?;
-        }
-        Ok(())
     }
 
     async fn settle(&mut self, question: Question, answer: Answer, by: String) -> Result<(), DriveError> {

@@ -300,7 +300,7 @@ impl Shared {
             tools.extend(self.catalogue.pinned(&pinned.name, &pinned.version).await?);
         }
         // Those that cannot be read were not there at the start either.
-        tools.extend(agent.client_tools(&setup.client_tools, user).filter_map(Result::ok));
+        tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
         Ok(Kit::new(tools))
     }
 }

@@ -127,7 +127,7 @@ impl Runtime {
             return self.replayed(run).await;
         }
         let agent = self.agent(request.agent.as_deref())?;
-        let kit = self.kit(agent, &request)?;
+        let kit = self.kit(agent, &request).await?;
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &kit)?;
         let definite = self.definite(&agent.settings, &request)?;
@@ -278,13 +278,13 @@ impl Runtime {
         }
     }
 
-    fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
+    async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {
         let plain = agent.kit(self.registry(), &request.user);
         if request.client_tools.is_empty() {
             return Ok(plain);
         }
         let mut tools: Vec<Arc<Registered>> = plain.toolbox.tools().to_vec();
-        for tool in agent.client_tools(&request.client_tools, &request.user) {
+        for tool in agent.client_tools(&request.client_tools, &request.user).await {
             tools.push(tool?);
         }
         Ok(Arc::new(Kit::new(tools)))

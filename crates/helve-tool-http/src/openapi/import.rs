@@ -19,6 +19,8 @@ use super::{ImportError, words};
 /// More tools than this confuse every model; whoever wants them all says so.
 pub const TOOLS_MAX: usize = 200;
 const OPERATIONS_MAX: usize = 5000;
+/// What all definitions of a document may have together, in bytes of their parameters.
+const DEFINITIONS_BYTES_MAX: usize = 32 << 20;
 
 /// How a document is imported.
 #[derive(Debug, Clone, Default)]
@@ -200,6 +202,7 @@ fn operations<'a>(
 #[derive(Debug, Default)]
 struct Gathered {
     tools: Vec<MadeTool>,
+    bytes: usize,
     unselected: BTreeSet<String>,
     /// Where the tools are, and what was assumed about it.
     servers: BTreeMap<String, Vec<String>>,
@@ -211,7 +214,14 @@ impl Gathered {
     fn add<'a>(&mut self, common: &Common<'a>, found: &Found<'a>, name: String, skipped: &mut Vec<Skipped>) {
         let operation = format!("{} {}", found.verb.to_ascii_uppercase(), words::line(found.path, 200));
         match common.make(found, name) {
+            Ok(_) if self.bytes > DEFINITIONS_BYTES_MAX => {
+                let mib = DEFINITIONS_BYTES_MAX >> 20;
+                let reason =
+                    format!("the tools before it have more than {mib} MiB; import a part of the document");
+                skipped.push(Skipped { operation, reason });
+            }
             Ok(mut made) => {
+                self.bytes += made.definition.parameters.to_string().len();
                 if words::has_hidden(found.operation) {
                     made.notes.push(words::HIDDEN.into());
                 }

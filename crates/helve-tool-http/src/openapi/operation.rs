@@ -61,6 +61,10 @@ impl<'a> Common<'a> {
             Some(server) => server.clone(),
             None => server::of_operation(self.document, found.item, found.operation)?,
         };
+        self.look_at(found).map_err(|stop| match stop {
+            Stop::Refused(reason) => reason,
+            Stop::TooLarge => "it is too large".into(),
+        })?;
         let chosen = self.schemes.of(found.operation)?;
         let parameters = self.parameters(found)?;
         let path = Path::parse(found.path)?;
@@ -77,6 +81,15 @@ impl<'a> Common<'a> {
         let definition = self.definition(found, name, auth, &server, &path, draft);
         helve_tool::check_schema(&definition.parameters)?;
         Ok(Made { definition, notes, server, secret })
+    }
+
+    /// Many paths may point to the same operation, and the same parameters may stand on many paths.
+    fn look_at(&self, found: &Found<'a>) -> Result<(), Stop> {
+        self.schemas.look_through(found.operation)?;
+        for beside in ["parameters", "servers"] {
+            found.item.get(beside).map_or(Ok(()), |beside| self.schemas.look_through(beside))?;
+        }
+        Ok(())
     }
 
     /// The operation's own parameters and those of its path, which it may replace.

@@ -12,6 +12,7 @@ mod merge;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use helve_tool::{COMPILE_UNITS_MAX, CompileBudget};
 use serde_json::{Map, Value, json};
 
 use super::read::Edition;
@@ -49,9 +50,14 @@ pub(super) const SCHEMA_BYTES_MAX: usize = 32 << 10;
 /// Brackets in brackets: combinations count here, too, not only fields.
 const LEVELS_MAX: usize = 24;
 
-/// Trying a pattern takes time: documents with more, or with longer ones, were not written by people.
-const PATTERN_BYTES_MAX: usize = 1000;
+/// Trying a pattern takes time: documents with more were not written by people.
 const PATTERNS_MAX: usize = 2000;
+/// What the patterns of all tools of a document may take to be made ready, each as often as it is taken over.
+const PATTERN_UNITS_MAX: u64 = 500_000;
+/// What may be looked at for all tools of a document, in about bytes: pointers let few bytes be looked at very often.
+const LOOKED_AT_MAX: u64 = 256 << 20;
+/// To look at one value costs as much as so many bytes.
+pub(super) const LOOK: u64 = 16;
 
 /// Why there is no schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +73,26 @@ pub(super) enum Stop {
 pub(super) struct Schemas<'a> {
     pub(super) refs: Refs<'a>,
     pub(super) edition: Edition,
-    /// Patterns that were tried, since the same few come again and again.
-    patterns: RefCell<HashMap<String, bool>>,
+    /// Patterns that were tried and what they cost, since the same few come again and again. None for those that are
+    /// not understood.
+    patterns: RefCell<HashMap<String, Option<u64>>>,
+    /// What is left of the work for all operations together.
+    pattern_units: RefCell<CompileBudget>,
+    looks: RefCell<CompileBudget>,
+    /// How many values there are in what was looked at as a whole, by its address.
+    counted: RefCell<HashMap<usize, u64>>,
 }
 
 impl<'a> Schemas<'a> {
     pub(super) fn new(refs: Refs<'a>, edition: Edition) -> Self {
-        Self { refs, edition, patterns: RefCell::default() }
+        Self {
+            refs,
+            edition,
+            patterns: RefCell::default(),
+            pattern_units: CompileBudget::of(PATTERN_UNITS_MAX).into(),
+            looks: CompileBudget::of(LOOKED_AT_MAX).into(),
+            counted: RefCell::default(),
+        }
     }
 
     /// A walk over one or more schemas that will stand together.
@@ -83,16 +102,55 @@ impl<'a> Schemas<'a> {
 
     /// Whether the registry's matcher, which takes linear time and therefore no lookaround, understands a pattern.
     fn understands(&self, pattern: &str) -> bool {
-        if let Some(known) = self.patterns.borrow().get(pattern) {
-            return *known;
+        let known = self.patterns.borrow().get(pattern).copied();
+        let known = known.unwrap_or_else(|| self.tried(pattern));
+        // What does not fit in any more is said in words.
+        known.is_some_and(|units| {
+            let mut left = self.pattern_units.borrow_mut();
+            units <= left.left() && left.spend(units).is_ok()
+        })
+    }
+
+    fn tried(&self, pattern: &str) -> Option<u64> {
+        if self.patterns.borrow().len() > PATTERNS_MAX {
+            return None;
         }
-        if pattern.len() > PATTERN_BYTES_MAX || self.patterns.borrow().len() > PATTERNS_MAX {
-            return false;
-        }
+        let units = helve_tool::pattern_units(pattern).ok().filter(|units| *units <= COMPILE_UNITS_MAX);
+        let mut left = self.pattern_units.borrow_mut();
+        let affordable = units.filter(|units| *units <= left.left() && left.spend(*units).is_ok());
         let tried = json!({"type": "object", "properties": {"x": {"pattern": pattern}}});
-        let fits = helve_tool::check_schema(&tried).is_ok();
-        self.patterns.borrow_mut().insert(pattern.to_owned(), fits);
-        fits
+        let known = affordable.filter(|_| helve_tool::check_schema(&tried).is_ok());
+        self.patterns.borrow_mut().insert(pattern.to_owned(), known);
+        known
+    }
+
+    /// Pays for what is looked at, in about bytes.
+    pub(super) fn look(&self, bytes: u64) -> Result<(), Stop> {
+        self.looks.borrow_mut().spend(bytes).map_err(|_| {
+            let reason = "to read the whole document takes too much work; import a part of it, by tag, path, method or \
+                          operation";
+            Stop::Refused(reason.into())
+        })
+    }
+
+    /// Pays for everything that is in a value, which may be looked at from many places.
+    pub(super) fn look_through(&self, value: &'a Value) -> Result<(), Stop> {
+        let address = std::ptr::from_ref(value).addr();
+        let known = self.counted.borrow().get(&address).copied();
+        let values = known.unwrap_or_else(|| {
+            let values = values(value);
+            self.counted.borrow_mut().insert(address, values);
+            values
+        });
+        self.look(values.saturating_mul(LOOK))
+    }
+}
+
+fn values(value: &Value) -> u64 {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(members) => members.values().map(values).sum(),
+        _ => 0,
     }
 }
 
@@ -123,6 +181,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.schemas.look(bytes as u64)?;
         self.spent += bytes;
         if self.spent > SCHEMA_BYTES_MAX { Err(Stop::TooLarge) } else { Ok(()) }
     }
@@ -200,10 +259,11 @@ impl<'a> Walk<'a, '_> {
         members: &'a Map<String, Value>,
         place: Place<'_>,
     ) -> Result<Map<String, Value>, Stop> {
+        self.schemas.look((1 + members.len() as u64) * LOOK)?;
         let mut out = Map::new();
         keywords::plain(members, self.schemas.edition, &mut out);
         self.text(members, &mut out);
-        self.values(members, &mut out);
+        self.values(members, &mut out)?;
         self.pattern(members, &mut out);
         self.spend(out.iter().map(|(name, value)| name.len() + size(value)).sum())?;
         if place.depth >= self.detail.depth && has_inside(members) || place.level > LEVELS_MAX {
@@ -229,11 +289,20 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Long enumerations become free with their first values named.
-    fn values(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
+    fn values(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Result<(), Stop> {
         let Some(values) = members.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty())
         else {
-            return;
+            return Ok(());
         };
+        self.schemas.look(values.len() as u64)?;
+        // The first of them are looked at in any case.
+        let mut bytes = 0;
+        for value in values.iter().take(self.detail.values.min(SCHEMA_BYTES_MAX)) {
+            bytes += size(value);
+            if bytes > SCHEMA_BYTES_MAX {
+                return Err(Stop::TooLarge);
+            }
+        }
         if values.len() <= self.detail.values.min(SCHEMA_BYTES_MAX / 4) {
             let mut seen = HashSet::new();
             let distinct = values.iter().filter(|value| seen.insert(value.to_string()));
@@ -244,6 +313,7 @@ impl<'a> Walk<'a, '_> {
             let note = format!("(One of {} values: {}, …)", values.len(), first.join(", "));
             self.leave_out(out, &note);
         }
+        Ok(())
     }
 
     fn pattern(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) {
@@ -266,6 +336,7 @@ impl<'a> Walk<'a, '_> {
         needed.retain(|name| !place.hidden.contains(*name));
         if let Some(fields) = members.get("properties").and_then(Value::as_object) {
             // To look through very many costs something, too, even if few are taken.
+            self.schemas.look(fields.len() as u64 * LOOK)?;
             self.spend(fields.len() / 16)?;
             let deeper = Place { depth: place.depth + 1, level: place.level + 1, hidden: &BTreeSet::new() };
             let (first, rest): (Vec<_>, Vec<_>) =
@@ -346,16 +417,39 @@ fn has_inside(members: &Map<String, Value>) -> bool {
         || members.get("additionalProperties").is_some_and(Value::is_object)
 }
 
-/// About how many bytes a value takes.
+/// About how many bytes a value takes; of what is far too large only that it is so.
 fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 3,
-        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>() + 2
+    fn add(value: &Value, sum: &mut usize) {
+        if *sum > SCHEMA_BYTES_MAX {
+            return;
         }
-        _ => 8,
+        match value {
+            Value::String(text) => *sum += text.len() + 3,
+            Value::Array(items) => {
+                *sum += 2;
+                for item in items {
+                    add(item, sum);
+                    if *sum > SCHEMA_BYTES_MAX {
+                        return;
+                    }
+                }
+            }
+            Value::Object(members) => {
+                *sum += 2;
+                for (name, member) in members {
+                    *sum += name.len() + 4;
+                    add(member, sum);
+                    if *sum > SCHEMA_BYTES_MAX {
+                        return;
+                    }
+                }
+            }
+            _ => *sum += 8,
+        }
     }
+    let mut sum = 0;
+    add(value, &mut sum);
+    sum
 }
 
 #[cfg(test)]

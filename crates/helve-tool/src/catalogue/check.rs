@@ -1,11 +1,14 @@
 //! Whether a definition can be kept at all, and what is odd about it: pure, whatever kind of tool it describes.
 
+use std::sync::Arc;
+
 use helve_types::{Effect, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::DefinitionError;
-use crate::check::compile;
+
 use crate::registry::check_name;
+use crate::schema::{CompileBudget, Fit, Schema};
 
 /// Addresses under `/api/tools/` that are no tools.
 pub const RESERVED_NAMES: [&str; 3] = ["execute", "export", "import-openapi"];
@@ -88,6 +91,7 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
         return Err(DefinitionError::new("description", problem));
     }
     compile(parameters).map_err(|problem| DefinitionError::new("parameters", problem))?;
+    check_required(parameters)?;
     if definition.check_tool.as_ref() == Some(name) {
         return Err(DefinitionError::new("check_tool", "a tool cannot check itself; name one that reads"));
     }
@@ -102,6 +106,31 @@ pub(super) fn check(definition: &ToolDefinition) -> Result<(), DefinitionError> 
         }
     }
     Ok(())
+}
+
+fn compile(parameters: &Value) -> Result<Arc<Schema>, String> {
+    Schema::compile(parameters, &mut CompileBudget::default())
+}
+
+/// What is required has to be there: nobody can fill in what is not described. Where names may be any, they may be
+/// these.
+fn check_required(parameters: &Value) -> Result<(), DefinitionError> {
+    let properties = parameters.get("properties").and_then(Value::as_object);
+    let is_described = |name: &str| properties.is_some_and(|all| all.contains_key(name));
+    let elsewhere = ["allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if", "dependentSchemas"];
+    let described_elsewhere = elsewhere.iter().any(|keyword| parameters.get(*keyword).is_some());
+    let any_name = parameters.get("additionalProperties").is_some_and(|given| *given != Value::Bool(false));
+    let required = parameters.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing =
+        required.enumerate().find(|(_, name)| name.as_str().is_some_and(|name| !is_described(name)));
+    match missing {
+        Some((n, name)) if !described_elsewhere && !any_name => {
+            let problem =
+                format!("{name} is not among `properties`; describe it there, or leave it out here");
+            Err(DefinitionError::new(format!("parameters.required.{n}"), problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is odd, but may be meant. `effect_of` knows the tools there are.
@@ -146,9 +175,9 @@ fn examples_that_do_not_fit(definition: &ToolDefinition) -> Vec<String> {
     if definition.examples.is_empty() {
         return vec![];
     }
-    let Ok(validator) = compile(&definition.parameters) else { return vec![] };
+    let Ok(schema) = compile(&definition.parameters) else { return vec![] };
     let examples = definition.examples.iter().enumerate();
-    let wrong = examples.filter(|(_, example)| !validator.is_valid(&example.arguments));
+    let wrong = examples.filter(|(_, example)| schema.fit(&example.arguments) != Fit::Fits);
     wrong
         .map(|(n, _)| {
             format!("`examples.{n}.arguments` do not fit `parameters`; models will follow the example")

@@ -50,6 +50,7 @@ pub(super) fn make(definition: &ToolDefinition, target: &Arc<Registered>) -> Res
     };
     check(definition)?;
     check_labels(definition, target)?;
+    check_parameters(&definition.parameters, target)?;
     let spec = spec(definition, &target.spec, target.flow.clone());
     let mut guards = target.guarding.settings.clone().asked(definition, spec.effect)?;
     if answers_each_user(target) {
@@ -135,6 +136,61 @@ fn spec(definition: &ToolDefinition, target: &ToolSpec, flow: Flow) -> ToolSpec 
         flow,
         labels: definition.labels,
     }
+}
+
+/// Whether what fits the definition's parameters fits the target's: its arguments go there as they are.
+fn check_parameters(own: &Value, target: &Registered) -> Result<(), DefinitionError> {
+    let (name, theirs) = (&target.spec.name, &target.spec.parameters);
+    let Some(fields) = properties(own).filter(|fields| !fields.is_empty()) else { return Ok(()) };
+    let Some(known) = properties(theirs) else { return Ok(()) };
+    let wrong = |field: String, problem: String| Err(DefinitionError::new(field, problem));
+    let takes_others = theirs.get("additionalProperties").is_some_and(|given| *given != Value::Bool(false));
+    for (field, schema) in fields {
+        let at = format!("parameters.properties.{field}");
+        let Some(meant) = known.get(field) else {
+            if takes_others {
+                continue;
+            }
+            let names: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+            let problem = format!("`{name}` takes no such argument; it takes {}", names.join(", "));
+            return wrong(at, problem);
+        };
+        if let Some((said, taken)) = types(schema).zip(types(meant))
+            && let Some(other) = said.iter().find(|kind| !takes(&taken, kind))
+        {
+            let problem = format!("`{name}` takes no {other} here; it takes {}", taken.join(" or "));
+            return wrong(format!("{at}.type"), problem);
+        }
+    }
+    let required = |schema: &'_ Value| -> Vec<String> {
+        let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let own_required = required(own);
+    match required(theirs).iter().find(|needed| !own_required.contains(needed)) {
+        Some(needed) => wrong(
+            "parameters.required".into(),
+            format!("`{name}` needs `{needed}`; describe it in `properties` and name it here"),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn properties(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+/// The types that a schema says, if it says any.
+fn types(schema: &Value) -> Option<Vec<&str>> {
+    match schema.get("type")? {
+        Value::String(kind) => Some(vec![kind]),
+        Value::Array(kinds) => Some(kinds.iter().filter_map(Value::as_str).collect()),
+        _ => None,
+    }
+}
+
+fn takes(taken: &[&str], kind: &str) -> bool {
+    taken.contains(&kind) || kind == "integer" && taken.contains(&"number")
 }
 
 /// What the target brings in and carries out, it does under any name.

@@ -12,6 +12,7 @@ use helve_types::ToolDefinition;
 
 use super::check::check;
 use super::{Catalogue, CatalogueError, Listed, conflict};
+use crate::offload::make_ready;
 
 /// Who takes responsibility for what a tool has become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,7 @@ impl Catalogue {
         definition: ToolDefinition,
         by: &str,
     ) -> Result<Listed, CatalogueError> {
+        make_ready(vec![definition.parameters.clone()]).await;
         let made = Arc::new(self.make(&definition)?);
         let next = row.with(definition, self.world.now());
         let line = self.line("tool.agreed", &format!("{} {}", next.name(), next.hash), by);

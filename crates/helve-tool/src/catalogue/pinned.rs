@@ -7,6 +7,7 @@ use helve_store::StoreError;
 
 use super::Catalogue;
 use crate::Registered;
+use crate::offload::make_ready;
 
 /// Earlier versions that some run still holds, so that all who go on with one share its guards.
 #[derive(Default)]
@@ -40,6 +41,7 @@ impl Catalogue {
         let Some(row) = versions.iter().rev().find(|row| row.hash == version) else {
             return Ok(now.filter(|_| !self.owns(name)));
         };
+        make_ready(vec![row.definition.parameters.clone()]).await;
         match self.make(&row.definition) {
             Ok(made) => {
                 if !self.owns(name) {

@@ -45,7 +45,7 @@ impl Hooks {
         let grant = granted(candidate, judgement.must_ask.as_ref(), cx);
         let Some(text) = grant.and_then(|grant| grant.edited.as_ref()) else { return Ok(None) };
         let tool = candidate.tool.clone();
-        let arguments = check(&tool.spec.name, &tool.validator, tool.guarding.settings.json, text)?;
+        let arguments = check(&tool.spec.name, &tool.schema, tool.guarding.settings.json, text).await?;
         let written = arguments.canonical.clone();
         let edited = Candidate { tool, arguments, changed: true };
         // What was sent before has passed them.
@@ -101,7 +101,7 @@ impl Hooks {
             let call = described(called.unwrap_or(&tool), &tool, &candidate.arguments.value, cx);
             let mut answer = placed.ask(placed.hook.before_call(&call)).await;
             if let Answer::Change(arguments) = &answer {
-                match check(name, &tool.validator, tool.guarding.settings.json, &arguments.to_string()) {
+                match check(name, &tool.schema, tool.guarding.settings.json, &arguments.to_string()).await {
                     Ok(same) if same.canonical == candidate.arguments.canonical => continue,
                     Ok(changed) => candidate = Candidate { arguments: changed, changed: true, ..candidate },
                     // The model did nothing wrong: it is the hook that failed.

@@ -107,7 +107,7 @@ impl Pipeline {
             return None;
         };
         let arguments =
-            match check(name, &tool.validator, tool.guarding.settings.json, &asked.arguments.canonical) {
+            match check(name, &tool.schema, tool.guarding.settings.json, &asked.arguments.canonical).await {
                 Ok(arguments) => arguments,
                 Err(misfit) => {
                     not_used("it does not take these arguments");

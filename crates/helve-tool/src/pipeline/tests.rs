@@ -773,6 +773,30 @@ async fn a_large_output_is_cut_for_the_model_and_kept_whole() {
 }
 
 #[tokio::test]
+async fn an_argument_that_does_not_fit_is_quoted_shortly_to_everybody() {
+    let lab = Lab::new().await;
+    lab.tool(spec("look", Effect::Read), Guards::default(), says("fine"));
+    let call = lab.call("look", &format!(r#"{{"q": ["{}"]}}"#, "y".repeat(900_000)));
+    let Outcome::Refused(failure) = lab.execute(&call).await.unwrap() else { panic!() };
+    assert!(failure.message.len() < 1000, "{} bytes", failure.message.len());
+    assert!(failure.message.contains("field `q`"), "{}", failure.message);
+    // What the model wrote is on record once, and what is said of it quotes it shortly.
+    assert!(lab.log().await.len() < 910_000);
+}
+
+#[tokio::test]
+async fn a_long_failure_is_cut_for_the_model_and_kept_whole() {
+    let lab = Lab::new().await;
+    let fails: Behaviour = Box::new(|_| Box::pin(async { Err(ToolError::Declined("no ".repeat(300_000))) }));
+    lab.tool(spec("look", Effect::Read), Guards::default(), fails);
+    let call = lab.call("look", r#"{"q": "x"}"#);
+    let Outcome::Failed(failure) = lab.execute(&call).await.unwrap() else { panic!() };
+    assert!(failure.message.len() < 9000, "{} bytes", failure.message.len());
+    assert!(failure.message.contains("[cut: these are the first 8192 of 9"), "{}", &failure.message[8000..]);
+    assert!(lab.store.whole_output(call.id).await.unwrap().len() >= 900_000);
+}
+
+#[tokio::test]
 async fn a_file_is_kept_with_the_outcome_and_shown_as_an_attachment() {
     let lab = Lab::new().await;
     let draws: Behaviour = Box::new(|_| {

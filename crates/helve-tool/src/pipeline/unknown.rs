@@ -44,7 +44,10 @@ impl Pipeline {
     ) -> Result<Outcome, Fault> {
         let mut unseen = Trail::default();
         let tool = resolve(call, cx, &mut unseen).ok();
-        let again = tool.and_then(|tool| fitting(tool, &call.arguments).ok());
+        let again = match tool {
+            Some(tool) => fitting(tool, &call.arguments).await.ok(),
+            None => None,
+        };
         let question = ask_outcome(call, unknown, again.as_ref(), &self.rules, cx);
         self.settle(&call.id, Outcome::Asked(question), cx).await
     }
@@ -105,7 +108,7 @@ impl Pipeline {
         arguments: &str,
         cx: &CallContext,
     ) -> Unknown {
-        let sent = fitting(tool, arguments).ok();
+        let sent = fitting(tool, arguments).await.ok();
         let request = sent.and_then(|sent| shown(&sent, cx));
         Unknown { request, checked: self.look_for(tool, arguments, cx).await, ..unknown }
     }
@@ -118,7 +121,7 @@ impl Pipeline {
             return None;
         }
         let mut unseen = Trail::default();
-        let candidate = fitting(&reader, arguments).ok()?;
+        let candidate = fitting(&reader, arguments).await.ok()?;
         let rules = self.rules_for_others();
         let judgement = judge(rules, &candidate, cx);
         let permit = admit(judgement, candidate, None, rules, cx, &mut unseen).ok()?;

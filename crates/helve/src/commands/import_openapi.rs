@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -74,7 +75,7 @@ pub(crate) struct ImportArgs {
 pub(super) async fn run(
     args: ImportArgs,
     egress: &Egress,
-    catalogue: &Catalogue,
+    catalogue: &Arc<Catalogue>,
 ) -> anyhow::Result<ExitCode> {
     let as_json = args.json;
     let report = import_document(egress, catalogue, args.into_body()?, "command line").await?;

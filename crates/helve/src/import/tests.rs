@@ -33,13 +33,13 @@ fn maker() -> Maker {
     })
 }
 
-fn catalogue() -> Catalogue {
+fn catalogue() -> Arc<Catalogue> {
     let world = World::still();
     let registry = Arc::new(Registry::new());
     let parameters = json!({"type": "object", "properties": {}});
     let built_in = Echo(ToolSpec::new("time", "Comes with Helve.", parameters, Effect::Read));
     registry.register(Arc::new(built_in), Guards::default(), &world).unwrap();
-    Catalogue::new(registry, Arc::new(MemoryStore::default()), world, maker())
+    Arc::new(Catalogue::new(registry, Arc::new(MemoryStore::default()), world, maker()))
 }
 
 fn egress(allow: Vec<String>) -> Egress {
@@ -70,7 +70,7 @@ fn asked(document: Value, preview: bool) -> ImportBody {
     ImportBody { document: Some(document), server, preview, ..ImportBody::default() }
 }
 
-async fn done(catalogue: &Catalogue, asked: ImportBody) -> ImportReport {
+async fn done(catalogue: &Arc<Catalogue>, asked: ImportBody) -> ImportReport {
     import_document(&egress(vec![]), catalogue, asked, "tester").await.unwrap()
 }
 

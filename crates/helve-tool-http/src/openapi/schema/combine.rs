@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{Place, Stop, Walk, merge};
+use super::{LOOK, Place, Stop, Walk, merge};
 
 /// Fields that are looked at for being read-only in all parts of an object together.
 const LOOKED_AT_MAX: usize = 4000;
@@ -33,6 +33,7 @@ impl<'a> Walk<'a, '_> {
         if let Some(parts) = list("allOf") {
             let (mut hidden, mut left) = (place.hidden.clone(), LOOKED_AT_MAX);
             self.read_only_names(members, &mut hidden, &mut left);
+            self.schemas.look((LOOKED_AT_MAX - left) as u64 * LOOK)?;
             let deeper = Place { hidden: &hidden, ..deeper };
             let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.any(part, deeper)).collect();
             if let Some(needed) = out.get_mut("required").and_then(Value::as_array_mut) {

@@ -150,7 +150,7 @@ async fn a_tool_that_is_switched_off_is_off_under_every_name() {
 fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
     let tool = Arc::new(twice(json!({})).unwrap());
     let arguments =
-        crate::check::check("twice", &tool.validator, crate::JsonBounds::default(), r#"{"n": 2}"#).unwrap();
+        crate::check::check_now("twice", &tool.schema, crate::JsonBounds::default(), r#"{"n": 2}"#).unwrap();
     let candidate = crate::gate::Candidate { tool, arguments, changed: false };
     let cx = CallContext::for_tests("mei");
     for (named, verdict) in [("double", Verdict::Deny), ("twice", Verdict::Deny), ("triple", Verdict::Allow)]
@@ -159,4 +159,61 @@ fn what_a_rule_says_of_a_tool_holds_for_it_under_every_name() {
         let rules = Rules::new().with_layer("operator", vec![deny]);
         assert_eq!(crate::gate::judge(&rules, &candidate, &cx).verdict, verdict, "{named}");
     }
+}
+
+#[test]
+fn parameters_that_the_tool_inside_does_not_take_are_refused_when_the_row_is_made() {
+    let refused = |parameters: Value, field: &str, problem: &str| {
+        let error = twice(json!({"parameters": parameters})).err().unwrap();
+        assert_eq!(error.field, field, "{error}");
+        assert!(error.problem.contains(problem), "{error}");
+    };
+    let object = |fields: Value| json!({"type": "object", "properties": fields});
+    let foreign = object(json!({"a": {"type": "number"}, "b": {"type": "number"}}));
+    refused(foreign, "parameters.properties.a", "`double` takes no such argument; it takes `n`");
+    let text = object(json!({"n": {"type": "string"}}));
+    refused(text, "parameters.properties.n.type", "takes no string here; it takes integer");
+    assert!(twice(json!({"parameters": object(json!({"n": {"type": "integer", "maximum": 9}}))})).is_ok());
+}
+
+#[test]
+fn a_row_must_require_what_the_tool_inside_needs() {
+    let catalogue = shop(&Arc::default()).catalogue;
+    let parameters = json!({"type": "object", "properties": {"n": {}, "m": {}}, "required": ["n"]});
+    let spec = ToolSpec::new("needy", "Needs n.", parameters, Effect::Read);
+    catalogue
+        .registry()
+        .register(Arc::new(Echo(spec, "4".into())), Guards::default(), catalogue.world())
+        .unwrap();
+    let make = |parameters: Value| {
+        let row = json!({"name": "row", "description": "A row.", "parameters": parameters,
+            "endpoint": {"url_template": "internal://needy"}});
+        catalogue.make(&read_definition(row)?)
+    };
+    for fields in [json!({"m": {}}), json!({"n": {}, "m": {}})] {
+        let error = make(json!({"type": "object", "properties": fields})).err().unwrap();
+        assert_eq!(error.field, "parameters.required");
+        assert!(error.problem.contains("`needy` needs `n`"), "{error}");
+    }
+    assert!(make(json!({"type": "object", "properties": {"n": {}}, "required": ["n"]})).is_ok());
+}
+
+#[tokio::test]
+async fn what_is_required_and_not_described_is_refused_on_every_way_in() {
+    let Shop { catalogue, .. } = new_shop().await;
+    let row = |required: Value| {
+        json!({"name": "row", "description": "A row.", "endpoint": {"url_template": "https://example.com/"},
+            "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": required}})
+    };
+    let says = |error: CatalogueError| {
+        let error = error.to_string();
+        assert!(error.starts_with("`parameters.required.1`: \"zz\" is not among `properties`"), "{error}");
+    };
+    let wrong = read_definition(row(json!(["a", "zz"]))).unwrap();
+    says(catalogue.check(&wrong).unwrap_err());
+    says(catalogue.create(wrong.clone(), "mei").await.err().unwrap());
+    catalogue.create(read_definition(row(json!(["a"]))).unwrap(), "mei").await.unwrap();
+    says(catalogue.update("row", Change::Whole(wrong.into()), None, "mei").await.err().unwrap());
+    let patch = json!({"parameters": {"required": ["a", "zz"]}});
+    says(catalogue.update("row", Change::Patch(patch), None, "mei").await.err().unwrap());
 }

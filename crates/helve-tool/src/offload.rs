@@ -1,0 +1,33 @@
+//! Work that takes long enough to be in the way of others is done beside them.
+
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::schema::{CompileBudget, Schema};
+
+/// So much is done at a time; the rest waits in line and leaves it when whoever asked has left.
+const AT_A_TIME: usize = 2;
+
+static DOORS: Semaphore = Semaphore::const_new(AT_A_TIME);
+
+/// Does the work off the threads that serve everybody. None if it came to nothing: it panicked, or the server stops.
+pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let door = DOORS.acquire().await.ok()?;
+    let work = move || {
+        // Held until the work is done, also if nobody waits for it any more.
+        let _door = door;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Makes schemas ready beside everybody else, so that whoever takes them next finds them.
+pub(crate) async fn make_ready(schemas: Vec<Value>) {
+    _ = offload(move || {
+        for schema in schemas {
+            // What is wrong with it is told to whoever takes it.
+            _ = Schema::compile(&schema, &mut CompileBudget::default());
+        }
+    })
+    .await;
+}

@@ -1,0 +1,151 @@
+//! A schema that is ready to check arguments, made and used within bounds.
+//!
+//! What anybody outside may hand in as a schema passes here: it is measured, paid for from a budget, and only then made
+//! ready. What is checked with it is measured against it, too. The same schema is made once as long as somebody has it
+//! or it was used lately; what all schemas together hold has a bound.
+
+mod budget;
+mod effort;
+mod kept;
+mod keywords;
+mod measure;
+mod pattern;
+mod refs;
+
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use serde_json::Value;
+
+use self::budget::CHECK_STEPS_MAX;
+pub use self::budget::{
+    COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
+};
+use self::kept::Weight;
+use self::measure::Measure;
+
+/// More than this is not done between two other things, but beside them.
+pub(crate) const STEPS_INLINE_MAX: u64 = 20_000;
+/// Errors are told in full as long as finding all of them is little work.
+const STEPS_TOLD_MAX: u64 = 50_000;
+/// What a pattern takes in memory beyond what was foreseen makes it one that is not taken.
+const BYTES_OF_A_UNIT: u64 = 200;
+const PATTERN_MEMORY_MIN: usize = 256 << 10;
+const PATTERN_MEMORY_MAX: usize = 12 << 20;
+const LAZY_BYTES_MAX: usize = 256 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Schema {
+    source: Value,
+    validator: Validator,
+    measure: Measure,
+    /// What it holds is counted as long as it is there.
+    weight: Weight,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    Fits,
+    Misfit,
+    /// It would have taken more work than one check may.
+    TooMuchWork,
+}
+
+impl Schema {
+    /// Makes a tool's `parameters` ready, or says what is wrong with them.
+    pub(crate) fn compile(schema: &Value, budget: &mut CompileBudget) -> Result<Arc<Self>, String> {
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
+            return Err("`parameters` must be a JSON Schema with `\"type\": \"object\"`".into());
+        }
+        let text = schema.to_string();
+        let measure = measure::measure(schema, &text)
+            .map_err(|problem| format!("`parameters` cannot be taken: {problem}"))?;
+        // Also for what is kept: whether it is refused must not depend on what others have handed in.
+        budget.spend(measure.units).map_err(|_| too_much_work(&measure))?;
+        kept::find_or_make(&text, || Self::make(schema, measure))
+    }
+
+    fn make(schema: &Value, measure: Measure) -> Result<Self, String> {
+        let weight = Weight::take(schema, &measure)?;
+        let dearest = measure.patterns.values().copied().max().unwrap_or(0);
+        let memory = usize::try_from(dearest.saturating_mul(BYTES_OF_A_UNIT)).unwrap_or(usize::MAX);
+        let patterns = PatternOptions::regex()
+            .size_limit(memory.clamp(PATTERN_MEMORY_MIN, PATTERN_MEMORY_MAX))
+            .dfa_size_limit(LAZY_BYTES_MAX);
+        let validator = jsonschema::options()
+            .with_pattern_options(patterns)
+            // Whether an argument is a pattern would be found out by making it ready.
+            .with_format("regex", |_: &str| true)
+            .offline()
+            .build(schema)
+            .map_err(|error| format!("`parameters` is not a valid JSON Schema: {}", shortly(&error)))?;
+        Ok(Self { source: schema.clone(), validator, measure, weight })
+    }
+
+    /// The steps that it takes to check a value, if those are few enough.
+    pub(crate) fn effort(&self, value: &Value, steps_max: u64) -> Option<u64> {
+        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX)).ok()
+    }
+
+    /// Whether a value fits.
+    pub(crate) fn fit(&self, value: &Value) -> Fit {
+        match self.effort(value, CHECK_STEPS_MAX) {
+            None => Fit::TooMuchWork,
+            Some(_) if self.validator.is_valid(value) => Fit::Fits,
+            Some(_) => Fit::Misfit,
+        }
+    }
+
+    /// What does not fit, as far as it can be found out with little work.
+    pub(crate) fn errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
+        match self.effort(value, STEPS_TOLD_MAX) {
+            Some(_) => self.validator.iter_errors(value).take(ERRORS_MAX).collect(),
+            None => vec![],
+        }
+    }
+}
+
+/// More than that nobody reads, nor are more nulls than that what somebody left out.
+const ERRORS_MAX: usize = 256;
+
+/// Whether a tool may have these `parameters`, for those who make definitions before there is a tool.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    check_schema_within(schema, &mut CompileBudget::default())
+}
+
+/// The same for one of many that are looked at together.
+pub fn check_schema_within(schema: &Value, budget: &mut CompileBudget) -> Result<(), String> {
+    Schema::compile(schema, budget).map(drop)
+}
+
+/// What a pattern costs to be made ready, or why it is not tried.
+pub fn pattern_units(pattern: &str) -> Result<u64, String> {
+    pattern::units(pattern)
+}
+
+fn too_much_work(measure: &Measure) -> String {
+    let dearest = measure.patterns.iter().max_by_key(|(_, units)| **units);
+    let which = match dearest {
+        Some((pattern, units)) if *units > measure.units / 4 => {
+            let shown: String = pattern.chars().take(80).collect();
+            format!("; the pattern `{shown}` is the dearest: repeat less in it")
+        }
+        _ => "; send fewer or smaller schemas at once".into(),
+    };
+    format!(
+        "`parameters` would take too much work to make ready ({} units, or {COMPILE_UNITS_MAX} for all schemas of a \
+         request){which}",
+        measure.units
+    )
+}
+
+/// An error in at most `PROBLEM_BYTES_MAX` bytes, however large the value is that it quotes.
+pub(crate) fn shortly(error: &dyn std::fmt::Display) -> String {
+    crate::bound::written_within(error, PROBLEM_BYTES_MAX)
+}
+
+const PROBLEM_BYTES_MAX: usize = 500;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Schemas, patterns and arguments that somebody wrote to do harm: each is refused or served within its budget.
+//!
+//! Work is counted, so none of this depends on how fast the machine is.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::budget::CHECK_STEPS_MAX;
+use super::{CompileBudget, Fit, Schema};
+
+fn compile(schema: &Value) -> Result<Arc<Schema>, String> {
+    Schema::compile(schema, &mut CompileBudget::default())
+}
+
+fn object(fields: Value) -> Value {
+    json!({"type": "object", "properties": fields})
+}
+
+fn refused(schema: &Value, because: &str) {
+    let problem = compile(schema).expect_err(because);
+    assert!(problem.contains(because), "{problem}");
+    assert!(problem.len() < 1000, "{problem}");
+}
+
+/// `$defs` in which each refers twice to the next; the last is `end`.
+fn doubling(levels: usize, each: impl Fn(Value) -> Value, end: Value) -> Value {
+    let mut defs = Map::new();
+    for level in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        defs.insert(format!("d{level}"), each(next));
+    }
+    defs.insert(format!("d{levels}"), end);
+    json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs})
+}
+
+#[test]
+fn references_that_double_at_every_level_are_refused_when_the_schema_is_made() {
+    for keyword in ["anyOf", "allOf", "oneOf"] {
+        let schema = doubling(22, |next| json!({keyword: [next, next]}), json!({"type": "integer"}));
+        assert!(schema.to_string().len() < 2000);
+        refused(&schema, "one value is compared with more than 10000 schemas");
+    }
+    let few = doubling(5, |next| json!({"anyOf": [next, next]}), json!({"type": "integer"}));
+    let few = compile(&few).unwrap();
+    assert_eq!(few.fit(&json!({"x": 1})), Fit::Fits);
+    assert_eq!(few.fit(&json!({"x": "no"})), Fit::Misfit);
+}
+
+#[test]
+fn doubling_that_goes_down_with_the_value_is_refused_when_the_value_is_deep() {
+    let each = |next: Value| json!({"anyOf": [{"properties": {"x": next}}, {"properties": {"x": next}}]});
+    let schema = compile(&doubling(40, each, json!({"type": "integer"}))).unwrap();
+    assert_eq!(schema.fit(&json!({"x": {"x": {"x": 1}}})), Fit::Fits);
+    let mut deep = json!("no");
+    for _ in 0..40 {
+        deep = json!({"x": deep});
+    }
+    assert_eq!(schema.fit(&deep), Fit::TooMuchWork);
+    assert!(schema.errors(&deep).is_empty());
+}
+
+#[test]
+fn a_reference_that_leads_back_to_itself_is_refused_and_one_that_goes_deeper_is_served() {
+    refused(&json!({"type": "object", "$ref": "#"}), "leads back to where it stands");
+    let circle = json!({"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}});
+    refused(
+        &json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": circle}),
+        "leads back",
+    );
+    let tree =
+        json!({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}});
+    let tree = compile(&tree).unwrap();
+    assert_eq!(tree.fit(&json!({"children": [{"children": []}]})), Fit::Fits);
+    assert_eq!(tree.fit(&json!({"children": [{"children": 1}]})), Fit::Misfit);
+}
+
+#[test]
+fn patterns_pay_for_what_they_become() {
+    let dear =
+        |n: usize| (0..n).map(|n| (format!("f{n}"), json!({"pattern": format!("\\p{{L}}{{150}}{n}")})));
+    let fields: Map<_, _> = dear(100).collect();
+    refused(&object(fields.into()), "too much work to make ready");
+    let one: Map<_, _> = dear(1).collect();
+    compile(&object(one.into())).unwrap();
+    let many: Map<_, _> =
+        (0..101).map(|n| (format!("f{n}"), json!({"pattern": format!("^a{n}$")}))).collect();
+    refused(&object(many.into()), "101 patterns");
+    let keyed: Map<_, _> = (0..101).map(|n| (format!("^a{n}"), json!({}))).collect();
+    refused(&json!({"type": "object", "patternProperties": keyed}), "101 patterns");
+}
+
+#[test]
+fn all_schemas_of_a_request_spend_from_one_budget() {
+    let mut budget = CompileBudget::default();
+    let schema = |n: usize| object(json!({"x": {"pattern": format!("\\p{{L}}{{90}}{n}")}}));
+    assert!(Schema::compile(&schema(1), &mut budget).is_ok());
+    let second = Schema::compile(&schema(2), &mut budget).unwrap_err();
+    assert!(second.contains("too much work"), "{second}");
+    // Whether it was made before makes no difference.
+    assert!(Schema::compile(&schema(1), &mut budget).is_err());
+}
+
+#[test]
+fn size_and_depth_have_a_bound() {
+    let large = object(json!({"x": {"description": "x".repeat(70_000)}}));
+    refused(&large, "65536 are the most");
+    let mut deep = json!({"type": "string"});
+    for _ in 0..20 {
+        deep = json!({"type": "array", "items": deep});
+    }
+    compile(&object(json!({"x": deep}))).unwrap();
+    for _ in 0..12 {
+        deep = json!({"type": "array", "items": deep});
+    }
+    refused(&object(json!({"x": deep})), "deeper than 32 levels");
+}
+
+#[test]
+fn what_is_not_in_the_schema_is_not_referred_to() {
+    for outside in
+        ["http://169.254.169.254/x", "file:///etc/passwd", "other.json#/a", "#/nowhere", "#nowhere"]
+    {
+        refused(&object(json!({"x": {"$ref": outside}})), "which is not in this schema");
+    }
+    let own = json!({"$id": "https://example.com/a", "type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "integer"}}});
+    assert_eq!(compile(&own).unwrap().fit(&json!({"x": "no"})), Fit::Misfit);
+    refused(&object(json!({"x": {"$id": "https://example.com/b", "$ref": "#/a"}})), "stands inside of it");
+}
+
+#[test]
+fn the_work_of_a_check_grows_with_schema_and_value_and_has_a_bound() {
+    let branches: Vec<_> = (0..500).map(|n| json!({"properties": {"k": {"const": n}}})).collect();
+    let wide = object(json!({"x": {"type": "array", "items": {"anyOf": branches}}}));
+    let wide = compile(&wide).unwrap();
+    assert_eq!(wide.fit(&json!({"x": [{"k": 1}]})), Fit::Fits);
+    let many: Vec<_> = (0..5000).map(|_| json!({"k": "no"})).collect();
+    assert_eq!(wide.fit(&json!({"x": many})), Fit::TooMuchWork);
+
+    let plain = object(
+        json!({"x": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}}}),
+    );
+    let plain = compile(&plain).unwrap();
+    let rows: Vec<_> = (0..40_000).map(|n| json!({"a": n})).collect();
+    assert_eq!(plain.fit(&json!({"x": rows})), Fit::Fits, "what is large and simple is served");
+
+    let keyed: Map<_, _> = (0..100).map(|n| (format!("[a-z]{n}"), json!({"type": "string"}))).collect();
+    let keyed = compile(&json!({"type": "object", "patternProperties": keyed})).unwrap();
+    let members: Map<_, _> = (0..20_000).map(|n| (format!("a{n}"), json!("x"))).collect();
+    assert_eq!(keyed.fit(&members.into()), Fit::TooMuchWork);
+
+    let unique = compile(&object(json!({"x": {"uniqueItems": true}}))).unwrap();
+    let items: Vec<_> = (0..90_000).collect();
+    assert_eq!(unique.fit(&json!({"x": items})), Fit::TooMuchWork);
+
+    let dear = compile(&object(json!({"x": {"pattern": "\\p{L}{100}N"}}))).unwrap();
+    assert_eq!(dear.fit(&json!({"x": "a".repeat(200)})), Fit::Misfit);
+    assert_eq!(dear.fit(&json!({"x": "a".repeat(900_000)})), Fit::TooMuchWork);
+}
+
+#[test]
+fn what_was_not_evaluated_is_counted_with_what_stands_beside_it() {
+    let mut schema = json!({"properties": {"a": {"type": "integer"}}});
+    for _ in 0..9 {
+        schema = json!({"allOf": [schema], "unevaluatedProperties": false});
+    }
+    let schema =
+        compile(&json!({"type": "object", "allOf": [schema], "unevaluatedProperties": false})).unwrap();
+    let steps = schema.effort(&json!({"a": 1}), CHECK_STEPS_MAX).unwrap();
+    assert!(steps > 3_u64.pow(9), "{steps}");
+}
+
+#[test]
+fn the_same_schema_is_made_once() {
+    let schema = object(json!({"once": {"type": "string", "pattern": "^only here$"}}));
+    let (one, other) = (compile(&schema).unwrap(), compile(&schema).unwrap());
+    assert!(Arc::ptr_eq(&one, &other));
+}
+
+#[test]
+fn an_error_is_told_shortly_whatever_it_quotes() {
+    let schema = compile(&object(json!({"x": {"type": "integer"}}))).unwrap();
+    let value = json!({"x": "y".repeat(900_000)});
+    let errors = schema.errors(&value);
+    let told = super::shortly(&errors[0]);
+    assert!(told.len() < 510 && told.ends_with('…'), "{} bytes", told.len());
+}
