@@ -25,6 +25,8 @@ pub(super) enum Kind {
     Number(Number),
     /// In lower case.
     Name(String),
+    /// `²` and its like: a power that belongs to what stands before it, as `!` does.
+    Raised(Number),
     /// One of `+ - * / ^ % ! ( ) , √ ° 万 亿`; an argument ends with `,` however it was written.
     Sign(char),
     End,
@@ -152,7 +154,7 @@ impl Reader {
     /// Whether what came last can stand before an operator.
     fn after_operand(&self) -> bool {
         self.tokens.last().is_some_and(|token| match &token.kind {
-            Kind::Number(_) => true,
+            Kind::Number(_) | Kind::Raised(_) => true,
             Kind::Name(name) => name != "of" && name != "mod",
             Kind::Sign(sign) => matches!(sign, ')' | '!' | '%' | '°' | '万' | '亿'),
             Kind::End => false,
@@ -171,15 +173,13 @@ impl Reader {
         self.push(Kind::Name(name.to_ascii_lowercase()), from, len);
     }
 
-    /// `5²` is `5^2`.
     fn superscript(&mut self) {
         const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
         let from = self.next;
         let value = |c: &char| DIGITS.iter().position(|digit| digit == c);
         let digits: Vec<usize> = self.chars[from..].iter().map_while(value).collect();
         let exponent = digits.iter().fold(BigInt::ZERO, |n, digit| n * 10 + *digit);
-        self.push(Kind::Sign('^'), from, digits.len());
-        self.push(Kind::Number(Number::Exact(fraction::whole(exponent))), from, digits.len());
+        self.push(Kind::Raised(Number::Exact(fraction::whole(exponent))), from, digits.len());
     }
 
     fn opens_arguments(&self) -> bool {
@@ -216,9 +216,12 @@ impl Reader {
         (1..=3).all(|ahead| self.digit(ahead)) && !self.digit(4)
     }
 
-    /// `3480`, `3,480`, `3 480`, `3_480`, `3480.5`, `.5`, `3.48e3`.
+    /// `3480`, `3,480`, `3 480`, `3_480`, `3480.5`, `.5`, `3.48e3`, `0xd98`.
     fn number(&mut self) -> Result<(), Trouble> {
         let from = self.next;
+        if let Some((radix, digits)) = self.radix() {
+            return self.whole_in(radix, digits);
+        }
         let mut digits = self.digits();
         self.groups(from, &mut digits)?;
         let mut exponent = 0;
@@ -235,6 +238,43 @@ impl Reader {
         let digits: BigInt = digits.parse().unwrap_or_default();
         let value: BigRational = fraction::mul(&fraction::whole(digits), &power_of_ten(exponent));
         let number = Number::exact(value).map_err(|what| self.trouble(from, what))?;
+        self.push(Kind::Number(number), from, self.next - from);
+        Ok(())
+    }
+
+    /// The base that `0x`, `0b` or `0o` before a letter or digit stands for, and what its digits are called.
+    fn radix(&self) -> Option<(u32, &'static str)> {
+        if self.peek(0) != Some('0') || !self.peek(2).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            return None;
+        }
+        match self.peek(1)? {
+            'x' | 'X' => Some((16, "hexadecimal")),
+            'o' | 'O' => Some((8, "octal")),
+            'b' | 'B' => Some((2, "binary")),
+            _ => None,
+        }
+    }
+
+    /// `0xff`, `0o17`, `0b1010`, as programs write them, all of the word or none.
+    fn whole_in(&mut self, radix: u32, digits: &str) -> Result<(), Trouble> {
+        let from = self.next;
+        let is_times = |token: &Token| token.at == from && matches!(&*token.text, "x" | "X");
+        if self.tokens.last().is_some_and(is_times) {
+            return Err(
+                self.trouble(from, "this could be a hexadecimal number or a product; write `*` for times")
+            );
+        }
+        let mut value = BigInt::ZERO;
+        self.next += 2;
+        while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+            match c.to_digit(radix) {
+                Some(digit) => value = value * radix + digit,
+                None if c == '_' && self.peek(1).is_some_and(|c| c.is_digit(radix)) => {}
+                None => return Err(self.trouble(self.next, format!("`{c}` is no {digits} digit"))),
+            }
+            self.next += 1;
+        }
+        let number = Number::exact(fraction::whole(value)).map_err(|what| self.trouble(from, what))?;
         self.push(Kind::Number(number), from, self.next - from);
         Ok(())
     }

@@ -178,7 +178,8 @@ impl<'a> Solver<'a> {
     /// What follows a value and belongs to it: `5!`, `15%`, `30°`, `3万`.
     fn postfix(&mut self, value: &Number, token: &Token) -> Option<Result<Operand, Trouble>> {
         let plain = |number: number::Result| number.map(Operand::from);
-        let result = match token.kind {
+        let result = match &token.kind {
+            Kind::Raised(power) => plain(value.pow(power)),
             Kind::Sign('!') => plain(functions::factorial(value)),
             Kind::Sign('°') => plain(functions::radians(value)),
             Kind::Sign('万') => plain(value.mul(&Number::whole(10_000))),
@@ -214,7 +215,7 @@ impl<'a> Solver<'a> {
         match &token.kind {
             Kind::Number(_) | Kind::Sign('(' | '√') => true,
             Kind::Name(name) => name != "of" && name != "mod",
-            Kind::Sign(_) | Kind::End => false,
+            Kind::Sign(_) | Kind::Raised(_) | Kind::End => false,
         }
     }
 }

@@ -532,3 +532,52 @@ fn piece() -> impl Strategy<Value = String> {
     ];
     proptest::sample::select(words.to_vec()).prop_map(str::to_owned)
 }
+
+#[test]
+fn numbers_as_programs_write_them_are_read_whole_or_refused() {
+    check_all(&[
+        ("0x10", "16"),
+        ("0XfF + 1", "256"),
+        ("0x1e3", "483"),
+        ("0xff_ff", "65535"),
+        ("０ｘ１０", "16"),
+        ("0b101 * 2", "10"),
+        ("0o17", "15"),
+        ("1e3", "1000"),
+        ("1_000", "1000"),
+        ("１２ + １", "13"),
+        ("10 000", "10000"),
+        ("3x4", "12"),
+        ("10x10", "100"),
+        ("0 x 10", "0"),
+        ("0x1.8", "error at position 4 of the expression: `.` is no hexadecimal digit"),
+        ("0xfg", "error at position 4 of the expression: `g` is no hexadecimal digit"),
+        ("0b12", "error at position 4 of the expression: `2` is no binary digit"),
+        ("0o8", "error at position 3 of the expression: `8` is no octal digit"),
+        (
+            "0x_1",
+            "error at position 3 of the expression: expected a number, `(` or a function, found the end",
+        ),
+        (
+            "5x0x10",
+            "error at position 3 of the expression: this could be a hexadecimal number or a product; write `*` for times",
+        ),
+        ("1__000", "error at position 2 of the expression: `_` has no meaning here"),
+        ("١٢", "error at position 1 of the expression: `١` has no meaning here"),
+    ]);
+    assert!(text(&format!("0x{}", "f".repeat(1_020))).contains("≈"));
+}
+
+#[test]
+fn a_raised_digit_belongs_to_what_stands_before_it() {
+    check_all(&[
+        ("5²", "25"),
+        ("-5²", "-25"),
+        ("2²^3", "64"),
+        ("2^3²", "512"),
+        ("3²!", "362880"),
+        ("5²%", "0.25"),
+        ("(1 + 2)² x 2", "18"),
+        ("²", "error at position 1 of the expression: expected a number, `(` or a function, found `²`"),
+    ]);
+}
