@@ -5,7 +5,9 @@ mod demand;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use helve_dialect::{CallView, Language, Profile, Reading, ResultView, TurnRole};
+use helve_dialect::{
+    CallView, Language, Profile, Reading, ResultView, TurnRole, harmless_output, harmless_words,
+};
 use helve_model::{Form, Holds, ModelRequest, Needs, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
@@ -44,6 +46,7 @@ const NO_CHOICE: ToolChoice = ToolChoice::None;
 impl<'a> Asking<'a> {
     pub(crate) fn request(&self) -> ModelRequest<'a> {
         let mut turns = transcript(self.history, self.run, self.reader);
+        without_special_tokens(&mut turns, self.profile.is_none());
         let setup = self.run.setup();
         let specs: Vec<&'a ToolSpec> = match self.tools {
             Tools::Withheld => vec![],
@@ -128,6 +131,24 @@ impl<'a> Asking<'a> {
 
     fn language(&self) -> Language {
         helve_dialect::language_of(self.run.text())
+    }
+}
+
+/// What people say and what tools give back is sent without the tokens of models' own templates. Results in a prompt are the
+/// profile's to write.
+fn without_special_tokens(turns: &mut [Turn<'_>], native: bool) {
+    for turn in turns {
+        let (Turn::User(text) | Turn::Result { text, .. }) = &*turn else { continue };
+        let sent = match turn {
+            Turn::User(_) => harmless_words(text),
+            _ if native => harmless_output(text),
+            _ => continue,
+        };
+        if let Cow::Owned(sent) = sent
+            && let Turn::User(text) | Turn::Result { text, .. } = turn
+        {
+            *text = Cow::Owned(sent);
+        }
     }
 }
 

@@ -49,6 +49,20 @@ impl Dialect {
         self.found
     }
 
+    /// All of its marks, whatever they mean.
+    pub(crate) fn marks(&self) -> Vec<&'static str> {
+        let openers = self.openers.iter().chain(self.given.openers);
+        let tags = openers.filter_map(|opener| match opener.mark {
+            Mark::Tag(mark) => Some(mark),
+            _ => None,
+        });
+        let thoughts = self.reasoning.iter().chain(self.given.reasoning);
+        let thoughts = thoughts.flat_map(|thought| [thought.open, thought.close]);
+        let sections = self.sections.iter().flat_map(|(open, close)| [*open, *close]);
+        let rest = [self.silent, self.given.silent, self.strays, self.over, self.hush];
+        tags.chain(thoughts).chain(sections).chain(rest.into_iter().flatten().copied()).collect()
+    }
+
     /// Whether the mark opens a section of several calls.
     pub(crate) fn opens_section(&self, mark: &str) -> bool {
         self.sections.iter().any(|(open, _)| *open == mark)

@@ -1,38 +1,16 @@
 //! What a result must not be able to say: the words by which a profile, or a model's own template, tells who speaks.
 //!
 //! A result is text from anywhere. Put into a prompt as it is, it could close the place it was put in and go on as
-//! somebody else: another result, a call, the system. So these words are learned from what the profile's templates write,
-//! and where they stand in a result they are written otherwise: for JSON by an escape that means the same, and in plain
+//! somebody else: another result, a call, the system. So the words of the profile are learned from what its templates write,
+//! those that models know besides are in `special`, and where they stand in a result they are written otherwise: for JSON by an escape that means the same, and in plain
 //! text so that people and models still read what was there.
 
 use std::borrow::Cow;
+use std::iter;
 
 use super::{CallView, Language, Profile, ResultView};
+use crate::special;
 
-/// Words of models' own templates, which servers may read as such wherever they stand.
-const SPECIAL: &[&str] = &[
-    "[INST]",
-    "[/INST]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]",
-    "[TOOL_CALLS]",
-    "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_response>",
-    "</tool_response>",
-    "</s>",
-];
-/// The bars of tokens such as `<|im_start|>`.
-const BARS: [char; 2] = ['|', '｜'];
-const TOKEN_CHARS_MAX: usize = 48;
 /// A label is a few words and a colon: `Action Input:`.
 const LABEL_CHARS_MAX: usize = 24;
 const SAMPLE: &str = "sample";
@@ -57,8 +35,7 @@ impl Marks {
         for language in [Language::English, Language::Chinese] {
             written.push(profile.result(&[result(false), result(true)], language));
         }
-        let mut marks =
-            Self { tags: SPECIAL.iter().map(|tag| tag.to_lowercase()).collect(), ..Self::default() };
+        let mut marks = Self::default();
         for text in &written {
             marks.tags.extend(tags(text).map(|tag| tag.to_lowercase()));
             marks.labels.extend(text.lines().filter_map(label).map(str::to_owned));
@@ -73,28 +50,19 @@ impl Marks {
 
     /// The text as it may stand in a prompt, beside results of the tools with these names.
     pub(super) fn in_text<'a>(&self, text: &'a str, names: &[&str]) -> Cow<'a, str> {
-        let mut out = String::new();
-        let mut done = 0;
-        for (at, c) in text.char_indices() {
-            let begins_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
-            if begins_line && self.begins_with_label(&text[at..], names) {
-                out.push_str(&text[done..at]);
-                out.push_str("> ");
-                done = at;
-            }
-            let instead = match c {
-                '<' => "&lt;",
-                '[' => "&#91;",
-                _ => continue,
-            };
-            if self.is_mark(&text[at..]) {
-                out.push_str(&text[done..at]);
-                out.push_str(instead);
-                done = at + 1;
-            }
+        let text = special::without_marks(text, |text| self.is_mark(text), special::as_entity);
+        let begins = |at: &usize| self.begins_with_label(&text[*at..], names);
+        let lines = iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        let labels: Vec<usize> = lines.filter(begins).collect();
+        if labels.is_empty() {
+            return text;
         }
-        if done == 0 && out.is_empty() {
-            return Cow::Borrowed(text);
+        let mut out = String::with_capacity(text.len() + 2 * labels.len());
+        let mut done = 0;
+        for at in labels {
+            out.push_str(&text[done..at]);
+            out.push_str("> ");
+            done = at;
         }
         out.push_str(&text[done..]);
         Cow::Owned(out)
@@ -102,29 +70,11 @@ impl Marks {
 
     /// The same for JSON on one line, in which such words stand inside of strings only: it means what it meant.
     pub(super) fn in_json(&self, json: String) -> String {
-        let mut out = String::new();
-        let mut done = 0;
-        for (at, c) in json.char_indices() {
-            let instead = match c {
-                '<' => r"\u003c",
-                '[' => r"\u005b",
-                _ => continue,
-            };
-            if self.is_mark(&json[at..]) {
-                out.push_str(&json[done..at]);
-                out.push_str(instead);
-                done = at + 1;
-            }
-        }
-        if done == 0 {
-            return json;
-        }
-        out.push_str(&json[done..]);
-        out
+        special::without_marks(&json, |text| self.is_mark(text), special::as_escape).into_owned()
     }
 
     fn is_mark(&self, text: &str) -> bool {
-        is_token(text) || self.tags.iter().any(|tag| begins_with(text, tag))
+        special::is_mark(text) || self.tags.iter().any(|tag| begins_with(text, tag))
     }
 
     fn begins_with_label(&self, line: &str, names: &[&str]) -> bool {
@@ -139,17 +89,6 @@ fn begins_with(text: &str, mark: &str) -> bool {
 
 fn is_labelled(line: &str, name: &str) -> bool {
     line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
-}
-
-/// Whether the text begins with a token such as `<|im_start|>`.
-fn is_token(text: &str) -> bool {
-    let mut chars = text.chars();
-    if chars.next() != Some('<') || !chars.next().is_some_and(|bar| BARS.contains(&bar)) {
-        return false;
-    }
-    let inside =
-        chars.by_ref().take(TOKEN_CHARS_MAX).find(|c| BARS.contains(c) || c.is_whitespace() || *c == '<');
-    inside.is_some_and(|bar| BARS.contains(&bar)) && chars.next() == Some('>')
 }
 
 /// `<name>`, `</name>`, `<name=` and `[NAME]`, `[/NAME]`.

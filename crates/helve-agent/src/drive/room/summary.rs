@@ -150,7 +150,7 @@ async fn asked(
     let request = ModelRequest {
         system: Cow::Borrowed(system),
         stable: system.len(),
-        turns: vec![Turn::User(Cow::Borrowed(question))],
+        turns: vec![Turn::User(helve_dialect::harmless_words(question))],
         tools: vec![],
         tool_choice: &ToolChoice::None,
         params,
