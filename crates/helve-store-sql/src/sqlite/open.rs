@@ -30,8 +30,19 @@ pub enum OpenError {
     #[error("the log of the database `{path}` cannot be written: {source}")]
     Log { path: String, source: std::io::Error },
 
-    #[error("the database `{path}` is damaged: {finding}; restore it from a backup, or use another --data")]
+    #[error(
+        "the database `{path}` is damaged: {finding}. Nothing was changed. Restore `{path}` from a backup (and move \
+         `{path}-wal` and `{path}-shm` away, which belong to the damaged one), or save what can still be read: \
+         sqlite3 '{path}' .recover | sqlite3 '{path}.recovered', and put the new file in its place. To begin anew, use \
+         another --data"
+    )]
     Damaged { path: String, finding: String },
+
+    #[error(
+        "`{path}` is not a database of Helve: it is empty, though a log of changes (`{path}-wal`) stands beside it. \
+         Nothing was changed. Restore both files from a backup, or move both away to begin anew"
+    )]
+    Emptied { path: String },
 
     #[error(transparent)]
     Migrate(#[from] MigrateError),
@@ -70,7 +81,11 @@ impl Syncs {
 pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Connection, OpenError> {
     new_enough(rusqlite::version_number(), rusqlite::version())?;
     let path = &*dir.database();
-    let failed = |source| OpenError::Database { path: path.display().to_string(), source };
+    let failed = |source| failure(path, source);
+    // SQLite would throw the log away, and with it what was committed last.
+    if is_emptied(path) {
+        return Err(OpenError::Emptied { path: path.display().to_string() });
+    }
     keep_private(path)?;
     // A log that is in use by another process is not one that was left behind.
     if dir.is_held() {
@@ -80,12 +95,39 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Co
     }
     let mut connection = Connection::open(path).map_err(failed)?;
     configure(&connection, syncs).map_err(failed)?;
-    migrate(&mut connection, now.0)?;
+    migrate(&mut connection, now.0).map_err(|error| match error {
+        MigrateError::Database(source) | MigrateError::Failed { source, .. } if is_damage(&source) => {
+            failed(source)
+        }
+        other => OpenError::Migrate(other),
+    })?;
     if !was_closed(&connection).map_err(failed)? {
         check_after_crash(&connection, path)?;
     }
     set_closed(&connection, false).map_err(failed)?;
     Ok(connection)
+}
+
+/// What SQLite says of a file that is none of its own, or is broken, in words that say what to do.
+fn failure(path: &Path, source: rusqlite::Error) -> OpenError {
+    let path = path.display().to_string();
+    match is_damage(&source) {
+        true => OpenError::Damaged { path, finding: source.to_string() },
+        false => OpenError::Database { path, source },
+    }
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase))
+}
+
+/// Whether the file has no bytes although a log with bytes stands beside it.
+fn is_emptied(path: &Path) -> bool {
+    let bytes = |path: &Path| std::fs::metadata(path).map(|file| file.len()).ok();
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    bytes(path) == Some(0) && bytes(Path::new(&log)).is_some_and(|bytes| bytes > 0)
 }
 
 fn new_enough(number: i32, version: &'static str) -> Result<(), OpenError> {

@@ -118,3 +118,37 @@ async fn no_file_of_the_database_is_for_others_even_in_an_open_directory() {
         assert_eq!(mode & 0o077, 0, "{:?} has mode {mode:o}", file.file_name());
     }
 }
+
+#[test]
+fn what_is_no_whole_database_is_refused_with_its_file_and_what_to_do_and_is_not_touched() {
+    let made = || {
+        let dir = scratch();
+        drop(SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(1)).unwrap());
+        _ = std::fs::remove_file(dir.join("helve.db-wal"));
+        dir
+    };
+    let whole = std::fs::read(made().join("helve.db")).unwrap();
+    let mut scribbled = whole.clone();
+    scribbled[100..8_100].fill(0xa5);
+    let cases: [(&str, &[u8], &[u8]); 4] = [
+        ("cut off", &whole[..whole.len() / 2 - 100], b""),
+        ("scribbled over", &scribbled, b""),
+        ("something else", b"this is a letter to my aunt, and no database at all\n", b""),
+        ("emptied", b"", &[7; 4_096]),
+    ];
+    for (how, bytes, log) in cases {
+        let dir = made();
+        let file = dir.join("helve.db");
+        std::fs::write(&file, bytes).unwrap();
+        if !log.is_empty() {
+            std::fs::write(dir.join("helve.db-wal"), log).unwrap();
+        }
+        let refused =
+            SqliteStore::open(DataDir::hold(&dir).unwrap(), Timestamp(2)).err().unwrap().to_string();
+        assert!(
+            refused.contains(&file.display().to_string()) && refused.contains("backup"),
+            "{how}: {refused}"
+        );
+        assert_eq!(std::fs::read(&file).unwrap(), bytes, "{how}: nothing was changed");
+    }
+}
