@@ -13,10 +13,23 @@ pub const BOUNDS_US: [u64; 16] = [
 
 const BUCKETS: usize = BOUNDS_US.len() + 1;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Histogram {
     buckets: [AtomicU64; BUCKETS],
     total_us: AtomicU64,
+    least_us: AtomicU64,
+    most_us: AtomicU64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            buckets: Default::default(),
+            total_us: AtomicU64::new(0),
+            least_us: AtomicU64::new(u64::MAX),
+            most_us: AtomicU64::new(0),
+        }
+    }
 }
 
 /// What a histogram held at one moment.
@@ -25,6 +38,9 @@ pub struct Distribution {
     /// How many fell into each bucket; one more than there are bounds.
     pub buckets: [u64; BUCKETS],
     pub total_us: u64,
+    /// The quickest and the slowest; `u64::MAX` and 0 where there is none.
+    pub least_us: u64,
+    pub most_us: u64,
 }
 
 impl Histogram {
@@ -33,6 +49,8 @@ impl Histogram {
         let bucket = BOUNDS_US.partition_point(|bound| us > *bound);
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.total_us.fetch_add(us, Ordering::Relaxed);
+        self.least_us.fetch_min(us, Ordering::Relaxed);
+        self.most_us.fetch_max(us, Ordering::Relaxed);
     }
 
     pub fn read(&self) -> Distribution {
@@ -40,13 +58,16 @@ impl Histogram {
         for (held, bucket) in buckets.iter_mut().zip(&self.buckets) {
             *held = bucket.load(Ordering::Relaxed);
         }
-        Distribution { buckets, total_us: self.total_us.load(Ordering::Relaxed) }
+        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let (least_us, most_us) = (get(&self.least_us), get(&self.most_us));
+        Distribution { buckets, total_us: get(&self.total_us), least_us, most_us }
     }
 
     pub fn reset(&self) {
-        for bucket in self.buckets.iter().chain([&self.total_us]) {
-            bucket.store(0, Ordering::Relaxed);
+        for number in self.buckets.iter().chain([&self.total_us, &self.most_us]) {
+            number.store(0, Ordering::Relaxed);
         }
+        self.least_us.store(u64::MAX, Ordering::Relaxed);
     }
 }
 
@@ -62,12 +83,20 @@ impl Distribution {
         }
     }
 
-    /// The time that a share of all stayed below: within its bucket they are taken to lie evenly. What is above the
-    /// last bound is taken to lie on it.
+    /// The time that a share of all stayed below: within its bucket they are taken to lie evenly, and never below the
+    /// quickest or above the slowest.
     pub fn quantile_us(&self, share: f64) -> f64 {
+        match self.count() {
+            0 => 0.0,
+            _ => self.estimate_us(share).max(self.least_us as f64).min(self.most_us as f64),
+        }
+    }
+
+    fn estimate_us(&self, share: f64) -> f64 {
         let rank = share * self.count() as f64;
         let (mut below, mut lower) = (0.0, 0.0);
-        for (held, upper) in self.buckets.iter().zip(BOUNDS_US) {
+        let last = self.most_us.max(BOUNDS_US[BUCKETS - 2]);
+        for (held, upper) in self.buckets.iter().zip(BOUNDS_US.into_iter().chain([last])) {
             let (held, upper) = (*held as f64, upper as f64);
             if held > 0.0 && below + held >= rank {
                 return lower + (upper - lower) * ((rank - below) / held).clamp(0.0, 1.0);
@@ -75,7 +104,7 @@ impl Distribution {
             below += held;
             lower = upper;
         }
-        if below == self.count() as f64 { 0.0 } else { lower }
+        lower
     }
 }
 
@@ -107,10 +136,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_than_the_last_bound_lies_on_it() {
+    fn what_is_slower_than_the_last_bound_lies_between_it_and_the_slowest() {
         let held = held(&[1, 120_000, 120_000]);
         assert_eq!(held.buckets[BUCKETS - 1], 2);
-        assert_eq!(held.quantile_us(0.99), 60_000_000.0);
+        assert!((60_000_000.0..=120_000_000.0).contains(&held.quantile_us(0.99)));
+        assert_eq!(held.quantile_us(1.0), 120_000_000.0);
+    }
+
+    #[test]
+    fn no_quantile_lies_above_the_slowest_or_below_the_quickest() {
+        for times in [&[300][..], &[30, 31], &[6, 7, 8, 2_000], &[90_000]] {
+            let held = held(times);
+            let (least, most) = (times[0] as f64 * 1_000.0, times[times.len() - 1] as f64 * 1_000.0);
+            for share in [0.0, 0.01, 0.5, 0.95, 0.99, 1.0] {
+                let found = held.quantile_us(share);
+                assert!((least..=most).contains(&found), "{times:?}: {share} is {found}");
+            }
+        }
+        let histogram = Histogram::default();
+        histogram.record(Duration::from_secs(9));
+        histogram.reset();
+        histogram.record(Duration::from_millis(3));
+        assert_eq!(histogram.read().quantile_us(0.99), 3_000.0);
     }
 
     #[test]
