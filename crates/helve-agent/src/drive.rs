@@ -28,6 +28,7 @@ use tracing::{Instrument, error_span};
 
 use self::budget::Allowed;
 use self::calls::SeenTo;
+pub(crate) use self::room::Rests;
 use self::spending::Lost;
 use crate::agents::Kit;
 use crate::budget::Before;

@@ -39,6 +39,7 @@ use crate::agents::{Agent, AgentSettings};
 use crate::budget::Budgets;
 use crate::command::{Command, CommandError};
 use crate::compact::CompactionSettings;
+use crate::drive::Rests;
 use crate::drive::{DriveError, Driver, Left};
 use crate::feed::{Feed, Feeds};
 use crate::follow::Follower;
@@ -123,6 +124,7 @@ pub(crate) struct Shared {
     /// Whose turn it is to be at work.
     pub(crate) turns: Turnstile,
     recovery: Recovery,
+    pub(crate) rests: Rests,
     pub(crate) leases: Leases,
     /// Made when it is first needed.
     seal: OnceCell<Seal>,
@@ -151,7 +153,9 @@ impl Runtime {
     pub fn over(catalogue: Arc<Catalogue>, models: Models, settings: RuntimeSettings) -> Self {
         let (registry, hooks) = (catalogue.registry(), &settings.hooks);
         let agent = |agent: &AgentSettings| Agent::new(agent.clone(), &settings.rules, registry, hooks);
-        let agents = settings.agents.iter().map(agent).collect();
+        let mut agents: Vec<Agent> = settings.agents.iter().map(agent).collect();
+        // Who is asked without a name is the first.
+        agents.sort_by_key(|agent| agent.settings.name != "default");
         let shared = Shared {
             store: catalogue.store().clone(),
             owner: format!("process {}", std::process::id()),
@@ -161,6 +165,7 @@ impl Runtime {
             catalogue,
             turns: Turnstile::new(settings.runs),
             recovery: Recovery::default(),
+            rests: Rests::default(),
             settings,
             run_counters: RunCounters::default(),
             budget_counters: BudgetCounters::default(),

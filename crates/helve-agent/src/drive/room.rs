@@ -4,13 +4,17 @@
 //! before the shorter question is asked. At most once a step because the question has become long, and once because
 //! the model's server has refused it.
 
+mod rest;
 mod summary;
 
 use std::sync::Arc;
 
+use helve_dialect::Language;
 use helve_model::Model;
-use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Summary, Usage};
+use helve_types::{CallId, Compaction, Fact, Mode, ModelParams, RunInput, Spent, Summary, Usage};
+use tokio::time::Instant;
 
+pub(crate) use self::rest::Rests;
 use self::summary::{Task, Written};
 use super::model::Quest;
 use super::{DriveError, Driver};
@@ -169,8 +173,12 @@ impl Driver {
             tokens_after: plan.tokens_pruned,
         };
         if let (Some(cut), Some(task)) = (plan.cut, task) {
-            let Written { text, model: writer, spent } =
-                self.summary(task, model, window, quest.time_left() / 2).await?;
+            let (conversation, shared) = (self.conversation, self.shared.clone());
+            let tries = shared.rests.is_over(conversation, Instant::now());
+            let Written { text, model: writer, spent } = match tries {
+                true => self.summary(task, model, window, quest.time_left() / 2).await?,
+                false => Written { text: None, model: String::new(), spent: Spent::default() },
+            };
             if self.cancelled_by.is_some() {
                 self.lose_spent(mode, quest.step, quest.attempt, spent);
                 return Ok(None);
@@ -178,6 +186,7 @@ impl Driver {
             let tokens_after = |text: &str| cut.tokens_left + ratio.corrected(of_text(&summed_up(text, &[])));
             match text.map(|text| (tokens_after(&text), text)) {
                 Some((after, text)) if is_worth_it(tokens, after) => {
+                    shared.rests.succeeded(conversation);
                     let summary = self.stands_for(&cut, text, writer, spent.usage, spent.cost_nanos);
                     return Ok(Some(Compaction {
                         pruned: pruned_after_cut,
@@ -187,11 +196,26 @@ impl Driver {
                     }));
                 }
                 // It is longer than what it was to stand for, or there is none.
-                _ => {
+                _ if tries => {
+                    shared.rests.failed(conversation, Instant::now());
                     self.lose_spent(mode, quest.step, quest.attempt, spent);
                     let because = "a summary of the conversation came to nothing".into();
                     self.void(quest, false, because).await?;
                 }
+                _ => {}
+            }
+            // What is longer than the model reads is not sent, where leaving out the oldest turns can make it fit.
+            let note = left_out(helve_dialect::language_of(self.run.text()));
+            let after = tokens_after(note);
+            if window.is_some_and(|window| pruning.tokens_after > window.tokens) && is_worth_it(tokens, after)
+            {
+                let summary = self.stands_for(&cut, note.into(), BY_NOBODY.into(), Usage::default(), None);
+                return Ok(Some(Compaction {
+                    pruned: pruned_after_cut,
+                    summary: Some(summary),
+                    tokens_after: after,
+                    ..pruning
+                }));
             }
         }
         Ok(is_worth_it(tokens, pruning.tokens_after).then_some(pruning))
@@ -226,6 +250,20 @@ impl Driver {
         if counted > 0 && !is_full {
             models.learn_ratio(model.name(), counted, estimated);
         }
+    }
+}
+
+/// Who stands in the place of a summary's author where there is no summary.
+const BY_NOBODY: &str = "helve";
+
+/// What stands in place of turns that were left out without a summary.
+fn left_out(language: Language) -> &'static str {
+    match language {
+        Language::English => {
+            "(The beginning of this conversation was left out here: it is too long, and it could not be summed up. Say so \
+             if something from it is needed.)"
+        }
+        Language::Chinese => "（这段对话的开头在此省略：它太长，且无法生成摘要。如需要其中的内容，请说明。）",
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use helve_guard::Pass;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
-use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, UserId};
+use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail, UserId};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -18,7 +18,7 @@ use super::{Order, Runtime, Shared};
 use crate::agents::{Agent, Kit};
 use crate::command::{BY_TIME, Command, CommandError};
 use crate::drive::{Driver, Parts, ending};
-use crate::run::{Run, Step};
+use crate::run::{Errand, Run, Step};
 
 /// Runs that are taken up at the same time.
 const AT_ONCE: usize = 8;
@@ -238,9 +238,10 @@ impl Shared {
         let agent = self.agents.iter().find(|agent| agent.settings.name == record.setup.agent);
         let (entry, so) = match (agent, because) {
             (None, _) => (self.without_agent(&machine), Some("its agent is gone; it ends here")),
-            (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => {
-                (left_alone(record.resumes), Some("it has ended the server too often; it is left alone"))
-            }
+            (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => (
+                self.left_alone(machine.clone(), &record),
+                Some("it has ended the server too often; it is left alone"),
+            ),
             (Some(_), Because::Interrupted) => {
                 (resumed(machine.clone(), record.resumes, self.world.now()), None)
             }
@@ -292,6 +293,36 @@ impl Shared {
         ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
     }
 
+    /// A run that was taken up too often waits for a person. What is unknown about its calls does not wait with it; those
+    /// that may be sent again are, when it goes on.
+    fn left_alone(&self, mut machine: Run, record: &RunRecord) -> Entry {
+        let state = RunState::NeedsAttention;
+        let resumed = Fact::RunResumed { resume: record.resumes };
+        machine.apply(self.world.now(), &resumed);
+        let mut facts = vec![resumed];
+        if let Step::CallTools(errands) = machine.next_step() {
+            facts.extend(errands.into_iter().filter_map(|errand| self.lost(errand)));
+        }
+        facts.push(Fact::RunWaiting { state });
+        Entry { state: Some(state), ..facts.into() }
+    }
+
+    /// That nobody knows what became of a call that was cut off, if that is so.
+    fn lost(&self, errand: Errand) -> Option<Fact> {
+        let Errand::Lose { call, sent_at, because } = errand else { return None };
+        let tool = self.catalogue.registry().get(&call.name);
+        Some(Fact::ToolUnknown {
+            call: call.id,
+            sent_at,
+            because,
+            request: None,
+            checked: None,
+            then: tool.map(|tool| tool.spec().on_unknown).unwrap_or_default(),
+            trail: Trail::default(),
+            labels: None,
+        })
+    }
+
     /// The tools that the run was started with: a row as it was then, a tool that comes with Helve as it is now.
     async fn pinned_kit(&self, agent: &Agent, record: &RunRecord) -> Result<Kit, StoreError> {
         let RunRecord { setup, user, .. } = record;
@@ -322,11 +353,4 @@ fn resumed(mut machine: Run, resumes: u32, now: Timestamp) -> Entry {
         facts.push(Fact::StepRestarted { step, attempt: attempt + 1, because, spent: None });
     }
     facts.into()
-}
-
-/// A run that was taken up too often waits for a person.
-fn left_alone(resumes: u32) -> Entry {
-    let state = RunState::NeedsAttention;
-    let facts = vec![Fact::RunResumed { resume: resumes }, Fact::RunWaiting { state }];
-    Entry { state: Some(state), ..facts.into() }
 }

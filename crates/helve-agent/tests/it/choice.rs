@@ -149,3 +149,18 @@ async fn what_a_refused_answer_cost_is_counted() {
     let usage = record.spent.usage;
     assert_eq!((usage.input_tokens, usage.output_tokens), (20, 10));
 }
+
+#[tokio::test]
+async fn the_agent_named_default_is_asked_where_none_is_named_wherever_it_stands() {
+    let agent = |name: &str| helve_agent::AgentSettings {
+        name: name.into(),
+        system: format!("I am {name}."),
+        ..helve_agent::AgentSettings::default()
+    };
+    let agents = vec![agent("first"), agent("default"), agent("last")];
+    let settings = helve_agent::RuntimeSettings { agents, ..Default::default() };
+    let lab = Lab::with_model(helve_model::ScriptedModel::new([reply("say Hi.")]), settings);
+    let mut started = lab.start("hello").await;
+    assert_eq!(settle(&mut started.follower).await, "run.finished");
+    assert!(lab.model.asked()[0].contains("I am default."), "{:?}", lab.model.asked());
+}

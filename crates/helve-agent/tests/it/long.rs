@@ -269,3 +269,34 @@ async fn a_history_that_a_client_keeps_loses_old_outputs_for_this_request_and_no
     assert!(asked[0].contains("found 3: many words"), "{}", asked[0]);
     assert!(asked[0].contains("user: look 0\n"), "{}", asked[0]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn where_no_summary_comes_nothing_longer_than_the_model_reads_is_sent_and_none_is_asked_for_at_every_turn()
+ {
+    let lab = reads(4_000, [reply(&format!("say {}", words(1_700)))]);
+    let mut conversation = None;
+    say(&lab, &mut conversation, &format!("First. {}", words(1_700))).await;
+    // Each with a summary that fails if it is asked for. A word counts as two thirds of a token here.
+    let mut asked_before = lab.model.asked().len();
+    let mut summaries = 0;
+    for n in 0..9 {
+        lab.model.then(reply("say "));
+        lab.model.then(reply(&format!("say Answer {n}.")));
+        let (run, end) = say(&lab, &mut conversation, &format!("Turn {n}. {}", words(900))).await;
+        assert_eq!(end, "run.finished", "{}", lab.log(run).await);
+        let asked = lab.model.asked();
+        for question in &asked[asked_before..] {
+            let count = question.matches("word").count();
+            assert!(count <= 6_400, "turn {n}: {count} words were sent");
+        }
+        let turns = asked[asked_before..].iter().filter(|asked| asked.contains("tools: ")).count();
+        summaries += asked.len() - asked_before - turns;
+        asked_before = asked.len();
+    }
+    assert!((1..=3).contains(&summaries), "{summaries} summaries were asked for");
+    let last = lab.model.asked().pop().unwrap();
+    assert!(last.contains("was left out here") && !last.contains("First."), "{last}");
+    // What was left out is still on record.
+    let kept = messages(&lab, conversation).await;
+    assert!(serde_json::to_string(&kept).unwrap().contains("First."));
+}

@@ -437,3 +437,32 @@ async fn any_reader_at_any_time_gets_the_whole_log_once() {
         assert_eq!(seqs, (after + 1..=last).collect::<Vec<_>>());
     }
 }
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_in_a_run_that_is_left_alone_is_unknown_and_asked_about_when_it_goes_on() {
+    let lab = Lab::new([]);
+    let run = crashed(&lab, |call| started(call, "send", Effect::NonIdempotent)).await;
+    // Each of them dies before it sees to the call.
+    for resumes in 1..=3 {
+        let dying = lab.dying_at("run.claimed");
+        dying.runtime.recover().await.unwrap();
+        while lab.store.run(Scope::Everyone, run).await.unwrap().resumes < resumes {
+            tokio::task::yield_now().await;
+        }
+        while dying.runtime.driven_runs() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let last = lab.restarted();
+    last.runtime.recover().await.unwrap();
+    while lab.store.run(Scope::Everyone, run).await.unwrap().state != RunState::NeedsAttention {
+        tokio::task::yield_now().await;
+    }
+    let log = last.log(run).await;
+    assert!(log.contains("tool.unknown"), "{log}");
+    assert!(log.ends_with("run.waiting needs_attention\n"), "{log}");
+    last.runtime.resume_run(Scope::User(mei()), run).await.unwrap();
+    while lab.questions().await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
