@@ -1,5 +1,6 @@
 //! What a body means: a value, a text, a file, or nothing.
 
+mod charset;
 mod kind;
 
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::call::Head;
 use crate::json;
 
+pub(crate) use self::charset::{Charset, json_as_written, text, to_utf8};
 pub(crate) use self::kind::Kind;
 
 /// How much of a reason is told.
@@ -40,6 +42,7 @@ pub(crate) enum Answer {
 
 /// What the body is; or why it is not what was wanted.
 pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> Result<Answer, String> {
+    let body = to_utf8(&head.kind, &head.charset, body);
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Answer::Empty);
     }
@@ -54,7 +57,7 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
             Err(problem) => Err(format!("the answer cannot be used: {problem}")),
         },
         Kind::Lines => Ok(lines(&String::from_utf8_lossy(&body))),
-        Kind::Html | Kind::Text(_) | Kind::Events | Kind::Unknown => {
+        Kind::Html | Kind::Text | Kind::Events | Kind::Unknown => {
             // Many servers call their JSON text, or nothing at all.
             let looks_like_json = matches!(without_mark(&body).trim_ascii_start().first(), Some(b'{' | b'['));
             if (wants_json || looks_like_json)
@@ -66,7 +69,7 @@ pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> 
                 Kind::Html if wants_json => Err("the answer is a web page, not JSON".into()),
                 _ if wants_json => Err(format!("the answer is no JSON but {}", head.media_type)),
                 Kind::Unknown if std::str::from_utf8(&body).is_err() => Ok(file(tool, head, body)),
-                kind => Ok(Answer::Text(kind.decode(&body))),
+                _ => Ok(Answer::Text(text(&head.charset, &body))),
             }
         }
         Kind::File if wants_json => Err(format!("the answer is a file ({}), not JSON", head.media_type)),
@@ -179,13 +182,14 @@ impl Answer {
 }
 
 /// What an error's body says, in a kilobyte: the message of its JSON, or its text. A page for people says nothing.
-pub(crate) fn reason(kind: &Kind, body: &[u8]) -> String {
+pub(crate) fn reason(kind: &Kind, charset: &Charset, body: &[u8]) -> String {
+    let body = &to_utf8(kind, charset, body.to_vec());
     let text = match kind {
         Kind::File => return String::new(),
         Kind::Html => title(&String::from_utf8_lossy(body)),
-        kind => match json::parse(without_mark(body)) {
+        _ => match json::parse(without_mark(body)) {
             Ok(value) => message(&value),
-            Err(_) => kind.decode(body),
+            Err(_) => text(charset, body),
         },
     };
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::status::refused;
-use crate::answer::{self, Answer, Kind};
+use crate::answer::{self, Answer, Charset, Kind};
 use crate::stream;
 use crate::template::{Filled, Template, header_value};
 use crate::transform::Transform;
@@ -83,6 +83,7 @@ impl Tool for HttpTool {
 pub(crate) struct Head {
     pub(crate) status: u16,
     pub(crate) kind: Kind,
+    pub(crate) charset: Charset,
     pub(crate) media_type: String,
     /// Without its query, which may be long or private.
     pub(crate) url: Url,
@@ -96,7 +97,8 @@ impl HttpTool {
         let outgoing = self.outgoing(filled, cx)?;
         let incoming = self.egress.send(outgoing).await.map_err(|error| unanswered(error, &url))?;
         let (kind, media_type) = Kind::of(incoming.headers());
-        let head = Head { status: incoming.status().as_u16(), kind, media_type, url, began };
+        let charset = Charset::of(incoming.headers());
+        let head = Head { status: incoming.status().as_u16(), kind, charset, media_type, url, began };
         if !incoming.status().is_success() {
             return Err(self.refusal(incoming, &head, cx).await);
         }
@@ -176,6 +178,10 @@ impl HttpTool {
     async fn answer(&self, head: &Head, body: Vec<u8>) -> Result<ToolOutput, ToolError> {
         let bytes = body.len();
         let wants_json = self.wants_json || self.transform.is_some();
+        let body = answer::to_utf8(&head.kind, &head.charset, body);
+        // Lines of JSON are put together by us; what a transform makes is not what its server wrote.
+        let whole = self.transform.is_none() && head.kind != Kind::Lines;
+        let written = std::str::from_utf8(&body).ok().filter(|_| whole).map(str::to_owned);
         let read = match answer::read(&self.spec.name, head, body, wants_json) {
             Ok(read) => read,
             Err(problem) => return self.unusable(head, Unusable::NoJson, &problem, None),
@@ -188,7 +194,17 @@ impl HttpTool {
                     self.unusable(head, Unusable::Unfit, &problem, Some(value))
                 }
             },
-            (_, read) => Ok(self.told(head, bytes, read)),
+            (_, read) => {
+                let is_value = matches!(&read, Answer::Value(value) if !value.is_string());
+                let output = self.told(head, bytes, read);
+                Ok(match written.filter(|_| is_value) {
+                    Some(written) => {
+                        let text = answer::json_as_written(written.trim_start_matches('\u{feff}'));
+                        ToolOutput { text, ..output }
+                    }
+                    None => output,
+                })
+            }
         }
     }
 
@@ -207,7 +223,7 @@ impl HttpTool {
         // an answer out of date.
         _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
-        refused(head.status, pause, &answer::reason(&head.kind, &body), &self.terms)
+        refused(head.status, pause, &answer::reason(&head.kind, &head.charset, &body), &self.terms)
     }
 
     /// The answer did not come whole. Too large is an answer all the same.

@@ -10,24 +10,17 @@ pub(crate) enum Kind {
     /// Server-sent events.
     Events,
     Html,
-    Text(Charset),
+    Text,
     File,
     /// The server does not say.
     Unknown,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Charset {
-    Utf8,
-    Latin1,
-    Other(String),
 }
 
 impl Kind {
     /// The kind, and the media type as the server names it.
     pub(crate) fn of(headers: &HeaderMap) -> (Self, String) {
         let written = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (media_type, rest) = written.split_once(';').unwrap_or((written, ""));
+        let media_type = written.split(';').next().unwrap_or_default();
         let media_type: String = media_type.trim().to_ascii_lowercase().chars().take(100).collect();
         let kind = match media_type.as_str() {
             "" => Self::Unknown,
@@ -41,7 +34,7 @@ impl Kind {
             "text/event-stream" => Self::Events,
             "text/html" | "application/xhtml+xml" => Self::Html,
             other if other.ends_with("+json") => Self::Json,
-            other if is_text(other) => Self::Text(Charset::read(rest)),
+            other if is_text(other) => Self::Text,
             _ => Self::File,
         };
         let media_type = if media_type.is_empty() { "application/octet-stream".into() } else { media_type };
@@ -57,24 +50,8 @@ impl Kind {
     pub(crate) fn comes_in_pieces(&self, transformed: bool) -> bool {
         match self {
             Self::Events | Self::Lines => true,
-            Self::Text(_) | Self::Unknown => !transformed,
+            Self::Text | Self::Unknown => !transformed,
             Self::Json | Self::Html | Self::File => false,
-        }
-    }
-
-    /// The text of the bytes. What cannot be read shows as `�`, and is said where it is to be expected.
-    pub(crate) fn decode(&self, bytes: &[u8]) -> String {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let lossy = String::from_utf8_lossy(bytes);
-        match self {
-            // The first 256 characters of Unicode are those of Latin-1.
-            Self::Text(Charset::Latin1) if lossy.contains(char::REPLACEMENT_CHARACTER) => {
-                bytes.iter().map(|byte| char::from(*byte)).collect()
-            }
-            Self::Text(Charset::Other(name)) if lossy.contains(char::REPLACEMENT_CHARACTER) => {
-                format!("[the answer is written in {name}; what could not be read shows as �]\n{lossy}")
-            }
-            _ => lossy.into_owned(),
         }
     }
 }
@@ -95,20 +72,4 @@ fn is_text(media_type: &str) -> bool {
         || OTHERS.contains(&media_type)
         || (media_type.ends_with("+xml") && !media_type.starts_with("image/"))
         || media_type.ends_with("+yaml")
-}
-
-impl Charset {
-    fn read(parameters: &str) -> Self {
-        let charset = parameters.split(';').find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
-            name.trim()
-                .eq_ignore_ascii_case("charset")
-                .then(|| value.trim().trim_matches('"').to_ascii_lowercase())
-        });
-        match charset.as_deref() {
-            None | Some("" | "utf-8" | "utf8" | "us-ascii" | "ascii") => Self::Utf8,
-            Some("iso-8859-1" | "latin1" | "windows-1252") => Self::Latin1,
-            Some(other) => Self::Other(other.chars().filter(char::is_ascii_graphic).take(40).collect()),
-        }
-    }
 }

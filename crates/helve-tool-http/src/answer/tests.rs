@@ -14,7 +14,8 @@ fn head(content_type: &str) -> Head {
     }
     let (kind, media_type) = Kind::of(&headers);
     let url = Url::parse("https://api.example.com/v1/report").unwrap();
-    Head { status: 200, kind, media_type, url, began: Instant::now() }
+    let charset = Charset::of(&headers);
+    Head { status: 200, kind, charset, media_type, url, began: Instant::now() }
 }
 
 fn check(content_type: &str, body: &[u8], expected: Expect) {
@@ -46,11 +47,7 @@ fn a_body_is_what_its_server_calls_it() {
     check("text/plain", b"{\"a\": 1}", expect![[r#"Value(Object {"a": Number(1)})"#]]);
     check("text/plain", b"{braces}", expect![[r#"Text("{braces}")"#]]);
     check("text/plain; charset=iso-8859-1", b"K\xf6ln", expect![[r#"Text("Köln")"#]]);
-    check(
-        "text/plain; charset=\"gb18030\"",
-        b"\xb1\xb1\xbe\xa9",
-        expect![[r#"Text("[the answer is written in gb18030; what could not be read shows as �]\n����")"#]],
-    );
+    check("text/plain; charset=\"gb18030\"", b"\xb1\xb1\xbe\xa9", expect![[r#"Text("北京")"#]]);
     check("", b"plain", expect![[r#"Text("plain")"#]]);
     check("application/octet-stream", b"plain", expect![[r#"Text("plain")"#]]);
     check("application/octet-stream", b"{\"a\": 1}", expect![[r#"Value(Object {"a": Number(1)})"#]]);
@@ -92,7 +89,8 @@ fn a_body_is_what_its_server_calls_it() {
 }
 
 fn check_reason(content_type: &str, body: &str, expected: Expect) {
-    expected.assert_eq(&reason(&head(content_type).kind, body.as_bytes()));
+    let head = head(content_type);
+    expected.assert_eq(&reason(&head.kind, &head.charset, body.as_bytes()));
 }
 
 #[test]
@@ -117,4 +115,51 @@ fn the_reason_is_found_in_every_usual_shape() {
     check_reason("text/html", "<HTML><Title>502 Bad Gateway</Title><body>", expect!["502 Bad Gateway"]);
     check_reason("text/html", "<p>oops", expect!["the body is a web page"]);
     check_reason("image/png", "PNG", expect![]);
+}
+
+#[test]
+fn the_charset_that_is_said_is_the_one_that_is_read() {
+    let beijing = b"\xb1\xb1\xbe\xa9";
+    for charset in ["gbk", "GB2312", "gb18030"] {
+        let kind = format!("text/plain; charset={charset}");
+        check(&kind, beijing, expect![[r#"Text("北京")"#]]);
+    }
+    let json = [b"{\"city\": \"".as_slice(), beijing, b"\"}"].concat();
+    check("application/json; charset=gbk", &json, expect![[r#"Value(Object {"city": String("北京")})"#]]);
+    let page = [b"<html><meta charset=\"gbk\"><p>".as_slice(), beijing].concat();
+    check("text/html", &page, expect![[r#"Text("<html><meta charset=\"gbk\"><p>北京")"#]]);
+    let xml = [b"<?xml version='1.0' encoding='GB18030'?><a>".as_slice(), beijing, b"</a>"].concat();
+    check(
+        "application/xml",
+        &xml,
+        expect![[r#"Text("<?xml version='1.0' encoding='GB18030'?><a>北京</a>")"#]],
+    );
+    // A server that says GBK and writes UTF-8.
+    check("text/plain; charset=gbk", "北京".as_bytes(), expect![[r#"Text("北京")"#]]);
+    check("text/plain; charset=iso-2022-jp", b"\x1b$BF|K\\\x1b(B", expect![[r#"Text("日本")"#]]);
+}
+
+#[test]
+fn bytes_of_no_charset_that_is_known_are_said_to_be_so() {
+    check(
+        "text/plain",
+        b"\xb1\xb1",
+        expect![[
+            r#"Text("[the answer is not UTF-8, and its server does not say what it is; what could not be read shows as �]\n��")"#
+        ]],
+    );
+    check(
+        "text/plain; charset=wat",
+        b"\xb1\xb1",
+        expect![[
+            r#"Text("[the answer is written in wat, which is not known; what could not be read shows as �]\n��")"#
+        ]],
+    );
+}
+
+#[test]
+fn json_keeps_its_numbers_and_the_order_of_its_keys() {
+    let written = "{ \"z\": 2.50,\n \"a\": [1e3, 12345678901234567890123, \"\\u5317\\u4eac \\\" x\"] }";
+    assert_eq!(json_as_written(written), r#"{"z":2.50,"a":[1e3,12345678901234567890123,"北京 \" x"]}"#);
+    assert_eq!(json_as_written("[\"open"), "[\"open");
 }
