@@ -34,6 +34,10 @@ const PARAMETERS_MAX: usize = 100;
 /// Of all parameters together, as JSON.
 const PARAMETERS_BYTES_MAX: usize = 256 << 10;
 const COLUMNS_MAX: usize = 200;
+/// Of what is told about one table, …
+const TABLE_CHARS_MAX: usize = 8_000;
+/// … and about all.
+const DESCRIBED_BYTES_MAX: usize = 256 << 10;
 /// What is left over for connecting and for telling the database to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -181,6 +185,14 @@ pub async fn look_at(database: &Database, worker: &QueryWorker) -> Result<Vec<St
 
 /// The tables of a database, a line each.
 fn described(database: &Database, tables: &[String]) -> ToolOutput {
+    let mut room = DESCRIBED_BYTES_MAX;
+    let tables = tables.iter().map(|table| table::cut(table, TABLE_CHARS_MAX));
+    let tables: Vec<String> = tables
+        .take_while(|table| {
+            room = room.saturating_sub(table.len());
+            room > 0
+        })
+        .collect();
     let mut lines = vec![format!("{} is {}.", database.name, database.kind.hint())];
     lines.extend(tables.iter().cloned());
     if tables.is_empty() {

@@ -33,7 +33,10 @@ pub(super) async fn select(
     question: Question,
 ) -> Result<Table, ToolError> {
     match ask(worker, database, path, question).await? {
-        Answer::Table(table) if table.is_regular() => Ok(table),
+        Answer::Table(table) => {
+            let table = table.received(database.rows_max);
+            table.ok_or_else(|| broken(database, "gave a table that is none"))
+        }
         _ => Err(broken(database, "gave an answer that is none")),
     }
 }

@@ -5,12 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::COLUMNS_MAX;
+
 /// Of one value, as text of the table. The value itself has more.
 const SHOWN_CHARS_MAX: usize = 200;
 /// Of one value, as data.
 pub(super) const CELL_CHARS_MAX: usize = 2_000;
-/// Of all values together: then no more rows are read.
+/// Of all values together, and the names that stand beside each: then no more rows are read.
 const ALL_BYTES_MAX: usize = 256 << 10;
+/// Of a column's name.
+const NAME_CHARS_MAX: usize = 200;
 
 /// The largest whole number, without its sign, that every program's JSON numbers have: 2^53.
 const WHOLE_MAX: u64 = 1 << 53;
@@ -31,7 +35,8 @@ impl Table {
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut columns: Vec<String> = vec![];
         for name in names {
-            let mut unique = name.to_owned();
+            let name = cut(name, NAME_CHARS_MAX);
+            let mut unique = name.clone();
             let mut number = 2;
             while columns.contains(&unique) {
                 unique = format!("{name}_{number}");
@@ -44,7 +49,13 @@ impl Table {
 
     /// Takes a row in, unless there is no room for it; then nothing more need be read.
     pub(super) fn take(&mut self, row: Vec<Value>, rows_max: usize) -> bool {
-        let bytes: usize = row.iter().map(|value| value.as_str().map_or(8, str::len) + 4).sum();
+        let size = |value: &Value| match value {
+            Value::String(text) => text.len(),
+            Value::Array(_) | Value::Object(_) => value.to_string().len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        };
+        let values: usize = row.iter().map(|value| size(value) + 4).sum();
+        let bytes = values + self.columns.iter().map(String::len).sum::<usize>();
         if self.rows.len() == rows_max || (!self.rows.is_empty() && self.bytes + bytes > ALL_BYTES_MAX) {
             self.has_more = true;
             return false;
@@ -54,9 +65,21 @@ impl Table {
         true
     }
 
-    /// Whether each row has a value for each column, which a table from another process need not have.
-    pub(super) fn is_regular(&self) -> bool {
-        self.rows.iter().all(|row| row.len() == self.columns.len())
+    /// A table from another process, which need not have kept to any bound; none if it has not.
+    pub(super) fn received(self, rows_max: usize) -> Option<Self> {
+        let Self { columns, rows, has_more, .. } = self;
+        // A number behind a name makes it unique.
+        let is_name = |name: &String| name.chars().count() <= NAME_CHARS_MAX + 5;
+        let is_value = |value: &Value| match value {
+            Value::String(text) => text.chars().count() <= CELL_CHARS_MAX + 50,
+            value => !value.is_array() && !value.is_object(),
+        };
+        let mut table = Self { columns, has_more, ..Self::default() };
+        let is_head = table.columns.len() <= COLUMNS_MAX && table.columns.iter().all(is_name);
+        let is_body = rows.into_iter().all(|row| {
+            row.len() == table.columns.len() && row.iter().all(is_value) && table.take(row, rows_max)
+        });
+        (is_head && is_body).then_some(table)
     }
 
     pub(super) fn show(self, database: &str) -> ToolOutput {
@@ -90,6 +113,14 @@ fn shown(value: &Value) -> String {
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+/// The beginning of a text.
+pub(super) fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -220,6 +251,38 @@ mod tests {
         assert_eq!(real(0.1), json!(0.1));
         assert_eq!(integer(i64::MIN), json!("-9223372036854775808"));
         assert_eq!(integer(-(1 << 53)), json!(-9_007_199_254_740_992_i64));
+    }
+
+    #[test]
+    fn names_and_nested_values_count_too() {
+        let long = "x".repeat(20_000);
+        let mut table = Table::new([long.as_str(), long.as_str()]);
+        assert!(table.columns.iter().all(|name| name.chars().count() < 210));
+        while table.take(vec![json!(["y".repeat(1_000)]), Value::Null], usize::MAX) {}
+        assert!(table.rows.len() > 100 && table.show("shop").data.unwrap().to_string().len() < 300 << 10);
+    }
+
+    #[test]
+    fn a_table_from_elsewhere_is_taken_only_within_the_bounds() {
+        let table = |columns: Value, rows: Value| -> Option<Table> {
+            let table = json!({"columns": columns, "rows": rows, "has_more": true});
+            serde_json::from_value::<Table>(table).unwrap().received(3)
+        };
+        assert!(table(json!(["a"]), json!([[1], ["x"], [null]])).unwrap().has_more);
+        for (columns, rows) in [
+            (json!(["a"]), json!([[1, 2]])),
+            (json!(["a", "b"]), json!([[1]])),
+            (json!(["a"]), json!([[1], [2], [3], [4]])),
+            (json!(["a"]), json!([[[1]]])),
+            (json!(["a"]), json!([[{"b": 1}]])),
+            (json!(["a"]), json!([["x".repeat(3_000)]])),
+            (json!(["x".repeat(300)]), json!([])),
+            (json!(vec!["a"; 201]), json!([])),
+        ] {
+            assert!(table(columns.clone(), rows.clone()).is_none(), "{columns} {rows}");
+        }
+        let wide: Vec<String> = (0..200).map(|n| format!("c{n}")).collect();
+        assert!(table(json!(wide), json!(vec![vec!["x".repeat(2_000); 200]; 3])).is_none());
     }
 
     #[test]

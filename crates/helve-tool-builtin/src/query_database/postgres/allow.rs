@@ -130,6 +130,10 @@ pub(super) fn doubts(sql: &str) -> Result<Doubts, String> {
 
 fn problem(name: &Name) -> Option<String> {
     let text = name.text.as_str();
+    // `TREAT(x AS f)` calls the function `f`, whatever follows its name.
+    if text == "treat" && name.is_called {
+        return Some("`TREAT(…)` is not read here; write `CAST(… AS …)`".into());
+    }
     if text == "operator" && name.is_called {
         return Some("operators are not named with `OPERATOR(…)` here; write the operator itself".into());
     }
@@ -176,6 +180,7 @@ mod tests {
             ("SELECT * FROM \"pg_catalog\".\"pg_class\"", "`pg_catalog` may not be read"),
             ("SELECT * FROM Information_Schema.tables", "`information_schema` may not be read"),
             ("SELECT 'x'::regclass", "`regclass` may not be read"),
+            ("SELECT TREAT('DELETE FROM orders' AS query_to_xml)", "`TREAT(…)` is not read here"),
             ("SELECT 1 OPERATOR(public.+) 1", "operators are not named"),
             ("SELECT 'x", "`sql` has what is not read here"),
         ] {

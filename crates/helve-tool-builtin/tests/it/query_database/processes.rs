@@ -27,7 +27,10 @@ async fn every_way_of_dying_is_told_and_the_call_is_not_repeated() {
     expect!["no: the query was lost: its process gave a larger answer than it may and was killed. Nothing was changed and nothing else is affected; ask in another way"].assert_eq(&told("exec cat /dev/zero").await);
     expect!["no: the query was lost: its process gave an answer that is none. Nothing was changed and nothing else is affected; ask in another way"].assert_eq(&told("echo '{\"described\": []}'").await);
     let irregular = "echo '{\"table\":{\"columns\":[\"a\"],\"rows\":[[1, 2]],\"has_more\":false}}'";
-    assert!(told(irregular).await.contains("gave an answer that is none"));
+    assert!(told(irregular).await.contains("gave a table that is none"));
+    // More rows than were asked for, of empty texts, are a small answer and a large table.
+    let many = "echo '{\"table\":{\"columns\":[\"a\"],\"rows\":[[1]'; yes ',[1]' | head -n 5000; echo '],\"has_more\":false}}'";
+    assert!(told(many).await.contains("gave a table that is none"));
     for garbage in [
         "echo garbage",
         "printf '{\"table\":{\"columns\":[\"a\"],\"rows\":[[1'",

@@ -301,6 +301,22 @@ async fn every_hostile_statement_ends_as_written_and_the_file_stays_as_it_is() {
 }
 
 #[tokio::test]
+async fn tables_with_names_of_any_length_are_described_within_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("shop.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    for table in 0..60 {
+        let (name, column) = ("n".repeat(20_000), "c".repeat(20_000));
+        connection.execute_batch(&format!("CREATE TABLE t{table}{name} (\"{column}\" INTEGER)")).unwrap();
+    }
+    let shop = Shop::new(database(&path));
+    let output = shop.ask(json!({"describe": true})).await.unwrap();
+    assert!(output.text.len() < 300 << 10 && output.text.contains("t0nnn"), "{}", output.text.len());
+    let sql = format!("SELECT \"{0}\" FROM t0{1}", "c".repeat(1_000), "n".repeat(10));
+    assert!(shop.says(&sql, json!([])).await.starts_with("no: no such table"));
+}
+
+#[tokio::test]
 async fn with_a_list_of_tables_hostile_names_of_the_file_are_no_way_around_it() {
     let listed =
         ["orders", "spies", "virtual_fts", "virtual_pragma", "view_of_virtual", "generated", "sqlite_schema"];
