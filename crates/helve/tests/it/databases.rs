@@ -54,6 +54,18 @@ fn worker_of(served: &Served) -> u32 {
     }
 }
 
+/// How much the kernel lets it have, when it has set that itself.
+fn memory_of(worker: u32) -> u64 {
+    loop {
+        let limits = std::fs::read_to_string(format!("/proc/{worker}/limits")).unwrap();
+        let row = limits.lines().find_map(|line| line.strip_prefix("Max address space")).unwrap();
+        match row.split_whitespace().next().unwrap().parse() {
+            Ok(bytes) => return bytes,
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
 #[test]
 fn a_query_whose_process_is_killed_fails_with_a_clear_text_and_takes_nothing_with_it() {
     let data = scratch();
@@ -62,6 +74,7 @@ fn a_query_whose_process_is_killed_fails_with_a_clear_text_and_takes_nothing_wit
     let answer = std::thread::scope(|scope| {
         let asked = scope.spawn(|| query(&served, ENDLESS, "[]"));
         let worker = worker_of(&served);
+        assert!(memory_of(worker) < 512 << 20);
         let killed = Command::new("kill").args(["-KILL", &worker.to_string()]).status().unwrap();
         assert!(killed.success());
         asked.join().unwrap()
