@@ -26,20 +26,54 @@ enum Trouble {
     Broken,
 }
 
+/// Whole sentences that say it.
 const NO_TOOLS: &[&str] = &[
-    "does not support tools",
-    "does not support function calling",
-    "tool use is not supported",
-    "tools are not supported",
     "support tool use",
-    "tool calling is not supported",
-    "`tool calling` is not supported",
-    "function call is not supported",
     "function calling is not",
     // vLLM and llama.cpp that were started without their tool parsers.
     "--enable-auto-tool-choice",
     "tools param requires --jinja",
 ];
+
+/// Names of what a request with tools has and others have not.
+const TOOL_NAMES: &[&str] = &[
+    "tools",
+    "tool use",
+    "tool_use",
+    "tool call",
+    "tool_call",
+    "tool choice",
+    "tool_choice",
+    "function call",
+    "function_call",
+    "functions",
+    "工具",
+    "函数调用",
+];
+
+/// What servers say of something that they do not take.
+const NOT_TAKEN: &[&str] = &[
+    "not support",
+    "n't support",
+    "unsupported",
+    "not permitted",
+    "not allowed",
+    "not enabled",
+    "not available",
+    "not implemented",
+    "unknown",
+    "unrecognized",
+    "unrecognised",
+    "unexpected",
+    "不支持",
+    "暂未支持",
+    "未支持",
+    "未知",
+    "未开通",
+];
+
+/// Where one tool's definition is at fault, such as `tools[0].function.parameters`: the server takes tools.
+const ONE_TOOL: &[&str] = &["tools[", "tools.", "tools/", "\"tools\",0", "\"tools\", 0", "schema", "parameters"];
 
 const MONEY: &[&str] = &[
     "insufficient_quota",
@@ -130,7 +164,23 @@ pub(crate) fn before_answer(status: u16, body: &str) -> ModelError {
         None => body.trim().to_owned(),
     };
     let words = format!("{} {said}", parsed.as_ref().map(codes).unwrap_or_default()).to_lowercase();
-    told(trouble(Some(status), &words), Some(status), &said)
+    // The place of the fault, such as `["body", "tools"]`, may stand beside the words.
+    let trouble = match refuses_tools(Some(status), &beginning(body).to_lowercase()) {
+        true => Trouble::NoTools,
+        false => trouble(Some(status), &words),
+    };
+    told(trouble, Some(status), &said)
+}
+
+/// Whether a server that refuses a request names tools as what it does not take: the model is asked without them then.
+fn refuses_tools(status: Option<u16>, words: &str) -> bool {
+    let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
+    matches!(status, None | Some(400 | 404 | 405 | 415 | 422 | 501)) && says(TOOL_NAMES) && says(NOT_TAKEN) && !says(ONE_TOOL)
+}
+
+/// As much of a body as an error is told in.
+fn beginning(body: &str) -> &str {
+    &body[..body.floor_char_boundary(4 << 10)]
 }
 
 /// An error inside an answer that began with success: what stands under `error`, or the whole frame.
@@ -146,7 +196,7 @@ fn trouble(status: Option<u16>, words: &str) -> Trouble {
     match status {
         Some(401) => Trouble::Key,
         Some(400) if says(KEY_NOT_VALID) => Trouble::Key,
-        _ if says(NO_TOOLS) => Trouble::NoTools,
+        _ if says(NO_TOOLS) || refuses_tools(status, words) => Trouble::NoTools,
         Some(402) => Trouble::Money,
         // Some vendors say with the status of a busy server that the account is empty: waiting would not help.
         _ if says(MONEY) => Trouble::Money,

@@ -56,6 +56,29 @@ fn a_status_is_read_by_what_can_be_done_about_it() {
 }
 
 #[test]
+fn a_refusal_that_names_tools_means_that_the_model_takes_none() {
+    let pydantic = r#"{"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}"#;
+    let cases = [
+        (400, openai("该模型不支持工具调用"), NoTools),
+        (422, openai("`tools` is not supported"), NoTools),
+        (400, openai("unknown field `tools`"), NoTools),
+        (400, openai("Unrecognized request argument supplied: tools"), NoTools),
+        (422, pydantic.into(), NoTools),
+        (400, openai("This model doesn't support function calling"), NoTools),
+        (400, openai("Unexpected parameter: tool_choice"), NoTools),
+        (400, r#"{"error": "registry.ollama.ai/library/x does not support tools"}"#.into(), NoTools),
+        // The server takes tools, but not this one.
+        (400, openai("Invalid schema for function 'f': unknown keyword in tools[0].function.parameters"), Refused),
+        (400, openai("tools.0.custom.input_schema: unsupported keyword"), Refused),
+        (400, openai("unknown field `temperatur`"), Refused),
+        (429, openai("tools are not available now, too many requests"), Unavailable),
+    ];
+    for (status, body, kind) in cases {
+        assert_eq!(before_answer(status, &body).kind, kind, "{status} {body}");
+    }
+}
+
+#[test]
 fn what_is_told_says_what_to_do() {
     let cases = [
         (404, openai("no such model"), "404: no such model; check the name of the model and the address"),
