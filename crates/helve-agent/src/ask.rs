@@ -130,7 +130,7 @@ impl<'a> Asking<'a> {
     }
 
     fn language(&self) -> Language {
-        helve_dialect::language_of(self.run.text())
+        self.run.language()
     }
 }
 

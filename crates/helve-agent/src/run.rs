@@ -18,8 +18,8 @@ mod tests;
 
 use helve_tool::Outcome;
 use helve_types::{
-    CallId, Ending, Fact, Failure, FailureKind, Message, MessageId, RunId, RunInput, RunSetup, RunState,
-    StopReason, Taint, Timestamp, ToolCall, ToolChoice, Usage,
+    CallId, ConversationLanguage, Ending, Fact, Failure, FailureKind, Language, Message, MessageId, RunId,
+    RunInput, RunSetup, RunState, StopReason, Taint, Timestamp, ToolCall, ToolChoice, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,7 @@ pub struct Run {
     left_alone: bool,
     /// What the model had read of tools when it wrote the last complete step.
     read: Read,
+    language: Language,
     over: bool,
 }
 
@@ -93,6 +94,7 @@ impl Run {
             waiting: None,
             left_alone: false,
             read,
+            language: Language::default(),
             over: false,
         }
     }
@@ -118,7 +120,21 @@ impl Run {
     #[must_use]
     pub fn after(mut self, history: &[Message]) -> Self {
         self.read.before(history);
+        let mut language = ConversationLanguage::default();
+        match &self.setup.input {
+            RunInput::Client { messages } => language.add_client_messages(messages),
+            RunInput::Conversation | RunInput::Call => {
+                language.add_messages(history);
+                language.add(&self.text);
+            }
+        }
+        self.language = language.get();
         self
+    }
+
+    /// The language of the people in the conversation.
+    pub fn language(&self) -> Language {
+        self.language
     }
 
     /// The same run with another bound on the calls of one message.

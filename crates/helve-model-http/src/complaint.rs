@@ -73,7 +73,8 @@ const NOT_TAKEN: &[&str] = &[
 ];
 
 /// Where one tool's definition is at fault, such as `tools[0].function.parameters`: the server takes tools.
-const ONE_TOOL: &[&str] = &["tools[", "tools.", "tools/", "\"tools\",0", "\"tools\", 0", "schema", "parameters"];
+const ONE_TOOL: &[&str] =
+    &["tools[", "tools.", "tools/", "\"tools\",0", "\"tools\", 0", "schema", "parameters"];
 
 const MONEY: &[&str] = &[
     "insufficient_quota",
@@ -175,7 +176,10 @@ pub(crate) fn before_answer(status: u16, body: &str) -> ModelError {
 /// Whether a server that refuses a request names tools as what it does not take: the model is asked without them then.
 fn refuses_tools(status: Option<u16>, words: &str) -> bool {
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
-    matches!(status, None | Some(400 | 404 | 405 | 415 | 422 | 501)) && says(TOOL_NAMES) && says(NOT_TAKEN) && !says(ONE_TOOL)
+    matches!(status, None | Some(400 | 404 | 405 | 415 | 422 | 501))
+        && says(TOOL_NAMES)
+        && says(NOT_TAKEN)
+        && !says(ONE_TOOL)
 }
 
 /// As much of a body as an error is told in.

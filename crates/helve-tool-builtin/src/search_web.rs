@@ -42,6 +42,8 @@ struct Arguments {
     search_depth: Option<Depth>,
     /// Whether to begin with a summary of the results; yes if left out.
     include_answer: Option<bool>,
+    /// Whether to give the text of whole pages, cut, in the place of excerpts; no if left out.
+    include_raw_content: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,6 +71,7 @@ impl Arguments {
             max_results: self.max_results.map_or(max_results, |n| n as u8).clamp(1, 20),
             search_depth: self.search_depth.unwrap_or(depth),
             include_answer: self.include_answer.unwrap_or(answer),
+            include_raw_content: self.include_raw_content.unwrap_or(false),
         }
     }
 }
@@ -97,7 +100,7 @@ impl Tool for SearchWeb {
             }
             let Some(tavily) = &self.tavily else { return Err(ToolError::Declined(NOT_CONFIGURED.into())) };
             let found = tavily.search(&search, cx.world.now()).await?;
-            Ok(show::show(&search, found))
+            Ok(show::show(&search, found, cx.language))
         })
     }
 }
@@ -143,10 +146,11 @@ fn examples() -> Vec<Example> {
         Example {
             question: "2025 年诺贝尔物理学奖颁给了谁？".into(),
             arguments: json!({"query": "2025 年诺贝尔物理学奖 获奖者"}),
-            result: "Summary: 2025 年诺贝尔物理学奖授予约翰·克拉克、米歇尔·德沃雷和约翰·马丁尼斯。\n\n\
+            result: "AI 摘要：2025 年诺贝尔物理学奖授予约翰·克拉克、米歇尔·德沃雷和约翰·马丁尼斯。\n\n\
+                     搜索结果：\n\
                      1. 2025 年诺贝尔物理学奖揭晓\n\
-                     Source: https://www.nobelprize.org/prizes/physics/2025/\n\
-                     三位科学家因发现电路中的宏观量子隧穿和能量量子化而获奖。"
+                     \u{20}  来源：https://www.nobelprize.org/prizes/physics/2025/\n\
+                     \u{20}  内容：三位科学家因发现电路中的宏观量子隧穿和能量量子化而获奖。"
                 .into(),
             answer: "2025 年诺贝尔物理学奖授予**约翰·克拉克、米歇尔·德沃雷和约翰·马丁尼斯**，表彰他们发现电路中的宏观量子隧穿\
                      和能量量子化。来源：[诺贝尔奖官网](https://www.nobelprize.org/prizes/physics/2025/)"

@@ -152,6 +152,10 @@ fn the_schemas_are_small_and_have_no_references() {
               "description": "Whether to begin with a summary of the results; yes if left out.",
               "type": "boolean"
             },
+            "include_raw_content": {
+              "description": "Whether to give the text of whole pages, cut, in the place of excerpts; no if left out.",
+              "type": "boolean"
+            },
             "max_results": {
               "description": "How many results, 1 to 20; 10 if left out.",
               "format": "uint8",

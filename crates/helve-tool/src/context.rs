@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use helve_store::{Desk, MemoryStore, RunJournal};
-use helve_types::{CallId, ConversationId, MessageId, RunId, Taint, Timestamp, UserId, World};
+use helve_types::{CallId, ConversationId, Language, MessageId, RunId, Taint, Timestamp, UserId, World};
 use tokio_util::sync::CancellationToken;
 
 use crate::Toolbox;
@@ -19,6 +19,8 @@ pub struct CallContext {
     pub call: CallId,
     pub user: UserId,
     pub agent: String,
+    /// Of the people in the conversation; what a tool writes around its results is in it.
+    pub language: Language,
     /// How often the call was started before.
     pub attempts_before: u32,
     /// A person's consent, where one was asked.
@@ -48,6 +50,7 @@ impl CallContext {
             call: CallId::new(run, 1, 0),
             user: UserId(user.into()),
             agent: "default".into(),
+            language: Language::default(),
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),

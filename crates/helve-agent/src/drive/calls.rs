@@ -90,6 +90,7 @@ impl Driver {
             call: call.clone(),
             user: self.user.clone(),
             agent: self.run.setup().agent.clone(),
+            language: self.run.language(),
             attempts_before,
             grant,
             taint: Arc::new(self.run.taint()),

@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use helve_types::{
-    Answer, ApprovalKind, Effect, Failure, FailureKind, Mode, ModelParams, OnUnknown, OutcomeAnswer,
-    Question, ToolChoice, ToolOutput, Trail,
+    Answer, ApprovalKind, ChatMessage, ChatRole, Effect, Failure, FailureKind, Language, Mode, ModelParams,
+    OnUnknown, OutcomeAnswer, Question, ToolChoice, ToolOutput, Trail,
 };
 use uuid::Uuid;
 
@@ -187,6 +187,27 @@ fn what_was_read_before_the_run_counts_and_a_clients_history_is_never_trusted() 
     let stateless =
         Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
     assert!(stateless.taint().private.is_empty() && !stateless.taint().untrusted.is_empty());
+}
+
+#[test]
+fn the_language_of_a_run_is_that_of_its_people_not_of_a_clients_json() {
+    let say = |text: &str| ChatMessage {
+        role: ChatRole::User,
+        content: text.into(),
+        reasoning: String::new(),
+        calls: vec![],
+        call_id: None,
+    };
+    let messages =
+        vec![say("计算 1000 以内的所有素数之和。"), say(r#"{"tool_call_result": {"toolCallId": "call_1"}}"#)];
+    let input = RunInput::Client { messages };
+    let run = Run::new(RUN, RunSetup { input, ..setup(9) }, MessageId(Uuid::from_u128(3)), Timestamp(0));
+    assert_eq!(run.after(&[]).language(), Language::Chinese);
+
+    let earlier = Message::user(MessageId(Uuid::from_u128(4)), Timestamp(0), "现在几点？");
+    let log = [started()];
+    let run = Run::replay(RUN, setup(9), log.iter().map(|fact| (Timestamp(0), fact))).unwrap();
+    assert_eq!(run.after(&[earlier]).language(), Language::Chinese, "`go` alone changes nothing");
 }
 
 fn words(step: &Step) -> String {

@@ -9,7 +9,7 @@ use helve_store::{Entry, IdempotencyKey, NewRun, Opened, Place, Recorded, RunJou
 use helve_tool::{CallContext, Fault, Outcome, Pipeline, Progress, Skip};
 use helve_types::{
     CallId, Cancelled, Ending, Fact, MessageId, ModelParams, RunId, RunInput, RunSetup, RunStarted, RunState,
-    ToolCall, ToolChoice, Trail, UserId,
+    ToolCall, ToolChoice, Trail, UserId, language_of,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -155,6 +155,7 @@ impl Open {
             call: self.call.id.clone(),
             user: self.user.clone(),
             agent: self.order.agent().into(),
+            language: language_of(&self.call.arguments),
             attempts_before: 0,
             grant: None,
             // A person orders it: no model has read anything.

@@ -6,7 +6,6 @@
 mod check;
 mod examples;
 mod held;
-mod language;
 mod made;
 mod marks;
 mod shipped;
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use examples::{ExampleTurn, TurnRole};
 pub use held::AnswerForm;
-pub use language::{Language, language_of};
+pub use helve_types::{Language, language_of};
 pub use views::{CallView, ResultView};
 
 use crate::{Dialect, dialect};

@@ -68,7 +68,11 @@ fn a_refusal_that_names_tools_means_that_the_model_takes_none() {
         (400, openai("Unexpected parameter: tool_choice"), NoTools),
         (400, r#"{"error": "registry.ollama.ai/library/x does not support tools"}"#.into(), NoTools),
         // The server takes tools, but not this one.
-        (400, openai("Invalid schema for function 'f': unknown keyword in tools[0].function.parameters"), Refused),
+        (
+            400,
+            openai("Invalid schema for function 'f': unknown keyword in tools[0].function.parameters"),
+            Refused,
+        ),
         (400, openai("tools.0.custom.input_schema: unsupported keyword"), Refused),
         (400, openai("unknown field `temperatur`"), Refused),
         (429, openai("tools are not available now, too many requests"), Unavailable),

@@ -31,6 +31,8 @@ pub(super) struct Search<'a> {
     pub(super) max_results: u8,
     pub(super) search_depth: Depth,
     pub(super) include_answer: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) include_raw_content: bool,
 }
 
 /// What was found. Whatever else Tavily tells is left out.
@@ -49,6 +51,8 @@ pub(super) struct Hit {
     pub(super) url: Option<String>,
     #[serde(default)]
     pub(super) content: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) raw_content: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) score: Option<f64>,
 }

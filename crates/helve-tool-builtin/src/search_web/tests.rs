@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use expect_test::{Expect, expect};
 use helve_egress::{Egress, EgressSettings, Secret, Secrets};
-use helve_types::ToolOutput;
+use helve_types::{Language, ToolOutput};
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,7 +71,12 @@ impl Server {
     }
 
     async fn search(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        call(&*tool(&self.settings()).0, arguments, &context("mei")).await
+        self.search_in(Language::English, arguments).await
+    }
+
+    async fn search_in(&self, language: Language, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let cx = CallContext { language, ..context("mei") };
+        call(&*tool(&self.settings()).0, arguments, &cx).await
     }
 
     /// The body of the only request.
@@ -197,23 +202,24 @@ async fn results_are_shown_with_the_summary_first() {
 }
 
 #[tokio::test]
-async fn chinese_results_come_through_whole() {
+async fn results_in_a_chinese_conversation_have_chinese_labels() {
     let body = json!({"answer": "杭州明天有雨。", "results": [
         {"title": "杭州天气预报", "url": "https://weather.example.cn/杭州", "content": "明天小雨，18 到 24 度。"},
         {"title": null, "url": null, "content": null},
     ]});
     let server = Server::json("200 OK", "", body.to_string()).await;
-    let output = server.search(json!({"query": "杭州 天气"})).await.unwrap();
+    let output = server.search_in(Language::Chinese, json!({"query": "杭州 天气"})).await.unwrap();
     expect![[r#"
-        Summary: 杭州明天有雨。
+        AI 摘要：杭州明天有雨。
 
+        搜索结果：
         1. 杭州天气预报
-        Source: https://weather.example.cn/杭州
-        明天小雨，18 到 24 度。
+           来源：https://weather.example.cn/杭州
+           内容：明天小雨，18 到 24 度。
 
-        2. (no title)"#]]
+        2. （无标题）"#]]
     .assert_eq(&output.text);
-    assert_eq!(output.title.as_deref(), Some("2 results for \"杭州 天气\""));
+    assert_eq!(output.title.as_deref(), Some("“杭州 天气”的 2 条结果"));
     assert_eq!(server.asked()["query"], "杭州 天气");
 }
 
@@ -233,6 +239,24 @@ async fn a_long_answer_is_cut_between_two_results() {
     );
     assert_eq!(output.title.as_deref(), Some("10 results for \"q\""));
     assert_eq!(output.data.unwrap()["results"].as_array().unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn a_cut_in_a_chinese_conversation_is_told_as_the_source_system_does() {
+    let long = "很长的内容".repeat(400);
+    let server = Server::json("200 OK", "", results(&[long.as_str(); 10])).await;
+    let output = server.search_in(Language::Chinese, json!({"query": "q"})).await.unwrap();
+    assert!(output.text.chars().count() <= 8_000);
+    assert!(output.text.ends_with("很长的内容\n\n（结果已截断，共 10 条结果）"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn whole_pages_are_given_where_they_are_asked_for() {
+    let body = json!({"results": [{"title": "T", "url": "u", "content": "part", "raw_content": "The whole page. ".repeat(500)}]});
+    let server = Server::json("200 OK", "", body.to_string()).await;
+    let output = server.search(json!({"query": "q", "include_raw_content": true})).await.unwrap();
+    assert_eq!(server.asked()["include_raw_content"], true);
+    assert!(output.text.contains("The whole page. The whole page.") && output.text.chars().count() < 3_200);
 }
 
 #[tokio::test]

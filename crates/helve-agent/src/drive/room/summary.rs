@@ -63,7 +63,7 @@ impl Driver {
         Task {
             pieces: prompt::pieces(turns, effect),
             tokens_max: tokens_max.max(PART_TOKENS_MIN),
-            language: helve_dialect::language_of(self.run.text()),
+            language: self.run.language(),
             words_max: summary_tokens(cut.tokens) * 3 / 4,
         }
     }
