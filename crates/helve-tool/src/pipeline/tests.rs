@@ -156,6 +156,7 @@ impl Lab {
             call: call.id.clone(),
             user: helve_types::UserId("mei".into()),
             agent: "default".into(),
+            language: Default::default(),
             attempts_before: 0,
             grant: None,
             taint: Arc::default(),
