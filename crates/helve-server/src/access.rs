@@ -26,6 +26,7 @@ use subtle::ConstantTimeEq;
 
 use self::guesses::{Guesses, TooMany};
 pub use self::network::Network;
+pub(crate) use self::network::one_client;
 pub(crate) use self::origin::keep_foreign_pages_out;
 pub(crate) use self::session::{COOKIE, no_cookie};
 use self::visitor::Trust;

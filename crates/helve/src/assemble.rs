@@ -307,7 +307,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
             .filter(|url| url.scheme() == "https")
             .filter_map(authority)
             .collect(),
-        trusted_proxies: config.trusted_proxies.iter().filter_map(|text| Network::parse(text).ok()).collect(),
+        trusted_proxies: trusted_proxies(config),
         session_key: session_key(&config.data, world)?,
     };
     let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
@@ -319,6 +319,11 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     }
     app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
+}
+
+/// The proxies whose word counts.
+pub(crate) fn trusted_proxies(config: &Config) -> Vec<Network> {
+    config.trusted_proxies.iter().filter_map(|text| Network::parse(text).ok()).collect()
 }
 
 /// The names that the server goes by: those it was given, and those of the addresses where people reach it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, TurnSettings};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
-use helve_server::{AccessSettings, App, Network, ServerLimits, new_token, router, serve};
+use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
 use helve_store::{Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
@@ -195,7 +195,7 @@ impl House {
             hosts: plan.https_hosts.clone(),
             only_this_machine: true,
             https_hosts: plan.https_hosts,
-            trusted_proxies: plan.proxies,
+            trusted_proxies: plan.proxies.clone(),
             session_key: [7; 32],
         };
         let app = App::new(
@@ -208,7 +208,8 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        tokio::spawn(serve(vec![listener], router(app.clone()), plan.limits, stop.clone()));
+        let listening = Listening { limits: plan.limits, proxies: plan.proxies };
+        tokio::spawn(serve(vec![listener], router(app.clone()), listening, stop.clone()));
         Self { url, client: client(), store, model, app, runtime, world, catalogue, stop }
     }
 

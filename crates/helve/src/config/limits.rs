@@ -39,6 +39,7 @@ pub(super) struct LimitsTable {
     stream_events_max: Option<u64>,
     stream_stall_ms: Option<u64>,
     connections_max: Option<u64>,
+    connections_per_address_max: Option<u64>,
     head_bytes_max: Option<u64>,
     head_time_ms: Option<u64>,
     body_bytes_max: Option<u64>,
@@ -136,6 +137,12 @@ impl LimitsTable {
     fn server(&self, usual: ServerLimits, json: JsonBounds) -> Result<ServerLimits, Wrong> {
         Ok(ServerLimits {
             connections_max: size("connections_max", self.connections_max, usual.connections_max, COUNT)?,
+            connections_per_address_max: size(
+                "connections_per_address_max",
+                self.connections_per_address_max,
+                usual.connections_per_address_max,
+                COUNT,
+            )?,
             head_bytes_max: size("head_bytes_max", self.head_bytes_max, usual.head_bytes_max, HEAD_BYTES)?,
             head_time: time("head_time_ms", self.head_time_ms, usual.head_time)?,
             body_bytes_max: size("body_bytes_max", self.body_bytes_max, usual.body_bytes_max, BYTES)?,
