@@ -141,6 +141,7 @@ pub async fn assemble(
         compaction: config.compaction.clone(),
         budgets: config.budgets.clone(),
         runs: config.limits.runs,
+        share: config.limits.share,
         calls_per_message_max: config.limits.calls_per_message_max,
         parallel_calls_max: config.limits.parallel_calls_max,
         disk,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, TurnSettings};
+use helve_agent::{
+    AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings, TurnSettings,
+};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
 use helve_store::{Disk, MemoryStore, Store, TokenRights};
@@ -116,6 +118,8 @@ pub(crate) struct Plan {
     pub(crate) runs: TurnSettings,
     pub(crate) limits: ServerLimits,
     pub(crate) disk: Arc<Disk>,
+    /// How much one user may keep.
+    pub(crate) share: ShareSettings,
     /// Names that are the server's, and that are reached by https.
     pub(crate) https_hosts: Vec<String>,
     pub(crate) proxies: Vec<Network>,
@@ -136,6 +140,7 @@ impl Default for Plan {
             runs: RuntimeSettings::default().runs,
             limits: ServerLimits::default(),
             disk: Arc::default(),
+            share: ShareSettings::default(),
             https_hosts: vec![],
             proxies: vec![],
         }
@@ -187,7 +192,9 @@ impl House {
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
         let (rules, budgets, runs, disk) = (plan.rules, plan.budgets, plan.runs, plan.disk);
-        let settings = RuntimeSettings { agents, rules, budgets, runs, disk, ..RuntimeSettings::default() };
+        let share = plan.share;
+        let settings =
+            RuntimeSettings { agents, rules, budgets, runs, share, disk, ..RuntimeSettings::default() };
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
         let runtime = Runtime::over(catalogue.clone(), models, settings);
         let access = AccessSettings {
