@@ -278,7 +278,7 @@ impl Store for SqliteStore {
     }
 
     fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
-        self.read(|connection| tokens::ended_sessions(connection))
+        self.read(tokens::ended_sessions)
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {
