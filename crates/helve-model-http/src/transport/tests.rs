@@ -381,6 +381,7 @@ async fn a_server_that_says_to_go_on_without_end_is_given_up_and_left() {
     let params = ModelParams::default();
     let request = ModelRequest {
         system: "".into(),
+        stable: 0,
         turns: vec![Turn::User("hi".into())],
         tools: vec![],
         tool_choice: &ToolChoice::None,

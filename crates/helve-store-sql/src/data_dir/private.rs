@@ -81,7 +81,8 @@ fn tighten_in(dir: &Path, depth: usize, left: &mut usize, tightened: &mut Vec<Ti
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -59,7 +59,8 @@ fn addresses_in(key: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
