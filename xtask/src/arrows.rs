@@ -8,7 +8,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("policy", &[]),
     ("guard", &[]),
     ("model", &[]),
-    ("model-http", &["model"]),
+    // Of the way out it knows only what takes secrets out of answers.
+    ("model-http", &["model", "egress"]),
     ("store", &[]),
     ("store-sql", &["store"]),
     ("tool", &["policy", "guard", "store"]),

@@ -38,6 +38,6 @@ pub use price::{PerMillion, Price, PriceSource};
 pub use run::{Errand, Flaw, Heard, HeardCall, HeardPart, Run, Step, Tools};
 pub use runtime::{
     BudgetReport, CallOptions, Called, ClientClaim, Delivered, OnAsked, Order, ProbeError, Runtime,
-    RuntimeSettings, StartError, StartInput, StartRequest, Started,
+    RuntimeSettings, ShareSettings, StartError, StartInput, StartRequest, Started,
 };
 pub use transcript::{Reader, transcript};

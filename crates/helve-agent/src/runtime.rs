@@ -61,6 +61,8 @@ pub struct RuntimeSettings {
     pub default_profile: String,
     /// What is done about conversations that become too long for their model.
     pub compaction: CompactionSettings,
+    /// How much one user may keep before the next run is refused.
+    pub share: ShareSettings,
     /// How many runs are at work at a time, in all and of each user, and how many more may wait to begin.
     pub runs: TurnSettings,
     /// Whether there is room for more.
@@ -83,6 +85,21 @@ pub struct RuntimeSettings {
 /// Called with every question that is on record, from wherever it was put there: it must not wait.
 pub type OnAsked = Arc<dyn Fn(ApprovalId) + Send + Sync>;
 
+/// What one user may keep. A run is refused before it begins and never afterwards, so runs that are at work may go over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShareSettings {
+    /// Runs that wait for a person or a client.
+    pub waiting_runs_max: u64,
+    /// Bytes of conversations, logs, outputs and files.
+    pub bytes_max: u64,
+}
+
+impl Default for ShareSettings {
+    fn default() -> Self {
+        Self { waiting_runs_max: 500, bytes_max: 8 << 30 }
+    }
+}
+
 impl Default for RuntimeSettings {
     fn default() -> Self {
         Self {
@@ -92,6 +109,7 @@ impl Default for RuntimeSettings {
             profiles: vec![],
             default_profile: "json_strict".into(),
             compaction: CompactionSettings::default(),
+            share: ShareSettings::default(),
             runs: TurnSettings { all: 200, each: 20, queue_max: 1_000, wait: Duration::from_secs(10) },
             disk: Arc::default(),
             parallel_calls_max: 4,

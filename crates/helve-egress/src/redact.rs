@@ -1,7 +1,8 @@
 //! Secrets taken out of what comes back, whatever form they come back in and wherever the pieces are cut.
 //!
-//! A form is a string of bytes that gives a secret away: the value itself, and what it becomes in a URL, in a form, in JSON
-//! or inside base64, as in an echoed `Authorization: Basic …`.
+//! A form is a string of bytes that gives a secret away: the value itself, and what it becomes in a URL, in a form, in JSON,
+//! in hexadecimal or inside base64, as in an echoed `Authorization: Basic …`. Base64 means other bytes in another case; every
+//! other form gives the secret away in whatever case it comes.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,13 +16,43 @@ pub const SECRET_BYTES_MIN: usize = 4;
 /// So few characters of base64 turn up by chance.
 const BASE64_CHARS_MIN: usize = 6;
 
+/// A value shorter than this is known in its own case only: in another it is too often just a word.
+const OTHER_CASE_BYTES_MIN: usize = 8;
+
 /// All forms of some secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Forms(Arc<[Vec<u8>]>);
+pub(crate) struct Forms(Arc<[Form]>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Form {
+    /// In small letters if the case does not matter.
+    bytes: Vec<u8>,
+    any_case: bool,
+}
+
+/// Some bytes, as they are and in small letters.
+struct Text<'a> {
+    exact: &'a [u8],
+    small: Vec<u8>,
+}
+
+impl<'a> Text<'a> {
+    fn of(exact: &'a [u8]) -> Self {
+        Self { exact, small: exact.to_ascii_lowercase() }
+    }
+
+    fn seen_by(&self, form: &Form) -> &[u8] {
+        if form.any_case { &self.small } else { self.exact }
+    }
+
+    fn find(&self, form: &Form, from: usize) -> Option<usize> {
+        Some(memchr::memmem::find(&self.seen_by(form)[from..], &form.bytes)? + from)
+    }
+}
 
 impl Forms {
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
-        let mut forms: Vec<Vec<u8>> = vec![];
+        let mut forms: Vec<Form> = vec![];
         for value in values.filter(|value| value.len() >= SECRET_BYTES_MIN) {
             for form in forms_of(value) {
                 if !forms.contains(&form) {
@@ -40,24 +71,25 @@ impl Forms {
     }
 
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        self.0.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
+        let text = Text::of(bytes);
+        self.0.iter().any(|form| text.find(form, 0).is_some())
     }
 
     /// Replaces the forms that begin before `until`, the leftmost first and of those the longest, and gives the place up to
     /// which all is said.
     fn replace(&self, bytes: &[u8], until: usize, clean: &mut Vec<u8>) -> usize {
-        let find = |form: &[u8], from: usize| Some(memchr::memmem::find(&bytes[from..], form)? + from);
+        let text = Text::of(bytes);
         // Each form is looked for once behind each of its finds, so that an echo without end costs no more than its length.
-        let mut nexts: Vec<Option<usize>> = self.0.iter().map(|form| find(form, 0)).collect();
+        let mut nexts: Vec<Option<usize>> = self.0.iter().map(|form| text.find(form, 0)).collect();
         let mut said = 0;
         loop {
             for (next, form) in nexts.iter_mut().zip(self.0.iter()) {
                 if next.is_some_and(|at| at < said) {
-                    *next = find(form, said);
+                    *next = text.find(form, said);
                 }
             }
             let found =
-                nexts.iter().zip(self.0.iter()).filter_map(|(next, form)| Some(((*next)?, form.len())));
+                nexts.iter().zip(self.0.iter()).filter_map(|(next, form)| Some(((*next)?, form.bytes.len())));
             let first = found.min_by_key(|(start, length)| (*start, std::cmp::Reverse(*length)));
             let Some((start, length)) = first.filter(|(start, _)| *start < until) else { break };
             clean.extend_from_slice(&bytes[said..start]);
@@ -71,9 +103,12 @@ impl Forms {
 
     /// Where the first form begins that more bytes could complete.
     fn unfinished(&self, bytes: &[u8]) -> usize {
-        let longest = |form: &Vec<u8>| {
-            let most = (form.len() - 1).min(bytes.len());
-            (1..=most).rev().find(|length| bytes.ends_with(&form[..*length])).unwrap_or(0)
+        let longest_form = self.0.iter().map(|form| form.bytes.len()).max().unwrap_or(0);
+        let text = Text::of(&bytes[bytes.len().saturating_sub(longest_form)..]);
+        let longest = |form: &Form| {
+            let seen = text.seen_by(form);
+            let most = (form.bytes.len() - 1).min(seen.len());
+            (1..=most).rev().find(|length| seen.ends_with(&form.bytes[..*length])).unwrap_or(0)
         };
         bytes.len() - self.0.iter().map(longest).max().unwrap_or(0)
     }
@@ -88,6 +123,11 @@ pub struct Redactor {
 impl Redactor {
     pub(crate) fn new(forms: Forms) -> Self {
         Self { forms, held: vec![] }
+    }
+
+    /// For one secret alone.
+    pub fn of_value(value: &str) -> Self {
+        Self::new(Forms::of(std::iter::once(value)))
     }
 
     /// What can be said of the stream up to the end of this piece.
@@ -109,21 +149,35 @@ impl Redactor {
     }
 }
 
-fn forms_of(value: &str) -> Vec<Vec<u8>> {
+fn forms_of(value: &str) -> Vec<Form> {
     let json = in_json(value);
-    let mut forms = vec![
+    let each = |show: &dyn Fn(u8) -> String| value.bytes().map(show).collect::<String>();
+    let plain = [
         value.to_owned(),
-        percent(value, |code| format!("%{code:02X}")),
-        percent(value, |code| format!("%{code:02x}")),
+        percent(value, |byte| format!("%{byte:02X}")),
+        percent(value, |byte| format!("%{byte:02x}")),
         url::form_urlencoded::byte_serialize(value.as_bytes()).collect(),
         json.replace('/', "\\/"),
         json,
+        value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect(),
     ];
-    for alphabet in [STANDARD, URL_SAFE] {
-        forms.extend((0..3).map(|offset| inside_base64(value.as_bytes(), offset, alphabet)));
+    let any_case = value.len() >= OTHER_CASE_BYTES_MIN;
+    let plain = plain.into_iter().map(|text| Form::new(text, any_case));
+    // Numbers are written in either case, whatever the length.
+    let numbers = [each(&|byte| format!("{byte:02x}")), each(&|byte| format!("%{byte:02x}"))];
+    let numbers = numbers.into_iter().map(|text| Form::new(text, true));
+    let base64 = [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| {
+        (0..3).map(move |offset| Form::new(inside_base64(value.as_bytes(), offset, alphabet), false))
+    });
+    let fits = |form: &Form| form.bytes.len() >= SECRET_BYTES_MIN;
+    plain.chain(numbers).chain(base64).filter(fits).collect()
+}
+
+impl Form {
+    fn new(text: String, any_case: bool) -> Self {
+        let bytes = if any_case { text.to_ascii_lowercase() } else { text }.into_bytes();
+        Self { bytes, any_case }
     }
-    let fits = |form: &String| form.len() >= SECRET_BYTES_MIN;
-    forms.into_iter().filter(fits).map(String::into_bytes).collect()
 }
 
 fn percent(value: &str, code: impl Fn(u8) -> String) -> String {
@@ -214,6 +268,35 @@ mod tests {
         }
         assert_eq!(cleaned("sk-canary-long sk-canary"), "[secret] [secret]");
         assert_eq!(cleaned("sk-cana"), "sk-cana");
+    }
+
+    #[test]
+    fn numbers_other_cases_and_other_escapes_of_a_secret_are_taken_out() {
+        let hex: String = CANARY.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let percents: String = CANARY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let units: String = CANARY.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+        let upper = CANARY.to_ascii_uppercase();
+        for form in [hex.clone(), hex.to_uppercase(), percents.clone(), percents.to_lowercase(), units, upper]
+        {
+            assert_eq!(cleaned(&format!("x={form}&y")), "x=[secret]&y");
+        }
+        assert_eq!(cleaned("SK-Canary-LONG"), "[secret]");
+        let base64_of_another = "C2STY2FUYXJ5LWXVBMC=";
+        assert_eq!(
+            cleaned(base64_of_another),
+            base64_of_another,
+            "base64 in another case says something else"
+        );
+    }
+
+    #[test]
+    fn a_short_secret_is_known_in_its_own_case_and_as_numbers() {
+        let clean =
+            |text: &str| String::from_utf8(Forms::of(["Test"].into_iter()).clean(text.as_bytes())).unwrap();
+        assert_eq!(
+            clean("a test of Test, 54657374 and %54%65%73%74"),
+            "a test of [secret], [secret] and [secret]"
+        );
     }
 
     #[test]

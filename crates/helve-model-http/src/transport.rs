@@ -11,7 +11,7 @@ mod redact;
 mod status;
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub use self::listing::Listing;
 pub(crate) use self::listing::listed;
 use self::patient::{Patient, ReadError};
 use self::read::Read;
-use self::redact::{redact, redacted};
+use self::redact::{cleaned, redact, redacted};
 use crate::bounds::{AnswerBounds, TOO_LARGE};
 use crate::complaint;
 use crate::patience::Patience;
@@ -75,18 +75,21 @@ pub(crate) fn ask(question: Question<'_>) -> ModelStream {
         Err(error) => return Box::pin(stream::iter([Err(error)])),
     };
     let (url, key) = (url.clone(), key.cloned());
-    let hidden = key.clone();
+    let (hidden, shown) = (key.clone(), key.clone());
     if stream {
         let deadline = Instant::now() + patience.total;
         let reading = async move {
             let response = send(request, url, key, patience.silence).await?;
-            Reading::new(response, protocol, patience, bounds, deadline).await
+            Reading::new(response, shown.as_ref(), protocol, patience, bounds, deadline).await
         };
         return without_key(Answer { state: State::Asking(Box::pin(reading)) }, hidden);
     }
     let whole = async move {
         let late = late(&url);
-        let answer = async { whole(send(request, url, key, patience.total).await?, protocol, bounds).await };
+        let answer = async {
+            let response = send(request, url, key, patience.total).await?;
+            whole(response, shown.as_ref(), protocol, bounds).await
+        };
         match timeout(patience.total, answer).await.unwrap_or(Err(late)) {
             Ok(read) => read.events.into_iter().map(Ok).chain(read.failed.map(Err)).collect(),
             Err(error) => vec![Err(error)],
@@ -191,9 +194,13 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-async fn bounded_body(response: Response, bytes_max: usize) -> Result<String, ModelError> {
+async fn bounded_body(
+    response: Response,
+    key: Option<&SecretString>,
+    bytes_max: usize,
+) -> Result<String, ModelError> {
     let mut body = vec![];
-    let mut chunks = response.bytes_stream();
+    let mut chunks = pin!(cleaned(response.bytes_stream(), key));
     while let Some(chunk) = chunks.next().await {
         body.extend_from_slice(&chunk.map_err(|error| broke_off(&root_cause(&error)))?);
         if body.len() > bytes_max {
@@ -220,8 +227,13 @@ fn broke_off(because: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Broken, format!("the model's answer broke off: {because}"))
 }
 
-async fn whole(response: Response, protocol: &Protocol, bounds: AnswerBounds) -> Result<Read, ModelError> {
-    let body = bounded_body(response, bounds.bytes_max).await?;
+async fn whole(
+    response: Response,
+    key: Option<&SecretString>,
+    protocol: &Protocol,
+    bounds: AnswerBounds,
+) -> Result<Read, ModelError> {
+    let body = bounded_body(response, key, bounds.bytes_max).await?;
     Ok(Read::whole(&body, protocol))
 }
 
@@ -249,6 +261,7 @@ struct Reading {
 impl Reading {
     async fn new(
         response: Response,
+        key: Option<&SecretString>,
         protocol: &Protocol,
         patience: Patience,
         bounds: AnswerBounds,
@@ -260,7 +273,8 @@ impl Reading {
             // Its head came, so the rest cannot be far.
             let until = deadline.min(Instant::now() + patience.silence);
             let late = |_| broke_off(&patient::silent(&patience));
-            let body = timeout_at(until, bounded_body(response, bounds.bytes_max)).await.map_err(late)??;
+            let body =
+                timeout_at(until, bounded_body(response, key, bounds.bytes_max)).await.map_err(late)??;
             // And some only say so.
             let in_pieces = !body.trim_start().starts_with('{');
             let read = if in_pieces { Read::default() } else { Read::whole(&body, protocol) };
@@ -273,7 +287,8 @@ impl Reading {
             meter.take(&chunk).map_err(|what| ReadError(what.into()))?;
             Ok(chunk)
         });
-        let frames = Frames::new(protocol.framing, Patient::new(bytes, patience, deadline));
+        let bytes = Patient::new(bytes, patience, deadline);
+        let frames = Frames::new(protocol.framing, cleaned(bytes, key));
         Ok(Self { frames, decoder, read: Read::default(), grace: None, ended: false })
     }
 

@@ -10,6 +10,7 @@ mod origin;
 mod session;
 mod visitor;
 
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
@@ -19,14 +20,16 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use self::guesses::{Guesses, TooMany};
 pub use self::network::Network;
+pub(crate) use self::network::one_client;
 pub(crate) use self::origin::keep_foreign_pages_out;
+use self::session::Session;
 pub(crate) use self::session::{COOKIE, no_cookie};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
@@ -40,6 +43,8 @@ pub(crate) struct Principal {
     pub(crate) rights: TokenRights,
     /// None for the operator of a machine without tokens.
     token: Option<String>,
+    /// When the page signed in, if it was the page.
+    signed_in_at: Option<Timestamp>,
 }
 
 impl Principal {
@@ -156,6 +161,18 @@ struct Stored {
     valid: Arc<[Token]>,
     /// There has been a token, be it revoked by now: whoever made it wanted the door closed.
     any_ever: bool,
+    /// The sessions of the page that were ended, by their tokens.
+    ended: Arc<HashMap<String, BTreeSet<Timestamp>>>,
+}
+
+impl Stored {
+    /// Whether the page has signed out of a session. Of those that were ended the last ones are known; what began before
+    /// the first of them has ended too.
+    fn has_ended(&self, token: &str, issued_at: Timestamp) -> bool {
+        let Some(ended) = self.ended.get(token) else { return false };
+        let is_full = ended.len() >= ENDED_SESSIONS_MAX;
+        ended.contains(&issued_at) || (is_full && ended.first().is_some_and(|first| issued_at < *first))
+    }
 }
 
 impl Access {
@@ -179,7 +196,12 @@ impl Access {
         let all = store.tokens().await?;
         let any_ever = !all.is_empty();
         let valid = all.into_iter().filter(|token| token.revoked_at.is_none()).collect();
-        *self.stored.write().unwrap_or_else(PoisonError::into_inner) = Stored { valid, any_ever };
+        let mut ended: HashMap<String, BTreeSet<Timestamp>> = HashMap::new();
+        for (token, issued_at) in store.ended_sessions().await? {
+            ended.entry(token).or_default().insert(issued_at);
+        }
+        let stored = Stored { valid, any_ever, ended: Arc::new(ended) };
+        *self.stored.write().unwrap_or_else(PoisonError::into_inner) = stored;
         Ok(())
     }
 
@@ -201,7 +223,10 @@ impl Access {
     pub(crate) fn still_admits(&self, principal: &Principal) -> bool {
         match &principal.token {
             None => !self.needs_token(),
-            Some(id) => self.token(id).is_some(),
+            Some(id) => {
+                let ended = principal.signed_in_at.is_some_and(|at| self.stored().has_ended(id, at));
+                !ended && self.token(id).is_some()
+            }
         }
     }
 
@@ -256,19 +281,41 @@ impl Access {
                 return Err(Nobody::PassedOn);
             }
             let user = UserId("local".into());
-            return Ok(Principal { user, rights: TokenRights::Admin, token: None });
+            return Ok(Principal { user, rights: TokenRights::Admin, token: None, signed_in_at: None });
         }
+        let mut signed_in_at = None;
         let token = match bearer(headers) {
             Some(shown) => self.recognise(shown, visitor)?,
             None => {
                 let cookie = session::shown(headers, visitor.https).ok_or(Nobody::NoToken)?;
                 // A cookie is not counted: nobody guesses a signature, and a page may show an old one many times.
                 self.may_try(visitor)?;
-                let id = session::token_id(cookie, &self.settings.session_key, now);
-                id.and_then(|id| self.token(&id)).ok_or(Nobody::NoToken)?
+                let session = self.session(cookie, now).ok_or(Nobody::NoToken)?;
+                signed_in_at = Some(session.issued_at);
+                self.token(&session.token).ok_or(Nobody::NoToken)?
             }
         };
-        Ok(Principal { user: token.user, rights: token.rights, token: Some(token.id) })
+        Ok(Principal { user: token.user, rights: token.rights, token: Some(token.id), signed_in_at })
+    }
+
+    /// The session of a cookie, unless the page has signed out of it.
+    fn session(&self, cookie: &str, now: Timestamp) -> Option<Session> {
+        let session = session::session(cookie, &self.settings.session_key, now)?;
+        (!self.stored().has_ended(&session.token, session.issued_at)).then_some(session)
+    }
+
+    /// Ends the session that a request of the page shows, for whoever else may have its cookie.
+    pub(crate) async fn sign_out(
+        &self,
+        headers: &HeaderMap,
+        visitor: Visitor,
+        now: Timestamp,
+        store: &dyn Store,
+    ) -> Result<(), StoreError> {
+        let cookie = session::shown(headers, visitor.https);
+        let Some(session) = cookie.and_then(|cookie| self.session(cookie, now)) else { return Ok(()) };
+        store.end_session(session.token, session.issued_at).await?;
+        self.refresh(store).await
     }
 
     /// A cookie for somebody who has shown a token.

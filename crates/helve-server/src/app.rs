@@ -15,6 +15,7 @@ use crate::import::Importer;
 use crate::limits::ServerLimits;
 use crate::links::ApprovalLinks;
 use crate::request_id::AnswerCounters;
+use crate::sampled::Sampled;
 
 /// A handle on the running application; clones share it.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct Inner {
     pub(crate) store_check: StoreCheck,
     pub(crate) started_at: Timestamp,
     pub(crate) answers: AnswerCounters,
+    /// Lines of the log about requests that were refused.
+    pub(crate) refusals: Sampled,
     pub(crate) limits: ServerLimits,
     /// The streams that are open.
     pub(crate) streams: Turnstile,
@@ -57,6 +60,7 @@ impl App {
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
             answers: AnswerCounters::default(),
+            refusals: Sampled::default(),
             streams: Turnstile::new(limits.streams()),
             limits,
             runtime,

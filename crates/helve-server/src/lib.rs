@@ -34,6 +34,7 @@ mod problem;
 mod request_id;
 mod routes;
 mod runs;
+mod sampled;
 mod say;
 mod sign_in;
 mod so_far;
@@ -57,7 +58,7 @@ pub use import::{
 };
 pub use limits::ServerLimits;
 pub use links::ApprovalLinks;
-pub use listen::serve;
+pub use listen::{Listening, serve};
 pub use models::{ModelList, ModelView, PriceView, model_list};
 
 use access::{Right, keep_foreign_pages_out};

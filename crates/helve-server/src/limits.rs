@@ -8,8 +8,10 @@ use helve_tool::JsonBounds;
 /// What holds for everybody who connects. None of it is unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Connections at a time; whoever comes later is not accepted until one ends.
+    /// Connections at a time; for whoever comes later the one that has been idle for the longest is closed.
     pub connections_max: usize,
+    /// Of one address, at most half of all; not of this machine and of trusted proxies.
+    pub connections_per_address_max: usize,
     pub head_bytes_max: usize,
     /// Whoever has not sent the head of a request by then is not going to.
     pub head_time: Duration,
@@ -31,6 +33,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             connections_max: 10_000,
+            connections_per_address_max: 500,
             head_bytes_max: 16 << 10,
             head_time: Duration::from_secs(10),
             body_bytes_max: 1 << 20,

@@ -138,6 +138,14 @@ impl From<StartError> for Problem {
             StartError::StorageFull => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "storage_full", detail).try_again(30)
             }
+            StartError::TooManyWaiting { .. } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waiting_runs", detail)
+            }
+            StartError::UserStorageFull { bytes, max } => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "user_storage_full", detail)
+                    .with("bytes", bytes)
+                    .with("bytes_max", max)
+            }
             StartError::BudgetSpent { renews_at, after_s, .. } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "budget_spent", detail)
                     .with("renews_at", renews_at.0)

@@ -83,8 +83,11 @@ pub(crate) async fn name_requests(State(app): State<App>, mut request: Request, 
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         app.answers.count(status);
         let is_file = status.is_success() && !path.starts_with("/api") && !path.starts_with("/v1");
-        if is_file || WATCHED.contains(&path.as_str()) {
+        let count = if is_refused(status) { app.refusals.count(Instant::now()) } else { Some(1) };
+        if is_file || WATCHED.contains(&path.as_str()) || count.is_none() {
             debug!(%method, path, status = status.as_u16(), ms, "answered");
+        } else if let Some(count @ 2..) = count {
+            info!(%method, path, status = status.as_u16(), ms, count, "refused; `count` were since the last such line");
         } else {
             info!(%method, path, status = status.as_u16(), ms, "answered");
         }
@@ -103,6 +106,19 @@ fn named(mut response: Response, id: &RequestId) -> Response {
         response.headers_mut().insert(HEADER, value);
     }
     response
+}
+
+/// What strangers can cause as often as they like, so that it is not worth a line each.
+fn is_refused(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::MISDIRECTED_REQUEST
+            | StatusCode::TOO_MANY_REQUESTS
+    )
 }
 
 #[cfg(test)]

@@ -77,7 +77,13 @@ pub(crate) async fn sign_in(
     with_cookie(&cookie)
 }
 
-pub(crate) async fn sign_out(Extension(visitor): Extension<Visitor>) -> Result<Response, Problem> {
+pub(crate) async fn sign_out(
+    State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let now = app.runtime.world().now();
+    app.access.sign_out(&headers, visitor, now, &**app.runtime.store()).await?;
     with_cookie(&no_cookie(visitor.https))
 }
 

@@ -1,14 +1,18 @@
 //! The data directory: private, on a local disk, and held by one server at a time.
 
+mod private;
 mod watch;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::private::{options, tighten};
 pub use self::watch::DiskWatch;
 
+/// Locked by the one server.
+const LOCK: &str = "helve.lock";
 /// Locked by the commands that are at work beside a server, all of them together.
 const COMMANDS: &str = "commands.lock";
 
@@ -49,18 +53,17 @@ impl DataDir {
     pub fn hold(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path.join("helve.lock"))
-            .map_err(unusable)?;
+        let mut lock =
+            options().read(true).write(true).create(true).open(path.join(LOCK)).map_err(unusable)?;
         if lock.try_lock().is_err() {
             let mut holder = String::new();
             _ = lock.read_to_string(&mut holder);
             let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() }.to_owned();
             return Err(DataDirError::InUse { path: path.to_owned(), holder });
+        }
+        // Only the holder changes what others may be using.
+        for changed in tighten(path).map_err(unusable)? {
+            tracing::warn!(path = %changed.path.display(), mode = %format!("{:o}", changed.mode), "was open to other users of this machine and is private now");
         }
         lock.set_len(0).map_err(unusable)?;
         lock.rewind().map_err(unusable)?;
@@ -70,7 +73,8 @@ impl DataDir {
 
     /// Tells whoever finds the directory in use where its holder answers. Only for the holder.
     pub fn announce(path: &Path, address: &str) -> std::io::Result<()> {
-        fs::write(path.join("helve.lock"), format!("helve, process {}, at {address}", std::process::id()))
+        let mut lock = options().write(true).truncate(true).open(path.join(LOCK))?;
+        write!(lock, "helve, process {}, at {address}", std::process::id())
     }
 
     /// Uses the directory beside the server that may hold it; for short commands such as `helve token`. As long as one
@@ -78,7 +82,7 @@ impl DataDir {
     pub fn share(path: &Path) -> Result<Self, DataDirError> {
         Self::prepare(path)?;
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
-        let at_work = OpenOptions::new().append(true).create(true).open(path.join(COMMANDS));
+        let at_work = options().append(true).create(true).open(path.join(COMMANDS));
         let at_work = at_work.map_err(unusable)?;
         at_work.lock_shared().map_err(unusable)?;
         Ok(Self { path: path.to_owned(), watch: None, is_held: false, _lock: at_work })
@@ -96,7 +100,7 @@ impl DataDir {
 
     /// Whether a short command uses the directory now, in whatever process. If nobody can say, one may.
     pub fn is_shared(path: &Path) -> bool {
-        match OpenOptions::new().append(true).open(path.join(COMMANDS)) {
+        match options().append(true).open(path.join(COMMANDS)) {
             Ok(at_work) => at_work.try_lock().is_err(),
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
@@ -119,11 +123,6 @@ impl DataDir {
         let unusable = |source| DataDirError::Unusable { path: path.to_owned(), source };
         if !path.exists() {
             create_for_good(path).map_err(unusable)?;
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
-            }
         }
         let real = path.canonicalize().map_err(unusable)?;
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();

@@ -37,6 +37,7 @@ const SQLITE: &[Migration] = &[
     },
     Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
     Migration { number: 10, name: "pins", sql: include_str!("../migrations/sqlite/0010_pins.sql") },
+    Migration { number: 11, name: "shares", sql: include_str!("../migrations/sqlite/0011_shares.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -32,11 +32,11 @@ pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
-pub use port::{EXPIRED_MAX, Store, StoreFuture};
+pub use port::{ENDED_SESSIONS_MAX, EXPIRED_MAX, Store, StoreFuture};
 pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
     Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
-    RunRecord, Scope, Token, TokenRights, Urgency, Whole,
+    RunRecord, Scope, Share, Token, TokenRights, Urgency, Whole,
 };
 pub use tools::ToolRow;

@@ -9,7 +9,7 @@ mod journal;
 mod plans;
 mod runs;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,9 +24,9 @@ use crate::offers::OfferShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
-    Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
-    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError,
-    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    Claimed, Conversation, DayUsed, ENDED_SESSIONS_MAX, Execution, ExecutionFilter, ExecutionPage,
+    IdempotencyKey, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord,
+    Scope, Share, Store, StoreError, StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -50,6 +50,7 @@ struct Shelves {
     days: BTreeMap<(i64, UserId, String), Used>,
     keys: HashMap<(UserId, String, String), (String, RunId, Timestamp)>,
     tokens: BTreeMap<String, Token>,
+    ended_sessions: BTreeMap<String, BTreeSet<Timestamp>>,
     audit: Vec<AuditEntry>,
     signing_key: Option<[u8; 32]>,
     profiles: BTreeMap<String, ModelProfile>,
@@ -259,6 +260,30 @@ impl Store for MemoryStore {
                 used.agent = if *by == agent { used.agent.plus(*sum) } else { used.agent };
             }
             Ok(used)
+        })
+    }
+
+    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
+        self.with(|all| Ok(all.share_of(&user)))
+    }
+
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            let ended = all.ended_sessions.entry(token).or_default();
+            ended.insert(issued_at);
+            if ended.len() > ENDED_SESSIONS_MAX {
+                ended.pop_first();
+            }
+            Ok(())
+        })
+    }
+
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
+        self.with(|all| {
+            let of = |(token, ended): (&String, &BTreeSet<Timestamp>)| {
+                ended.iter().map(|at| (token.clone(), *at)).collect::<Vec<_>>()
+            };
+            Ok(all.ended_sessions.iter().flat_map(of).collect())
         })
     }
 

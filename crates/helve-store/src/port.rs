@@ -8,12 +8,15 @@ use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, Run
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
-    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, StoreError, Token,
-    ToolOffer, ToolRow, Urgency, UserPlan,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, StoreError,
+    Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
 pub const EXPIRED_MAX: usize = 1_000;
+
+/// So many ended sessions of one token are kept; those that were begun before the first of them count as ended too.
+pub const ENDED_SESSIONS_MAX: usize = 100;
 
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
@@ -104,6 +107,9 @@ pub trait Store: Send + Sync + 'static {
     /// What the runs of a day (`Timestamp::day`) have used up so far, all appends before this call included.
     fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed>;
 
+    /// What a user keeps, all appends before this call included.
+    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share>;
+
     // Conversations
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>>;
@@ -150,6 +156,12 @@ pub trait Store: Send + Sync + 'static {
     fn tokens(&self) -> StoreFuture<'_, Vec<Token>>;
 
     fn revoke_token(&self, id: String, at: Timestamp) -> StoreFuture<'_, ()>;
+
+    /// Ends the session that a token was traded for at a time. Of one token the last `ENDED_SESSIONS_MAX` are kept.
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()>;
+
+    /// The sessions that were ended, with their tokens.
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>>;
 
     /// The installation's own key: the one that is kept, or else this one, which is kept from now on.
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;

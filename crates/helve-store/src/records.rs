@@ -397,3 +397,12 @@ pub struct AuditEntry {
     pub action: String,
     pub detail: String,
 }
+
+/// What a user keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Runs that wait for a person or a client.
+    pub waiting_runs: u64,
+    /// Bytes of conversations, logs, outputs and files.
+    pub bytes: u64,
+}

@@ -69,10 +69,10 @@ impl Tool for SaveNote {
             let path = self.dir.join(name);
             let _writing = self.writing.lock().await;
             let notes = append(&self.dir, &path, &note).await?;
-            let shown = path.display().to_string();
-            Ok(ToolOutput::text(format!("Saved as note {notes} in {shown}."))
+            // Where the notes are on this machine is nobody's business outside of it.
+            Ok(ToolOutput::text(format!("Saved as note {notes}."))
                 .titled(format!("Saved note {notes}"))
-                .with_data(json!({"path": shown, "notes": notes})))
+                .with_data(json!({"notes": notes})))
         })
     }
 }
@@ -99,13 +99,13 @@ fn examples() -> Vec<Example> {
                 "text": "The code of the server room is changed on the first Monday of every month.",
                 "title": "Server room"
             }),
-            result: "Saved as note 3 in /var/lib/helve/notes/mei.md.".into(),
+            result: "Saved as note 3.".into(),
             answer: "Saved. You have **3** notes now.".into(),
         },
         Example {
             question: "记一下：下周三下午三点和王老师开会。今天是 2026 年 3 月 27 日。".into(),
             arguments: json!({"text": "2026 年 4 月 1 日（星期三）15:00 和王老师开会。", "title": "开会"}),
-            result: "Saved as note 1 in /var/lib/helve/notes/mei.md.".into(),
+            result: "Saved as note 1.".into(),
             answer: "已经记下了：**4 月 1 日（星期三）15:00 和王老师开会**。".into(),
         },
     ]
@@ -181,6 +181,7 @@ fn file_name(user: &UserId) -> Result<String, String> {
 async fn append(dir: &Path, path: &Path, note: &str) -> Result<usize, ToolError> {
     // Up to here nothing has changed, and trying again would not help.
     let refused = |error: Error| {
+        tracing::warn!(%error, dir = %dir.display(), "a note cannot be saved");
         ToolError::Declined(format!("the note was not saved: {error}; operator: check the notes directory"))
     };
     directory().create(dir).await.map_err(refused)?;

@@ -141,6 +141,7 @@ pub async fn assemble(
         compaction: config.compaction.clone(),
         budgets: config.budgets.clone(),
         runs: config.limits.runs,
+        share: config.limits.share,
         calls_per_message_max: config.limits.calls_per_message_max,
         parallel_calls_max: config.limits.parallel_calls_max,
         disk,
@@ -307,7 +308,7 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
             .filter(|url| url.scheme() == "https")
             .filter_map(authority)
             .collect(),
-        trusted_proxies: config.trusted_proxies.iter().filter_map(|text| Network::parse(text).ok()).collect(),
+        trusted_proxies: trusted_proxies(config),
         session_key: session_key(&config.data, world)?,
     };
     let app = App::new(assembly.runtime.clone(), access, config.limits.server, problems(assembly));
@@ -319,6 +320,11 @@ pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyho
     }
     app.set_importer(importer(assembly.egress.clone(), assembly.runtime.catalogue().clone()));
     Ok(app)
+}
+
+/// The proxies whose word counts.
+pub(crate) fn trusted_proxies(config: &Config) -> Vec<Network> {
+    config.trusted_proxies.iter().filter_map(|text| Network::parse(text).ok()).collect()
 }
 
 /// The names that the server goes by: those it was given, and those of the addresses where people reach it.

@@ -72,6 +72,7 @@ impl Common {
 }
 
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    crate::process::keep_memory_private();
     match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Parse(args) => parse::run(&args),

@@ -21,6 +21,7 @@ mod places;
 mod prices;
 mod prompts;
 mod reach;
+mod readable;
 mod small;
 mod windows;
 
@@ -122,7 +123,10 @@ impl Config {
                 .with_context(|| format!("the configuration `{}` cannot be read", path.display()))?,
             None => String::new(),
         };
-        Self::parse(path, &text, overrides, environment)
+        let readable = path.as_deref().and_then(|path| readable::told(path, &text));
+        let mut config = Self::parse(path, &text, overrides, environment)?;
+        config.warnings.extend(readable);
+        Ok(config)
     }
 
     fn parse(

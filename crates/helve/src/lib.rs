@@ -14,6 +14,7 @@ pub mod import;
 mod nearby;
 pub mod notices;
 mod outlet;
+mod process;
 #[cfg(test)]
 mod testing;
 pub mod webhook;

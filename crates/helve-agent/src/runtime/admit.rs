@@ -8,7 +8,7 @@ use helve_guard::{Pass, TurnedAway};
 use helve_store::{IdempotencyKey, StoreError};
 use helve_types::{RunId, UserId};
 
-use super::{Shared, StartError};
+use super::{ShareSettings, Shared, StartError};
 
 impl Shared {
     /// What the same request has begun. It is found whatever has changed since, and however many others wait: there is
@@ -22,6 +22,19 @@ impl Shared {
         self.store.run_of_key(user.clone(), key.clone(), self.world.now()).await
     }
 
+    /// Whether the user may keep more.
+    async fn must_have_room(&self, user: &UserId) -> Result<(), StartError> {
+        let ShareSettings { waiting_runs_max, bytes_max } = self.settings.share;
+        let share = self.store.share_of(user.clone()).await?;
+        if share.waiting_runs >= waiting_runs_max {
+            return Err(StartError::TooManyWaiting { waiting: share.waiting_runs, max: waiting_runs_max });
+        }
+        if share.bytes >= bytes_max {
+            return Err(StartError::UserStorageFull { bytes: share.bytes, max: bytes_max });
+        }
+        Ok(())
+    }
+
     /// Waits for the user's turn, as long as the settings allow.
     pub(super) async fn admit(&self, user: &UserId) -> Result<Pass, StartError> {
         if self.closing.is_cancelled() {
@@ -30,6 +43,7 @@ impl Shared {
         if self.settings.disk.is_low() {
             return Err(StartError::StorageFull);
         }
+        self.must_have_room(user).await?;
         let turn = tokio::select! {
             turn = self.turns.enter(&user.0) => turn,
             () = self.closing.cancelled() => return Err(StartError::Closing),

@@ -109,6 +109,18 @@ pub enum StartError {
     #[error("the disk of the server is almost full, so nothing new is begun; make room there")]
     StorageFull,
 
+    #[error(
+        "{waiting} of your runs wait for a person or a client, and one user may have {max}; answer or stop some of them \
+         (`GET /api/approvals`, `GET /api/runs`), or let the operator raise `waiting_runs_per_user_max` in [limits]"
+    )]
+    TooManyWaiting { waiting: u64, max: u64 },
+
+    #[error(
+        "your conversations, outputs and files take up {bytes} bytes, and one user may keep {max}; delete conversations \
+         (`DELETE /api/conversations/{{conversation}}`), or let the operator raise `stored_bytes_per_user_max` in [limits]"
+    )]
+    UserStorageFull { bytes: u64, max: u64 },
+
     #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
     BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
 

@@ -116,3 +116,22 @@ async fn redirects_share_one_total() {
     assert_eq!(told, EgressError::Lost("the answer did not come in time".into()));
     assert_eq!(began.elapsed().as_secs(), 60);
 }
+
+#[tokio::test]
+async fn a_server_that_says_to_go_on_without_end_is_given_up_and_left() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4_096];
+        _ = tokio::io::AsyncReadExt::read(&mut socket, &mut request).await.unwrap();
+        let line = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
+        while tokio::io::AsyncWriteExt::write_all(&mut socket, line.as_bytes()).await.is_ok() {}
+    });
+    let bounds = Bounds { silence: Duration::from_millis(200), ..Bounds::default() };
+    let request = Outgoing { bounds, ..Outgoing::new(Method::GET, url.parse().unwrap()) };
+    let told = egress().send(request).await.unwrap_err();
+    assert_eq!(told, EgressError::Lost("the other side did not answer in time".into()));
+    // Nobody reads it any more, or this would never end.
+    server.await.unwrap();
+}

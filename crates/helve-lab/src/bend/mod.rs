@@ -19,8 +19,8 @@ use std::sync::Arc;
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
-    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreFuture,
-    Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
+    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
@@ -234,6 +234,18 @@ impl<B: Bend> Store for Bent<B> {
 
     fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
         self.inner.used_on(day, user, agent)
+    }
+
+    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
+        self.inner.share_of(user)
+    }
+
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+        self.inner.end_session(token, issued_at)
+    }
+
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
+        self.inner.ended_sessions()
     }
 
     fn signing_key(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {

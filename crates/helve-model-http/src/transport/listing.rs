@@ -47,7 +47,8 @@ pub(crate) async fn listed(
             return Ok(None);
         }
         let body = async {
-            bounded_body(fit(response, url, key, PATIENCE).await?, AnswerBounds::default().bytes_max).await
+            bounded_body(fit(response, url, key, PATIENCE).await?, key, AnswerBounds::default().bytes_max)
+                .await
         };
         let body = timeout(PATIENCE, body).await.map_err(|_| late(url))??;
         let names = names(&body, protocol)?;

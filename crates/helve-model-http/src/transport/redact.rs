@@ -1,18 +1,40 @@
-//! Keeps keys out of what people and logs are told, since some servers repeat in an error what they were sent.
+//! Keeps keys out of what people, models and logs are told, since some servers repeat what they were sent.
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use helve_egress::Redactor;
 use helve_model::ModelError;
 use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[hidden]";
 /// What is shorter is no secret, and would be found in every sentence.
 const KEY_BYTES_MIN: usize = 4;
+/// What is shorter stands in for a key, as in `ollama` or `EMPTY`, and is a word that answers may well have.
+const REAL_KEY_BYTES_MIN: usize = 16;
 /// How the keys of well-known services begin, and a signed token.
 const BEGINNINGS: &[&str] = &[
     "sk-", "sk_", "pk-", "pk_", "rk_", "gsk_", "xai-", "AIza", "hf_", "hv_", "tvly-", "nvapi-", "ghp_",
     "AKIA", "eyJ",
 ];
+
+/// The pieces of an answer without our key, in whatever form and wherever they are cut.
+pub(super) fn cleaned<E: Send + 'static>(
+    pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    key: Option<&SecretString>,
+) -> impl Stream<Item = Result<Bytes, E>> + Send + 'static {
+    let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= REAL_KEY_BYTES_MIN);
+    let mut redactor = key.map(Redactor::of_value);
+    pieces.map(Some).chain(stream::iter([None])).filter_map(move |piece| {
+        let said = match (piece, &mut redactor) {
+            (Some(Ok(piece)), Some(redactor)) => Some(Ok(redactor.push(piece))),
+            (Some(piece), _) => Some(piece),
+            (None, redactor) => redactor.as_mut().map(|redactor| Ok(redactor.finish())),
+        };
+        std::future::ready(said.filter(|said| said.as_ref().map_or(true, |piece| !piece.is_empty())))
+    })
+}
 
 /// The error without our key and without anything that looks like a key.
 pub(super) fn redacted(error: ModelError, key: Option<&SecretString>) -> ModelError {
@@ -62,6 +84,21 @@ fn is_of_a_key(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    async fn clean(pieces: &[&str], key: &str) -> String {
+        let pieces: Vec<Result<Bytes, ()>> =
+            pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece.as_bytes()))).collect();
+        let cleaned: Vec<_> = cleaned(stream::iter(pieces), Some(&SecretString::from(key))).collect().await;
+        cleaned.into_iter().map(|piece| String::from_utf8(piece.unwrap().to_vec()).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_no_key_in_it_and_words_that_stand_in_for_keys_stay() {
+        let key = "7f3c-0123456789-ours";
+        assert_eq!(clean(&["a 7f3c-01234", "56789-ours b 7F3C"], key).await, "a [secret] b 7F3C");
+        assert_eq!(clean(&["data: 7f3c-0123456789-our"], key).await, "data: 7f3c-0123456789-our");
+        assert_eq!(clean(&["ollama/llama is ollama"], "ollama").await, "ollama/llama is ollama");
+    }
 
     #[test]
     fn what_looks_like_a_key_is_hidden_and_the_rest_stays() {

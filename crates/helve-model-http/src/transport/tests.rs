@@ -343,3 +343,56 @@ async fn a_server_is_asked_which_models_it_has() {
     let silent = model(served(refusal("404 Not Found", "{}")).await).listed().await;
     assert_eq!(silent, Ok(None));
 }
+
+#[tokio::test]
+async fn a_server_that_echoes_the_key_does_not_get_it_into_answers_or_lists() {
+    let upper = KEY.to_ascii_uppercase();
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for form in [KEY, &upper, &hex] {
+        let piece = format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"<{form}>\"}}}}]}}\n\n");
+        let (cut, rest) = piece.split_at(piece.len() / 2);
+        let acts = vec![say(HEAD), say(cut), Wait(1), say(rest), say(LAST)];
+        let (text, error) = asked(served(acts).await, true).await;
+        assert_eq!((&*text, error), ("<[secret]>", None));
+        let whole = WHOLE.replace("hello", form);
+        let (text, error) = asked(served(vec![say(HEAD), say(&whole)]).await, false).await;
+        assert_eq!((&*text, error), ("[secret]", None));
+        let list = format!(r#"{{"data":[{{"id":"m-{form}"}},{{"id":"m"}}]}}"#);
+        let server = served(vec![say(HEAD), say(&list)]).await;
+        let listing = HttpModel::new(settings(server), made()).unwrap().listed().await.unwrap().unwrap();
+        assert_eq!(listing.names, ["m-[secret]", "m"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_to_go_on_without_end_is_given_up_and_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4_096];
+        _ = tokio::io::AsyncReadExt::read(&mut socket, &mut request).await.unwrap();
+        let line = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
+        while socket.write_all(line.as_bytes()).await.is_ok() {}
+    });
+    let silence = Duration::from_millis(200);
+    let model = HttpModel::new(settings(url), made()).unwrap();
+    let model = model.with_patience(Patience { silence, ..Patience::default() });
+    let params = ModelParams::default();
+    let request = ModelRequest {
+        system: "".into(),
+        stable: 0,
+        turns: vec![Turn::User("hi".into())],
+        tools: vec![],
+        tool_choice: &ToolChoice::None,
+        params: &params,
+        form: None,
+        needs: Needs::default(),
+        stream: true,
+    };
+    let events: Vec<_> = model.ask(&request).collect().await;
+    let [Err(error)] = &events[..] else { panic!("{events:?}") };
+    assert!(error.message.contains("did not answer in time"), "{}", error.message);
+    // Nobody reads it any more, or this would never end.
+    server.await.unwrap();
+}

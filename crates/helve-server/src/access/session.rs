@@ -38,14 +38,23 @@ pub(super) fn shown(headers: &HeaderMap, https: bool) -> Option<&str> {
         .find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-/// The token that a cookie stands for.
-pub(super) fn token_id(value: &str, key: &[u8; 32], now: Timestamp) -> Option<String> {
+/// A session of the page: the token that it was traded for, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(super) token: String,
+    pub(super) issued_at: Timestamp,
+}
+
+/// The session that a cookie stands for.
+pub(super) fn session(value: &str, key: &[u8; 32], now: Timestamp) -> Option<Session> {
     let (said, mac) = value.rsplit_once('.')?;
     let (id, issued) = said.rsplit_once('.')?;
     let expected = blake3::keyed_hash(key, said.as_bytes()).to_hex();
     let genuine: bool = expected.as_bytes().ct_eq(mac.as_bytes()).into();
-    let age = now.0.checked_sub(issued.parse().ok()?)?;
-    (genuine && (0..DAYS_MAX * DAY_MS).contains(&age)).then(|| id.to_owned())
+    let issued_at = Timestamp(issued.parse().ok()?);
+    let age = now.0.checked_sub(issued_at.0)?;
+    let holds = genuine && (0..DAYS_MAX * DAY_MS).contains(&age);
+    holds.then(|| Session { token: id.to_owned(), issued_at })
 }
 
 #[cfg(test)]
@@ -65,7 +74,7 @@ mod tests {
     }
 
     fn id_of(cookie: &str, key: &[u8; 32], now: i64) -> Option<String> {
-        token_id(shown(&headers(cookie, true), false)?, key, Timestamp(now))
+        Some(session(shown(&headers(cookie, true), false)?, key, Timestamp(now))?.token)
     }
 
     #[test]

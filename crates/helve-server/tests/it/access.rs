@@ -253,6 +253,25 @@ async fn a_stream_that_is_open_goes_on_while_its_address_is_refused() {
 }
 
 #[tokio::test]
+async fn a_session_is_dead_after_sign_out_and_another_is_not() {
+    let house = House::new([]).await;
+    let first = sign_in(&house, &house.token("mei", TokenRights::Chat).await).await;
+    let second = sign_in(&house, &house.token("mei", TokenRights::Chat).await).await;
+    let sign_out = async |cookie: &str, page: bool| {
+        let request = house.request(Method::DELETE, "/api/session").header("cookie", cookie);
+        let request = if page { request.header("x-helve-page", "1") } else { request };
+        assert_eq!(request.send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    };
+    sign_out(&first, false).await;
+    assert_eq!(by_cookie(&house, &first).await, StatusCode::OK, "a foreign page signs nobody out");
+    sign_out(&first, true).await;
+    assert_eq!(by_cookie(&house, &first).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(by_cookie(&house, &second).await, StatusCode::OK);
+    // It is on record, so a restart does not bring it back.
+    assert_eq!(helve_store::Store::ended_sessions(&*house.store).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn under_https_the_cookie_is_for_this_host_and_https_alone() {
     let https_hosts = vec!["helve.example".to_owned()];
     let house = House::planned(Plan { https_hosts, ..Plan::default() }, []).await;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::TurnSettings;
+use helve_agent::{ShareSettings, TurnSettings};
 use helve_model::Reply;
 use helve_server::ServerLimits;
 use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Store};
-use reqwest::{Response, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -279,4 +279,61 @@ async fn a_reader_that_does_not_read_is_given_up_and_its_run_is_not() {
     reaches(&house, "open_streams", 0).await;
     let whole = house.get(&format!("/api/runs/{run}/events")).await.bytes().await.unwrap();
     assert!(whole.len() > 10 << 20, "whoever reads gets all of it");
+}
+
+#[tokio::test]
+async fn a_user_with_as_many_waiting_runs_as_one_may_have_begins_no_other_until_one_is_settled() {
+    let call = || reply("call eval {\"code\": \"1\"}");
+    let share = ShareSettings { waiting_runs_max: 2, ..ShareSettings::default() };
+    let house = House::planned(Plan { share, ..Plan::default() }, [call(), call(), call(), call()]).await;
+    let start = async |user: &str| {
+        let tools = json!([{"name": "eval", "parameters": {"type": "object"}}]);
+        house.post("/api/runs", json!({"message": "go", "user": user, "tools": tools})).await
+    };
+    let mut waiting = vec![];
+    for _ in 0..2 {
+        let run = id_of(start("mei").await).await;
+        assert_eq!(house.settled(&run).await, "waiting_client");
+        waiting.push(run);
+    }
+    let refused = start("mei").await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["code"], "too_many_waiting_runs");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("answer or stop some") && detail.contains("waiting_runs_per_user_max"),
+        "{detail}"
+    );
+    assert_eq!(
+        house.settled(&id_of(start("li").await).await).await,
+        "waiting_client",
+        "others have their own"
+    );
+    cancel(&house, &waiting[0]).await;
+    while house.settled(&waiting[0]).await != "cancelled" {}
+    id_of(start("mei").await).await;
+}
+
+#[tokio::test]
+async fn a_user_who_keeps_as_much_as_one_may_begins_nothing_until_a_conversation_is_deleted() {
+    let share = ShareSettings { bytes_max: 50_000, ..ShareSettings::default() };
+    let house =
+        House::planned(Plan { share, ..Plan::default() }, [reply("say Much."), reply("say Again.")]).await;
+    let say = async |user: &str, words: usize| {
+        house.post("/api/runs", json!({"message": "word ".repeat(words), "user": user})).await
+    };
+    let begun: Value = say("mei", 12_000).await.json().await.unwrap();
+    assert_eq!(house.settled(begun["run"].as_str().unwrap()).await, "completed");
+    let refused = say("mei", 1).await;
+    assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE);
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!((&problem["code"], &problem["bytes_max"]), (&"user_storage_full".into(), &50_000.into()));
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("DELETE /api/conversations/{conversation}"), "{detail}");
+    assert!(problem["bytes"].as_u64().unwrap() > 60_000, "{problem}");
+    let path = format!("/api/conversations/{}", begun["conversation"].as_str().unwrap());
+    let deleted = house.request(Method::DELETE, &path).send().await.unwrap();
+    assert!(deleted.status().is_success(), "{}", deleted.status());
+    id_of(say("mei", 1).await).await;
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, TurnSettings};
+use helve_agent::{
+    AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings, TurnSettings,
+};
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
-use helve_server::{AccessSettings, App, Network, ServerLimits, new_token, router, serve};
+use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
 use helve_store::{Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
@@ -116,6 +118,8 @@ pub(crate) struct Plan {
     pub(crate) runs: TurnSettings,
     pub(crate) limits: ServerLimits,
     pub(crate) disk: Arc<Disk>,
+    /// How much one user may keep.
+    pub(crate) share: ShareSettings,
     /// Names that are the server's, and that are reached by https.
     pub(crate) https_hosts: Vec<String>,
     pub(crate) proxies: Vec<Network>,
@@ -136,6 +140,7 @@ impl Default for Plan {
             runs: RuntimeSettings::default().runs,
             limits: ServerLimits::default(),
             disk: Arc::default(),
+            share: ShareSettings::default(),
             https_hosts: vec![],
             proxies: vec![],
         }
@@ -187,7 +192,9 @@ impl House {
         let clerk = AgentSettings { name: "clerk".into(), ..AgentSettings::default() };
         let agents = plan.agents.unwrap_or_else(|| vec![agent, clerk]);
         let (rules, budgets, runs, disk) = (plan.rules, plan.budgets, plan.runs, plan.disk);
-        let settings = RuntimeSettings { agents, rules, budgets, runs, disk, ..RuntimeSettings::default() };
+        let share = plan.share;
+        let settings =
+            RuntimeSettings { agents, rules, budgets, runs, share, disk, ..RuntimeSettings::default() };
         let catalogue = Arc::new(Catalogue::new(registry, store.clone(), world.clone(), maker()));
         let runtime = Runtime::over(catalogue.clone(), models, settings);
         let access = AccessSettings {
@@ -195,7 +202,7 @@ impl House {
             hosts: plan.https_hosts.clone(),
             only_this_machine: true,
             https_hosts: plan.https_hosts,
-            trusted_proxies: plan.proxies,
+            trusted_proxies: plan.proxies.clone(),
             session_key: [7; 32],
         };
         let app = App::new(
@@ -208,7 +215,8 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        tokio::spawn(serve(vec![listener], router(app.clone()), plan.limits, stop.clone()));
+        let listening = Listening { limits: plan.limits, proxies: plan.proxies };
+        tokio::spawn(serve(vec![listener], router(app.clone()), listening, stop.clone()));
         Self { url, client: client(), store, model, app, runtime, world, catalogue, stop }
     }
 

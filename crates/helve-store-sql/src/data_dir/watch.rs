@@ -4,12 +4,14 @@
 //! that nobody needs; when a write fails for want of room, the file goes, and what is under way is written in its
 //! place. It is made again once there is room for it besides what must be free anyway.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use helve_store::{Disk, Room};
+
+use super::private::options;
 
 const NAME: &str = "helve.ballast";
 const PIECE: [u8; 4_096] = [0x68; 4_096];
@@ -62,7 +64,8 @@ impl DiskWatch {
     }
 
     pub fn has_ballast(&self) -> bool {
-        fs::metadata(self.path()).is_ok_and(|file| file.len() >= self.ballast_bytes)
+        let found = fs::symlink_metadata(self.path());
+        found.is_ok_and(|file| file.is_file() && file.len() >= self.ballast_bytes)
     }
 
     fn path(&self) -> PathBuf {
@@ -83,11 +86,8 @@ impl DiskWatch {
     }
 
     fn set_aside(&self) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        fill(options.open(self.path())?, self.ballast_bytes)
+        let file = options().write(true).create(true).truncate(true).open(self.path())?;
+        fill(file, self.ballast_bytes)
     }
 }
 
@@ -173,6 +173,23 @@ mod tests {
         watch.look();
         assert!(!watch.has_ballast() && !watch.disk.is_low());
         FREE.set(116);
+        watch.look();
+        assert!(watch.has_ballast());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_leads_to_is_neither_taken_for_what_was_set_aside_nor_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        fs::write(&precious, [1; 64]).unwrap();
+        let watch = watch(dir.path());
+        std::os::unix::fs::symlink(&precious, watch.path()).unwrap();
+        assert!(!watch.has_ballast());
+        FREE.set(500);
+        watch.look();
+        assert_eq!(fs::read(&precious).unwrap(), [1; 64]);
+        assert!(fs::symlink_metadata(watch.path()).is_err(), "the link is gone");
         watch.look();
         assert!(watch.has_ballast());
     }

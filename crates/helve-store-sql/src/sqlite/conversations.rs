@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{all, column, execute, first, id_column, json_column, optional_id_column};
 use super::runs::{limits, only_user};
+use super::shares;
 use super::spent::spent_columns;
 
 const COLUMNS: &str = "SELECT id, user, title, messages, created_at, updated_at,
@@ -96,6 +97,7 @@ pub(super) fn delete(connection: &Connection, scope: &Scope, id: ConversationId)
     }
     let its_allowances = format!("DELETE FROM allowances WHERE within <> 'agent' AND run {of_its_runs}");
     execute(connection, &its_allowances, [id.0.as_bytes()])?;
+    shares::give_back(connection, id)?;
     execute(connection, "DELETE FROM runs WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM messages WHERE conversation = ?1", [id.0.as_bytes()])?;
     execute(connection, "DELETE FROM conversations WHERE id = ?1", [id.0.as_bytes()])?;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::derived::derive;
 use super::rows::{column, execute, first, id_column, to_json};
-use super::{conversations, files};
+use super::{conversations, files, shares};
 
 /// What the writer knows of a run that was opened; its history is read elsewhere.
 pub(super) enum OpenedRow {
@@ -71,6 +71,7 @@ pub(super) fn open_run(connection: &Connection, new: &NewRun) -> Result<OpenedRo
             new.setup.agent,
         ],
     )?;
+    shares::begin(connection, new)?;
     if let (Some(conversation), Some(message)) = (new.place.conversation(), &new.message) {
         keep_message(connection, conversation, message, at)?;
     }
@@ -156,6 +157,7 @@ pub(super) fn append(connection: &Connection, batch: &Append) -> Result<(), Stor
             params![batch.run.0.as_bytes(), whole.call.as_str(), whole.text],
         )?;
     }
+    shares::grow(connection, batch, new.iter().map(|recorded| recorded.json.len()).sum())?;
     let at = batch.events.last().map_or(Timestamp(0), |last| last.event.at);
     files::keep(connection, batch, at)?;
     if let (Some(conversation), Some(message)) = (conversation, &batch.message) {

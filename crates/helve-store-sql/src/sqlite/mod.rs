@@ -16,6 +16,7 @@ mod profiles;
 mod readers;
 mod rows;
 mod runs;
+mod shares;
 mod spent;
 mod tokens;
 mod tools;
@@ -27,8 +28,8 @@ use std::thread::JoinHandle;
 use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
-    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Store, StoreError,
-    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
+    StoreError, StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 use rusqlite::Connection;
@@ -265,6 +266,19 @@ impl Store for SqliteStore {
     fn used_on(&self, day: i64, user: UserId, agent: String) -> StoreFuture<'_, DayUsed> {
         // Where the appends are made, so that all of them are counted.
         self.write_now(move |connection| days::used_on(connection, day, &user, &agent))
+    }
+
+    fn share_of(&self, user: UserId) -> StoreFuture<'_, Share> {
+        // Where the appends are made, so that all of them are counted.
+        self.write_now(move |connection| shares::of(connection, &user))
+    }
+
+    fn end_session(&self, token: String, issued_at: Timestamp) -> StoreFuture<'_, ()> {
+        self.write_now(move |connection| tokens::end_session(connection, &token, issued_at))
+    }
+
+    fn ended_sessions(&self) -> StoreFuture<'_, Vec<(String, Timestamp)>> {
+        self.read(tokens::ended_sessions)
     }
 
     fn conversations(&self, scope: Scope, page: Page) -> StoreFuture<'_, Vec<Conversation>> {

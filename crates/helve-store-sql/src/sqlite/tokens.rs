@@ -1,6 +1,6 @@
 //! Access tokens and the audit trail.
 
-use helve_store::{AuditEntry, StoreError, Token, TokenRights};
+use helve_store::{AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
@@ -47,6 +47,31 @@ pub(super) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result
         params![id, at.0],
     )?;
     if changed == 0 { Err(StoreError::NotFound("token")) } else { Ok(()) }
+}
+
+/// Keeps the end of a session, and of one token's the last `ENDED_SESSIONS_MAX` alone.
+pub(super) fn end_session(
+    connection: &Connection,
+    token: &str,
+    issued_at: Timestamp,
+) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT OR IGNORE INTO ended_sessions (token, issued_at) VALUES (?1, ?2)",
+        params![token, issued_at.0],
+    )?;
+    execute(
+        connection,
+        "DELETE FROM ended_sessions WHERE token = ?1 AND issued_at NOT IN
+             (SELECT issued_at FROM ended_sessions WHERE token = ?1 ORDER BY issued_at DESC LIMIT ?2)",
+        params![token, i64::try_from(ENDED_SESSIONS_MAX).unwrap_or(i64::MAX)],
+    )?;
+    Ok(())
+}
+
+pub(super) fn ended_sessions(connection: &Connection) -> Result<Vec<(String, Timestamp)>, StoreError> {
+    let sql = "SELECT token, issued_at FROM ended_sessions ORDER BY token, issued_at";
+    all(connection, sql, [], |row| Ok((column(row, "token")?, Timestamp(column(row, "issued_at")?))))
 }
 
 pub(super) fn audit(connection: &Connection, entry: &AuditEntry) -> Result<(), StoreError> {

@@ -1,11 +1,11 @@
 //! What users keep besides conversations: files that calls made, and plans of their own.
 
-use helve_types::{CallId, Origin, Taint, Timestamp, UserId, World};
+use helve_types::{CallId, Origin, RunState, Taint, Timestamp, UserId, World};
 
 use super::{Actor, Subject, ok, requested};
 use crate::{
     KeptFile, PLANS_MAX, Page, PlanBody, PlanChange, PlanStatus, PlanStep, Scope, StoreError, Urgency,
-    UserPlan,
+    UserPlan, Whole,
 };
 
 fn file(call: &CallId, id: &str, name: &str) -> KeptFile {
@@ -45,6 +45,55 @@ pub async fn a_file_is_kept_with_the_facts_it_came_with_and_goes_with_its_conver
     mei.finish(&mut run, "done").await;
     ok(store.delete_conversation(mei.scope(), conversation).await);
     assert_eq!(store.file(Scope::Everyone, run.run, "aa".into()).await, missing);
+}
+
+pub async fn what_a_user_keeps_is_counted_and_given_back_with_its_conversation(store: Subject) {
+    let (mei, eve) = (Actor::new(store.clone(), "mei"), Actor::new(store.clone(), "eve"));
+    let of = async |actor: &Actor| ok(store.share_of(actor.user.clone()).await).bytes;
+    assert_eq!(of(&mei).await, 0);
+    let mut run = mei.start(mei.new_conversation(), &"字".repeat(10_000)).await;
+    let Some(conversation) = run.conversation else { panic!("no conversation") };
+    let begun = of(&mei).await;
+    assert!(begun >= 30_000, "{begun}");
+    let call = CallId::new(run.run, 1, 0);
+    let mut batch = mei.batch(&mut run, vec![requested(&call)]);
+    batch.files.push(KeptFile { bytes: vec![7; 50_000].into(), ..file(&call, "aa", "cat.png") });
+    batch.wholes.push(Whole { call: call.clone(), text: "x".repeat(20_000) });
+    ok(store.append(batch, Urgency::Now).await);
+    let grown = of(&mei).await;
+    assert!((70_000..80_000).contains(&(grown - begun)), "{begun} {grown}");
+    mei.finish(&mut run, "done").await;
+    assert!(of(&mei).await > grown);
+
+    let another = mei.start(mei.new_conversation(), "short").await;
+    let both = of(&mei).await;
+    ok(store.delete_conversation(mei.scope(), conversation).await);
+    let left = of(&mei).await;
+    assert!(left > 0 && both - left > 100_000, "{both} {left}");
+    assert_eq!(of(&eve).await, 0);
+    drop(another);
+}
+
+pub async fn runs_that_wait_for_somebody_are_counted_until_they_go_on_or_end(store: Subject) {
+    let mei = Actor::new(store.clone(), "mei");
+    let waiting = async || ok(store.share_of(mei.user.clone()).await).waiting_runs;
+    let mut first = mei.start(mei.new_conversation(), "one").await;
+    let mut second = mei.start(mei.new_conversation(), "two").await;
+    assert_eq!(waiting().await, 0);
+    for (count, run) in [(1, &mut first), (2, &mut second)] {
+        let call = CallId::new(run.run, 1, 0);
+        let mut batch = mei.batch(run, vec![requested(&call)]);
+        batch.state = Some(RunState::WaitingApproval);
+        ok(store.append(batch, Urgency::Now).await);
+        assert_eq!(waiting().await, count);
+    }
+    mei.finish(&mut first, "done").await;
+    assert_eq!(waiting().await, 1);
+    let call = CallId::new(second.run, 1, 1);
+    let mut batch = mei.batch(&mut second, vec![requested(&call)]);
+    batch.state = Some(RunState::Running);
+    ok(store.append(batch, Urgency::Now).await);
+    assert_eq!(waiting().await, 0);
 }
 
 pub async fn the_same_bytes_are_kept_once(store: Subject) {

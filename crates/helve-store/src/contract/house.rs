@@ -22,6 +22,22 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     assert_eq!(store.revoke_token("t2".into(), Timestamp(5)).await, Err(StoreError::NotFound("token")));
 }
 
+pub async fn an_ended_session_is_kept_and_of_one_token_the_last_hundred(store: Subject) {
+    assert_eq!(ok(store.ended_sessions().await), []);
+    ok(store.end_session("t1".into(), Timestamp(7)).await);
+    ok(store.end_session("t1".into(), Timestamp(7)).await);
+    ok(store.end_session("t2".into(), Timestamp(7)).await);
+    let both = [("t1".to_owned(), Timestamp(7)), ("t2".to_owned(), Timestamp(7))];
+    assert_eq!(ok(store.ended_sessions().await), both);
+    for at in 100..300 {
+        ok(store.end_session("t1".into(), Timestamp(at)).await);
+    }
+    let ended = ok(store.ended_sessions().await);
+    let of_first: Vec<_> = ended.iter().filter(|(token, _)| token == "t1").map(|(_, at)| at.0).collect();
+    assert_eq!(of_first, (200..300).collect::<Vec<_>>());
+    assert_eq!(ended.len(), 101);
+}
+
 pub async fn an_installation_has_one_key(store: Subject) {
     assert_eq!(ok(store.signing_key([1; 32]).await), [1; 32]);
     assert_eq!(ok(store.signing_key([2; 32]).await), [1; 32]);

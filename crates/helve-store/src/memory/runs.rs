@@ -5,7 +5,8 @@ use helve_types::{RunId, RunState, Spent, Timestamp, UserId};
 use super::Shelves;
 use super::conversations::ConversationShelf;
 use crate::{
-    Claimed, Conversation, IdempotencyKey, NewRun, Opened, Place, Recorded, RunRecord, Scope, StoreError,
+    Claimed, Conversation, IdempotencyKey, NewRun, Opened, Place, Recorded, RunRecord, Scope, Share,
+    StoreError,
 };
 
 pub(super) struct RunShelf {
@@ -86,6 +87,27 @@ impl Shelves {
         let shelf = RunShelf { record, epoch: 1, log: vec![(*new.started).clone()], history: history.len() };
         self.runs.insert(new.run, shelf);
         Ok(Opened::New { epoch: 1, history })
+    }
+
+    /// Counted anew each time: this store is for tests and for few.
+    pub(super) fn share_of(&self, user: &UserId) -> Share {
+        let mut share = Share::default();
+        let json = |value: Result<String, serde_json::Error>| value.map_or(0, |text| text.len() as u64);
+        for shelf in self.runs.values().filter(|shelf| shelf.record.user == *user) {
+            let state = shelf.record.state;
+            share.waiting_runs += u64::from(!state.is_final() && state != RunState::Running);
+            share.bytes += json(serde_json::to_string(&shelf.record.setup));
+            share.bytes += shelf.log.iter().map(|recorded| recorded.json.len() as u64).sum::<u64>();
+        }
+        let of_user = |run: &RunId| self.runs.get(run).is_some_and(|shelf| shelf.record.user == *user);
+        let wholes = self.wholes.iter().filter(|(call, _)| call.run().is_some_and(|run| of_user(&run)));
+        share.bytes += wholes.map(|(_, text)| text.len() as u64).sum::<u64>();
+        let files = self.files.iter().filter(|((run, _), _)| of_user(run));
+        share.bytes += files.map(|(_, file)| file.bytes.len() as u64).sum::<u64>();
+        let mine = self.conversations.values().filter(|shelf| shelf.row.user == *user);
+        let messages = mine.flat_map(|shelf| &shelf.messages);
+        share.bytes += messages.map(|message| json(serde_json::to_string(message))).sum::<u64>();
+        share
     }
 
     pub(super) fn claim(&mut self, run: RunId, counts_as_resume: bool) -> Result<Claimed, StoreError> {

@@ -30,8 +30,13 @@ fn whole(held: Vec<u8>) -> Option<Key> {
 /// Under another name first: the name is given to what is on the disk.
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let fresh = path.with_extension("new");
+    // What a start that failed has left, or a link that somebody put there: it is made anew, and never written through.
+    match std::fs::remove_file(&fresh) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&fresh)?;

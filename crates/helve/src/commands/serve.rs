@@ -5,16 +5,17 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use helve_server::App;
+use helve_server::{App, Listening};
 use helve_store_sql::DataDir;
 use helve_types::World;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{Common, start_logging};
-use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls};
+use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::config::Config;
 use crate::nearby::choose_ollama_model;
+use crate::process::fit_connections;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
 const TOKENS: std::time::Duration = std::time::Duration::from_secs(5);
@@ -40,6 +41,7 @@ pub(crate) struct ServeArgs {
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = args.common.load(args.listen.clone())?;
     start_logging(&config.log, config.log_format);
+    fit_connections(&mut config);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -122,7 +124,7 @@ impl Serving {
         let server = tokio::spawn(helve_server::serve(
             std::iter::once(listener).chain(other).collect(),
             router,
-            config.limits.server,
+            Listening { limits: config.limits.server, proxies: trusted_proxies(config) },
             stop.clone(),
         ));
 

@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use helve_agent::{RuntimeSettings, TurnSettings};
+use helve_agent::{RuntimeSettings, ShareSettings, TurnSettings};
 use helve_model_http::{AnswerBounds, Patience};
 use helve_server::ServerLimits;
 use helve_store::FreeMin;
@@ -31,6 +31,8 @@ pub(super) struct LimitsTable {
     runs_per_user_max: Option<u64>,
     runs_queued_max: Option<u64>,
     run_wait_ms: Option<u64>,
+    waiting_runs_per_user_max: Option<u64>,
+    stored_bytes_per_user_max: Option<Amount>,
     calls_per_message_max: Option<u64>,
     parallel_calls_max: Option<u64>,
     streams_max: Option<u64>,
@@ -39,6 +41,7 @@ pub(super) struct LimitsTable {
     stream_events_max: Option<u64>,
     stream_stall_ms: Option<u64>,
     connections_max: Option<u64>,
+    connections_per_address_max: Option<u64>,
     head_bytes_max: Option<u64>,
     head_time_ms: Option<u64>,
     body_bytes_max: Option<u64>,
@@ -64,6 +67,8 @@ enum Amount {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     pub runs: TurnSettings,
+    /// What one user may keep.
+    pub share: ShareSettings,
     pub calls_per_message_max: u32,
     pub parallel_calls_max: usize,
     pub server: ServerLimits,
@@ -103,6 +108,19 @@ impl LimitsTable {
         };
         Ok(Limits {
             runs,
+            share: ShareSettings {
+                waiting_runs_max: number(
+                    "waiting_runs_per_user_max",
+                    self.waiting_runs_per_user_max,
+                    runtime.share.waiting_runs_max,
+                    COUNT,
+                )?,
+                bytes_max: bytes(
+                    "stored_bytes_per_user_max",
+                    self.stored_bytes_per_user_max.as_ref(),
+                    runtime.share.bytes_max,
+                )?,
+            },
             calls_per_message_max: u32::try_from(calls).unwrap_or(u32::MAX),
             parallel_calls_max: size(
                 "parallel_calls_max",
@@ -129,13 +147,19 @@ impl LimitsTable {
             disk_free_min: self.disk_free_min.as_ref().map_or(Ok(FreeMin::Usual), |amount| {
                 amount.free_min().map_err(|what| ("disk_free_min", what))
             })?,
-            disk_ballast_bytes: self.ballast().map_err(|what| ("disk_ballast", what))?,
+            disk_ballast_bytes: bytes("disk_ballast", self.disk_ballast.as_ref(), BALLAST)?,
         })
     }
 
     fn server(&self, usual: ServerLimits, json: JsonBounds) -> Result<ServerLimits, Wrong> {
         Ok(ServerLimits {
             connections_max: size("connections_max", self.connections_max, usual.connections_max, COUNT)?,
+            connections_per_address_max: size(
+                "connections_per_address_max",
+                self.connections_per_address_max,
+                usual.connections_per_address_max,
+                COUNT,
+            )?,
             head_bytes_max: size("head_bytes_max", self.head_bytes_max, usual.head_bytes_max, HEAD_BYTES)?,
             head_time: time("head_time_ms", self.head_time_ms, usual.head_time)?,
             body_bytes_max: size("body_bytes_max", self.body_bytes_max, usual.body_bytes_max, BYTES)?,
@@ -158,13 +182,14 @@ impl LimitsTable {
             stall: time("stream_stall_ms", self.stream_stall_ms, usual.stall)?,
         })
     }
+}
 
-    fn ballast(&self) -> Result<u64, String> {
-        match self.disk_ballast.as_ref().map(Amount::free_min).transpose()? {
-            None => Ok(BALLAST),
-            Some(FreeMin::Bytes(bytes)) => Ok(bytes),
-            Some(_) => Err("a share of the disk is no size of a file; use bytes, as in \"16 MiB\"".into()),
-        }
+/// A number of bytes that is no share of the disk.
+fn bytes(key: &'static str, said: Option<&Amount>, usual: u64) -> Result<u64, Wrong> {
+    match said.map(Amount::free_min).transpose().map_err(|what| (key, what))? {
+        None => Ok(usual),
+        Some(FreeMin::Bytes(bytes)) => Ok(bytes),
+        Some(_) => Err((key, "a share of the disk means nothing here; use bytes, as in \"16 MiB\"".into())),
     }
 }
 
@@ -262,6 +287,11 @@ mod tests {
             ("runs_max = 0", "runs_max: `0` is no bound; use 1 to 1000000"),
             ("runs_queued_max = 0", "runs_queued_max: `0` is no bound; use 1 to 1000000"),
             ("run_wait_ms = 0", "run_wait_ms: `0` is no bound; use 1 to 3600000"),
+            ("waiting_runs_per_user_max = 0", "waiting_runs_per_user_max: `0` is no bound; use 1 to 1000000"),
+            (
+                "stored_bytes_per_user_max = \"5 %\"",
+                "stored_bytes_per_user_max: a share of the disk means nothing here; use bytes, as in \"16 MiB\"",
+            ),
             ("head_bytes_max = 100", "head_bytes_max: `100` is no bound; use 8192 to 1048576"),
             ("json_depth_max = 500", "json_depth_max: `500` is no bound; use 1 to 120"),
             (
@@ -270,7 +300,7 @@ mod tests {
             ),
             (
                 "disk_ballast = \"5%\"",
-                "disk_ballast: a share of the disk is no size of a file; use bytes, as in \"16 MiB\"",
+                "disk_ballast: a share of the disk means nothing here; use bytes, as in \"16 MiB\"",
             ),
         ] {
             assert_eq!(read(text).unwrap_err(), told);

@@ -27,8 +27,21 @@ impl Served {
 
     /// Starts there, or where the configuration says.
     pub(crate) fn start_at(listen: Option<&str>, data: &Path, more: &[(&str, &str)]) -> Self {
+        Self::start_as(helve(), listen, data, more)
+    }
+
+    /// With so many open files and no more.
+    fn start_with_files(files: u32, data: &Path) -> Self {
+        let binary = helve();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]).arg(binary.get_program());
+        shell.env_clear().env("HOME", scratch()).env("PATH", "/usr/bin:/bin").current_dir(scratch());
+        Self::start_as(shell, Some("127.0.0.1:0"), data, &[])
+    }
+
+    fn start_as(mut command: Command, listen: Option<&str>, data: &Path, more: &[(&str, &str)]) -> Self {
         let listen = listen.map(|listen| ["--listen", listen]).into_iter().flatten();
-        let mut child = helve()
+        let mut child = command
             .args(["serve", "--data", data.to_str().unwrap()])
             .args(listen)
             .envs(more.iter().copied())
@@ -302,4 +315,45 @@ fn a_wrong_configuration_names_the_line_and_the_key() {
     let refused = run(&["serve", "--config", file.to_str().unwrap()], "");
     assert_eq!(refused.status.code(), Some(1));
     assert!(err(&refused).contains("line 6 at `max_step`: unknown field `max_step`"), "{}", err(&refused));
+}
+
+#[cfg(unix)]
+#[test]
+fn connections_that_say_nothing_keep_nobody_out_however_few_files_there_are() {
+    let served = Served::start_with_files(256, &scratch());
+    let connect = || TcpStream::connect(served.address()).unwrap();
+    let mut silent: Vec<TcpStream> = (0..150).map(|_| connect()).collect();
+    for number in 0..150 {
+        let mut half = connect();
+        // Some have said half of a request, and some half of a body.
+        let head = format!("POST /api/session HTTP/1.1\r\nHost: {}\r\n", served.address());
+        let body = "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+        write!(half, "{head}{}", if number % 2 == 0 { body } else { "" }).unwrap();
+        silent.push(half);
+    }
+    for _ in 0..3 {
+        assert!(served.ask("GET", "/healthz", "", "").starts_with("HTTP/1.1 200"));
+        let answer = served.ask("POST", "/api/agent", "", ASK);
+        assert!(answer.contains("12.5% of 3,480 = **435**"), "{answer}");
+    }
+    assert!(silent.len() == 300 && served.stop());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_server_raises_its_bound_on_files_and_leaves_no_core_dumps() {
+    let data = scratch();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -S -n 64; ulimit -S -c unlimited; exec \"$0\" \"$@\""]);
+    shell.arg(helve().get_program()).env_clear().env("HOME", scratch()).current_dir(scratch());
+    let served = Served::start_as(shell, Some("127.0.0.1:0"), &data, &[]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", served.child.id())).unwrap();
+    let of = |name: &str| {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let mut fields = line.split_whitespace().map(str::to_owned);
+        (fields.next().unwrap(), fields.next().unwrap())
+    };
+    let (soft, hard) = of("Max open files");
+    assert!(soft == hard || soft == (1 << 20).to_string(), "{limits}");
+    assert_eq!(of("Max core file size"), ("0".into(), "0".into()), "{limits}");
 }

@@ -1,0 +1,144 @@
+//! What Helve keeps is for its own user alone: modes of files and directories, and links that lead out.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Deeper than this Helve makes no directories.
+const DEPTH_MAX: usize = 4;
+/// More entries than this are not looked at in one start.
+const ENTRIES_MAX: usize = 100_000;
+
+/// What was open to others, with the mode that it had.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tightened {
+    pub(super) path: PathBuf,
+    pub(super) mode: u32,
+}
+
+/// For files of the data directory: private when they are made, and never what a link leads to. Whoever could put a link
+/// there would choose what Helve writes over.
+pub(super) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let no_follow = rustix::fs::OFlags::NOFOLLOW.bits();
+        options.mode(0o600).custom_flags(no_follow.cast_signed());
+    }
+    options
+}
+
+/// Takes the rights of others away from the directory and everything in it; links are left alone.
+#[cfg(unix)]
+pub(super) fn tighten(dir: &Path) -> io::Result<Vec<Tightened>> {
+    let mut tightened = vec![];
+    let mut left = ENTRIES_MAX;
+    tighten_in(dir, DEPTH_MAX, &mut left, &mut tightened)?;
+    Ok(tightened)
+}
+
+#[cfg(not(unix))]
+pub(super) fn tighten(_: &Path) -> io::Result<Vec<Tightened>> {
+    Ok(vec![])
+}
+
+#[cfg(unix)]
+fn tighten_in(dir: &Path, depth: usize, left: &mut usize, tightened: &mut Vec<Tightened>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut close = |path: &Path, found: &fs::Metadata| {
+        let mode = found.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
+            tightened.push(Tightened { path: path.to_owned(), mode });
+        }
+        io::Result::Ok(())
+    };
+    // The directory itself may be a link that the operator made.
+    close(dir, &fs::metadata(dir)?)?;
+    let mut folders = vec![];
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            return Ok(());
+        }
+        let found = match entry.metadata() {
+            Ok(found) => found,
+            // It was made by somebody else, and is gone again.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if found.is_dir() {
+            folders.push(entry.path());
+        } else if found.is_file() {
+            close(&entry.path(), &found)?;
+        }
+    }
+    if depth > 0 {
+        folders.iter().try_for_each(|folder| tighten_in(folder, depth - 1, left, tightened))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+    use crate::data_dir::DataDir;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_was_open_to_others_is_private_once_it_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, outside) = (dir.path().join("data"), dir.path().join("outside"));
+        fs::create_dir_all(data.join("notes")).unwrap();
+        for path in [data.join("helve.db"), data.join("notes/mei.md"), outside.clone()] {
+            fs::write(&path, "x").unwrap();
+            set(&path, 0o666);
+        }
+        set(&data.join("notes"), 0o755);
+        set(&data, 0o777);
+        symlink(&outside, data.join("notes/link")).unwrap();
+        let _held = DataDir::hold(&data).unwrap();
+        for (path, private) in [
+            (data.clone(), 0o700),
+            (data.join("notes"), 0o700),
+            (data.join("helve.db"), 0o600),
+            (data.join("notes/mei.md"), 0o600),
+            (data.join("helve.lock"), 0o600),
+        ] {
+            assert_eq!(mode(&path), private, "{}", path.display());
+        }
+        assert_eq!(mode(&outside), 0o666, "what a link leads to is not ours");
+        assert_eq!(tighten(&data).unwrap(), [], "once is enough");
+    }
+
+    #[test]
+    fn no_file_of_the_directory_is_what_a_link_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        for name in ["helve.lock", "commands.lock"] {
+            let data = dir.path().join(name.replace('.', "-"));
+            fs::create_dir(&data).unwrap();
+            fs::write(&precious, "precious").unwrap();
+            symlink(&precious, data.join(name)).unwrap();
+            let refused = match name {
+                "helve.lock" => DataDir::hold(&data).map(drop).unwrap_err(),
+                _ => DataDir::share(&data).map(drop).unwrap_err(),
+            };
+            assert!(refused.to_string().contains("cannot use the data directory"), "{refused}");
+            assert!(name != "helve.lock" || DataDir::announce(&data, "http://x").is_err());
+            assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        }
+    }
+}
