@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use helve_agent::Runtime;
 use helve_guard::Turnstile;
@@ -25,6 +26,8 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) store_check: StoreCheck,
     pub(crate) started_at: Timestamp,
+    /// The same on the clock that is never set.
+    pub(crate) began: Duration,
     pub(crate) answers: AnswerCounters,
     pub(crate) limits: ServerLimits,
     /// The streams that are open.
@@ -56,6 +59,7 @@ impl App {
         let access = Access::new(access);
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
+            began: runtime.world().clock.steady(),
             answers: AnswerCounters::default(),
             streams: Turnstile::new(limits.streams()),
             limits,
