@@ -157,7 +157,7 @@ impl Runtime {
         let pipeline = agent.pipeline.clone();
         let pass = Some(pass);
         let parts =
-            Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass };
+            Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass, trial: None };
         shared.spawn(seat, Driver::new(shared, parts));
         Ok(Started { run, conversation, replayed: false, follower })
     }
