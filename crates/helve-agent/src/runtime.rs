@@ -323,8 +323,9 @@ impl Shared {
                 return;
             }
             let shared = self.clone();
-            let resumed =
-                async move { _ = shared.resume(seat, commands, recover::Leave::default(), recover::Because::Command).await };
+            let resumed = async move {
+                _ = shared.resume(seat, commands, recover::Leave::default(), recover::Because::Command).await
+            };
             // The lines of its log name the request that set it going again.
             self.tasks.spawn(resumed.in_current_span());
         }

@@ -188,7 +188,9 @@ impl Circles {
         let in_row = in_row(self.before(step), &mark) + 1;
         if number < ASKED && in_row >= IN_ROW {
             let tool = &call.name;
-            return Course::Ask(format!("`{tool}` is called {in_row} times in a row with the same arguments"));
+            return Course::Ask(format!(
+                "`{tool}` is called {in_row} times in a row with the same arguments"
+            ));
         }
         match number {
             ASKED.. => Course::Ask(because),

@@ -65,7 +65,12 @@ pub(crate) struct Recovery {
 
 impl Default for Recovery {
     fn default() -> Self {
-        Self { coming: Mutex::default(), trials: Trials::default(), begun: AtomicBool::new(false), places: Semaphore::new(AT_ONCE) }
+        Self {
+            coming: Mutex::default(),
+            trials: Trials::default(),
+            begun: AtomicBool::new(false),
+            places: Semaphore::new(AT_ONCE),
+        }
     }
 }
 

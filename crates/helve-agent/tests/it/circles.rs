@@ -27,7 +27,9 @@ async fn the_same_call_over_and_over_is_pointed_out_asked_about_and_ended_by_a_n
     assert_eq!(question.because, "`look` is called 3 times in a row with the same arguments");
     answer(&lab, Answer::Reject { reason: "it is not there".into() }).await;
     assert_eq!(settle(&mut started.follower).await, "run.finished");
-    lab.check_log(started.run, expect![[r#"
+    lab.check_log(
+        started.run,
+        expect![[r#"
         1 run.started find x
         2 tool.requested look {"q": "x"}
         3 step.finished ToolCalls native
@@ -46,7 +48,9 @@ async fn the_same_call_over_and_over_is_pointed_out_asked_about_and_ended_by_a_n
         16 text.finished I give up.
         17 step.finished Stop native
         18 run.finished Repeating
-    "#]]).await;
+    "#]],
+    )
+    .await;
     let asked = lab.model.asked();
     assert!(!asked[1].contains("[note:"), "{}", asked[1]);
     assert!(
@@ -193,7 +197,8 @@ async fn a_call_that_cannot_be_made_is_asked_about_and_a_yes_lets_the_model_go_o
 
 #[tokio::test]
 async fn a_call_that_a_rule_forbids_is_asked_about_when_it_is_repeated_and_stays_forbidden() {
-    let never = json!({"tool": "look", "arguments": {"q": "x"}, "action": "deny", "because": "not on weekdays"});
+    let never =
+        json!({"tool": "look", "arguments": {"q": "x"}, "action": "deny", "because": "not on weekdays"});
     let rules = vec![serde_json::from_value(never).unwrap()];
     let settings = RuntimeSettings { rules, ..RuntimeSettings::default() };
     let replies = [reply(LOOK), reply(LOOK), reply(LOOK), reply("say I give up.")];

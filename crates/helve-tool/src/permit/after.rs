@@ -259,10 +259,7 @@ mod tests {
         let told = Pause::Told(Duration::from_millis(19_001));
         assert_eq!(after(busy(19), NON_IDEMPOTENT, tries), After::Again { pause: told, doubt: None });
         let After::Down(failure) = after(busy(20), NON_IDEMPOTENT, tries) else { panic!("it waits") };
-        assert_eq!(
-            failure.message,
-            "busy (429); it asks for no call within 21 s"
-        );
+        assert_eq!(failure.message, "busy (429); it asks for no call within 21 s");
         assert_eq!(failure.retry_after_ms, Some(20_001));
     }
 

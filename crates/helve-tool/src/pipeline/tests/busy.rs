@@ -116,8 +116,7 @@ async fn a_stop_ends_the_wait_at_once_and_nothing_more_is_sent() {
 async fn nobody_else_is_kept_out_by_a_call_that_only_waits() {
     let lab = allowing().await;
     let one = LimitSettings { concurrent: Some(1), ..LimitSettings::default() };
-    let guards =
-        Guards { breaker: None, limits: Limits { tool: Some(one), user: None }, ..guards() };
+    let guards = Guards { breaker: None, limits: Limits { tool: Some(one), user: None }, ..guards() };
     lab.tool(spec("look", Effect::Read), guards, asks_for(&[5_000]));
     let call = lab.call("look", r#"{"q": "x"}"#);
     let (waits, other) = tokio::join!(lab.execute(&call), async {
