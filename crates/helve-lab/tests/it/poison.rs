@@ -152,12 +152,12 @@ impl Server {
                 }
             }
         };
-        tokio::time::timeout(LONG, rests).await.expect("the run goes on and on")
+        tokio::time::timeout(LONG, rests).await.unwrap()
     }
 
     /// Dies when the poison comes.
-    async fn is_killed_by(mut self, world: &World) {
-        tokio::time::timeout(LONG, world.deadly.notified()).await.expect("the poison does not come");
+    async fn be_killed_by(mut self, world: &World) {
+        tokio::time::timeout(LONG, world.deadly.notified()).await.unwrap();
         self.child.kill().await.unwrap();
     }
 }
@@ -190,8 +190,8 @@ async fn a_run_that_ends_the_server_is_left_alone_after_the_third_crash_and_nine
         innocents.push(first.begin(&format!("fine {n}")).await);
     }
     let poison = first.begin(POISON).await;
-    first.is_killed_by(&world).await;
-    Server::start(&config, &place).await.is_killed_by(&world).await;
+    first.be_killed_by(&world).await;
+    Server::start(&config, &place).await.be_killed_by(&world).await;
     assert_eq!(world.state.lock().unwrap().most, INNOCENTS + 1);
 
     // From now on one at a time.
@@ -200,7 +200,7 @@ async fn a_run_that_ends_the_server_is_left_alone_after_the_third_crash_and_nine
         (state.all_at_work, state.most) = (false, 0);
         state.here.clear();
     }
-    Server::start(&config, &place).await.is_killed_by(&world).await;
+    Server::start(&config, &place).await.be_killed_by(&world).await;
     assert_eq!(world.state.lock().unwrap().most, 1, "somebody was at work beside the suspect");
 
     let fourth = Server::start(&config, &place).await;
