@@ -1,6 +1,6 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint, Timestamp};
+use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint};
 
 use super::*;
 use crate::{Brought, Grant, Trust, settled_by};
