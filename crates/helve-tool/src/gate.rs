@@ -156,6 +156,9 @@ pub(crate) fn ask(
     Ok(Question { repeats: true, ..question(candidate, because, judgement.must_ask, cx) })
 }
 
+/// Why a call cannot be made is told to a person in no more characters than this.
+const REASON_CHARS_MAX: usize = 1_000;
+
 /// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
 /// version, so an answer allows nothing but to go on.
 pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &CallContext) -> Question {
@@ -163,6 +166,7 @@ pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &Ca
     // What a person is shown is JSON, also where the model's arguments are not.
     let arguments = written.unwrap_or_else(|_| Value::String(call.arguments.clone()));
     let tool = cx.toolbox.resolve(&call.name).ok();
+    let reason: String = why.message.chars().take(REASON_CHARS_MAX).collect();
     Question {
         approval: cx.world.approval_id(),
         call: Some(call.id.clone()),
@@ -176,7 +180,7 @@ pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &Ca
         warnings: vec![],
         repeats: true,
         effect: tool.map_or(Effect::NonIdempotent, |(tool, _)| tool.spec.effect),
-        because: format!("{because}; besides, it cannot be made: {}", why.message),
+        because: format!("{because}; besides, it cannot be made: {reason}"),
         binding: String::new(),
         expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
     }
