@@ -35,7 +35,7 @@ use crate::budget::Before;
 use crate::command::Command;
 use crate::feed::Feed;
 use crate::run::{Run, Step};
-use crate::runtime::Shared;
+use crate::runtime::{Shared, Trial};
 
 /// Why a driver leaves its run.
 #[derive(Debug, PartialEq)]
@@ -77,6 +77,8 @@ pub(crate) struct Driver {
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
     /// Its turn to work, if it has one.
     pub(crate) pass: Option<Pass>,
+    /// Held until the step in which it was interrupted is done.
+    pub(crate) trial: Option<Trial>,
     /// Stops the model and the tools.
     pub(crate) cancel: CancellationToken,
     /// Who stopped the run.
@@ -100,11 +102,12 @@ pub(crate) struct Parts {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
     pub(crate) pass: Option<Pass>,
+    pub(crate) trial: Option<Trial>,
 }
 
 impl Driver {
     pub(crate) fn new(shared: &Arc<Shared>, parts: Parts) -> Self {
-        let Parts { run, user, conversation, history, journal, kit, pipeline, commands, pass } = parts;
+        let Parts { run, user, conversation, history, journal, kit, pipeline, commands, pass, trial } = parts;
         Self {
             shared: shared.clone(),
             feed: shared.feed(run.id()),
@@ -117,6 +120,7 @@ impl Driver {
             pipeline,
             commands,
             pass,
+            trial,
             cancel: CancellationToken::new(),
             cancelled_by: None,
             in_flight: FuturesUnordered::new(),
@@ -171,6 +175,9 @@ impl Driver {
     fn absorb(&mut self) {
         for recorded in self.journal.take_written() {
             self.run.apply(recorded.event.at, &recorded.event.fact);
+            if matches!(recorded.event.fact, Fact::StepFinished { .. }) {
+                self.trial = None;
+            }
         }
     }
 
@@ -182,7 +189,7 @@ impl Driver {
     async fn end(&mut self, facts: Vec<Fact>, state: RunState) -> Result<Left, DriveError> {
         let fate = self.shared.world.fate.clone();
         let facts = self.lost_step().into_iter().chain(facts).collect();
-        let entry = ending(&self.run, facts, state, self.shared.world.now());
+        let entry = ending(&self.run, facts, state, self.journal.now());
         fate.at("run.before_end");
         self.journal.commit(entry).await?;
         self.shared.run_counters.ended(state);

@@ -11,6 +11,7 @@ mod probe;
 mod recover;
 mod seat;
 mod start;
+mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub use self::probe::ProbeError;
 use self::recover::Recovery;
 use self::seat::{Seat, Seats};
 pub use self::start::{StartError, StartInput, StartRequest, Started};
+pub(crate) use self::trials::Trial;
 use crate::agents::{Agent, AgentSettings};
 use crate::budget::Budgets;
 use crate::command::{Command, CommandError};
@@ -80,6 +82,8 @@ pub struct RuntimeSettings {
     /// Whether command lines are at work beside this process, so that a call of theirs is not taken for one that was
     /// left behind.
     pub commands_at_work: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The server before this one was stopped and did not crash, so no run that was at work may be why.
+    pub stopped_cleanly: bool,
 }
 
 /// Called with every question that is on record, from wherever it was put there: it must not wait.
@@ -118,6 +122,7 @@ impl Default for RuntimeSettings {
             budgets: Budgets::default(),
             on_asked: None,
             commands_at_work: Arc::new(|| false),
+            stopped_cleanly: false,
         }
     }
 }
@@ -341,8 +346,9 @@ impl Shared {
                 return;
             }
             let shared = self.clone();
-            let resumed =
-                async move { _ = shared.resume(seat, commands, None, recover::Because::Command).await };
+            let resumed = async move {
+                _ = shared.resume(seat, commands, recover::Leave::default(), recover::Because::Command).await
+            };
             // The lines of its log name the request that set it going again.
             self.tasks.spawn(resumed.in_current_span());
         }

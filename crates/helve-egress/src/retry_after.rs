@@ -12,6 +12,8 @@ pub fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let pause = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
+        // More seconds than a number holds are still a number.
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => MAX,
         Err(_) => {
             let date = jiff::fmt::rfc2822::parse(text).ok()?;
             let left = date.timestamp().as_millisecond().saturating_sub(now_ms);
@@ -39,7 +41,10 @@ mod tests {
         assert_eq!(pause(" 0 "), Some(0));
         assert_eq!(pause("Fri, 14 Jul 2017 02:40:30 GMT"), Some(30));
         assert_eq!(pause("Fri, 14 Jul 2017 02:39:30 GMT"), Some(0));
-        assert_eq!(pause("999999999"), Some(3_600));
+        assert_eq!(pause("1000000000"), Some(3_600));
+        assert_eq!(pause("99999999999999999999999"), Some(3_600));
+        assert_eq!(pause(""), None);
+        assert_eq!(pause("1.5"), None);
         assert_eq!(pause("soon"), None);
         assert_eq!(pause("-5"), None);
         assert_eq!(retry_after(&HeaderMap::new(), 0), None);

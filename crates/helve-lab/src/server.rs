@@ -88,11 +88,12 @@ fn clock(days: u32) -> Clock {
     let ahead = Clock::manual(Clock::System.now().plus_ms(i64::from(days) * DAY_MS));
     let moved = ahead.clone();
     std::thread::spawn(move || {
-        let mut last = Clock::System.now();
+        let mut last = Clock::System.steady();
         loop {
             std::thread::sleep(Duration::from_millis(1));
-            let now = Clock::System.now();
-            moved.advance_ms(now.0 - last.0);
+            let now = Clock::System.steady();
+            let passed = now.as_millis().saturating_sub(last.as_millis());
+            moved.advance_ms(i64::try_from(passed).unwrap_or(i64::MAX));
             last = now;
         }
     });

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use helve_agent::Runtime;
 use helve_guard::Turnstile;
@@ -26,6 +27,8 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) store_check: StoreCheck,
     pub(crate) started_at: Timestamp,
+    /// The same on the clock that is never set.
+    pub(crate) began: Duration,
     pub(crate) answers: AnswerCounters,
     /// Lines of the log about requests that were refused.
     pub(crate) refusals: Sampled,
@@ -59,6 +62,7 @@ impl App {
         let access = Access::new(access);
         Self(Arc::new(Inner {
             started_at: runtime.world().now(),
+            began: runtime.world().clock.steady(),
             answers: AnswerCounters::default(),
             refusals: Sampled::default(),
             streams: Turnstile::new(limits.streams()),

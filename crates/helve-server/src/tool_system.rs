@@ -43,6 +43,7 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
         .iter()
         .map(|tool| (tool.spec().name.clone(), tool.status().to_json()))
         .collect();
+    let uptime = app.runtime.world().clock.steady().saturating_sub(app.began);
     let (admission, streams) = (app.runtime.admission(), app.streams.status());
     axum::Json(json!({
         "tools": tools,
@@ -58,7 +59,7 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
             "low": disk.low,
         })),
         "version": env!("CARGO_PKG_VERSION"),
-        "uptime_ms": app.runtime.world().now().since_ms(app.started_at),
+        "uptime_ms": u64::try_from(uptime.as_millis()).unwrap_or(u64::MAX),
     }))
 }
 

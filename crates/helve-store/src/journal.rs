@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use helve_types::{ConversationId, Fact, Message, RunId, RunState, Stopwatch, Timestamp, UserId, World};
+use helve_types::{
+    ConversationId, Fact, Message, RunId, RunState, SteadyDate, Stopwatch, Timestamp, UserId, World,
+};
 
 use crate::{
     Allowance, AllowanceKey, Append, Desk, KeptFile, OnCommit, Recorded, Store, StoreError, Urgency, Whole,
@@ -57,6 +59,8 @@ struct Shared {
     run: RunId,
     epoch: u64,
     publish: Publish,
+    /// What events are dated by: the time between two of them is time at work, and a budget hangs on it.
+    date: SteadyDate,
     /// Held from numbering to queueing; never while `tail` is, since a store may publish at once.
     order: Mutex<()>,
     tail: Mutex<Tail>,
@@ -104,11 +108,12 @@ impl RunJournal {
         last_seq: u64,
         publish: Publish,
     ) -> Self {
+        let date = SteadyDate::from_now(&world.clock);
         let tail = Tail {
             next_seq: last_seq + 1,
             unkept: VecDeque::new(),
             written: vec![],
-            clock: Stopwatch::new(world.now()),
+            clock: Stopwatch::new(date.now()),
             unbooked_ms: 0,
         };
         Self {
@@ -118,10 +123,17 @@ impl RunJournal {
                 run,
                 epoch,
                 publish,
+                date,
                 order: Mutex::default(),
                 tail: Mutex::new(tail),
             }),
         }
+    }
+
+    /// The time as events of this run are dated. It begins with the system's date when the run is taken up, and from then
+    /// on a date that is set forward or back does not move it.
+    pub fn now(&self) -> Timestamp {
+        self.shared.date.now()
     }
 
     /// Writes facts that nobody waits for; they are durable before anything that is committed later.
@@ -156,7 +168,7 @@ impl RunJournal {
 
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
     fn queue(&self, entry: Entry, urgency: Urgency) -> (u64, crate::StoreFuture<'static, ()>) {
-        let at = entry.at.unwrap_or_else(|| self.shared.world.now());
+        let at = entry.at.unwrap_or_else(|| self.now());
         let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tail = self.tail();
         let events: Vec<_> = entry.facts.into_iter().map(|fact| tail.next(at, fact)).collect();

@@ -144,16 +144,46 @@ const REWRITTEN: &str = "a check that comes first has changed what you wrote";
 pub(crate) fn ask(
     judgement: Judgement,
     candidate: &Candidate,
-    because: String,
+    because: &str,
     cx: &CallContext,
 ) -> Result<Question, Failure> {
     not_denied(&judgement, candidate)?;
     let because = match judgement.verdict {
         // A yes is a yes to both.
         Verdict::Ask => format!("{because}; besides, {}", judgement.because),
-        Verdict::Allow | Verdict::Deny => because,
+        Verdict::Allow | Verdict::Deny => because.to_owned(),
     };
     Ok(Question { repeats: true, ..question(candidate, because, judgement.must_ask, cx) })
+}
+
+/// Why a call cannot be made is told to a person in no more characters than this.
+const REASON_CHARS_MAX: usize = 1_000;
+
+/// The question about a call that repeats itself and cannot be made, whoever agrees: it is bound to nothing and names no
+/// version, so an answer allows nothing but to go on.
+pub(crate) fn ask_in_vain(call: &ToolCall, because: &str, why: &Failure, cx: &CallContext) -> Question {
+    let written = serde_json::from_str(&call.arguments);
+    // What a person is shown is JSON, also where the model's arguments are not.
+    let arguments = written.unwrap_or_else(|_| Value::String(call.arguments.clone()));
+    let tool = cx.toolbox.resolve(&call.name).ok();
+    let reason: String = why.message.chars().take(REASON_CHARS_MAX).collect();
+    Question {
+        approval: cx.world.approval_id(),
+        call: Some(call.id.clone()),
+        kind: ApprovalKind::Permission,
+        tool: call.name.clone(),
+        version: String::new(),
+        arguments: canonical_json(&arguments),
+        request: None,
+        sent_at: None,
+        checked: None,
+        warnings: vec![],
+        repeats: true,
+        effect: tool.map_or(Effect::NonIdempotent, |(tool, _)| tool.spec.effect),
+        because: format!("{because}; besides, it cannot be made: {reason}"),
+        binding: String::new(),
+        expires_at: cx.world.now().plus_ms(Question::OPEN_MS),
+    }
 }
 
 /// Whether a person may allow the call at all.

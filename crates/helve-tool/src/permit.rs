@@ -17,7 +17,7 @@ use helve_types::{Effect, Fact, Stage, Timestamp, ToolOutput, Trail};
 use tokio::time::Instant;
 
 pub(crate) use self::after::too_late;
-use self::after::{After, Ended, Tries, after};
+use self::after::{After, Ended, Pause, Tries, after};
 use crate::gate::Candidate;
 use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Progress, Registered, Request, ToolError};
@@ -81,18 +81,22 @@ impl Permit {
     ) -> Result<ToolOutput, Stop> {
         let attempts_max = self.tool.guarding.settings.attempts.max(1);
         let attempts_before = self.stands_in.as_ref().map_or(cx.attempts_before, |it| it.attempts_before);
+        let began = Instant::now();
+        let left = || self.tool.guarding.settings.timeout.saturating_sub(began.elapsed());
         let mut tries = 0;
         loop {
             tries += 1;
-            let _slots = self.limit(cx, trail).await?;
+            if tries > 1 {
+                self.outwait_cool_down(left(), cx).await?;
+            }
+            let slots = self.limit(cx, trail).await?;
             let ticket = self.admit_by_breaker(trail)?;
             let Sent { at, ended } = self.send(cx, attempts_before + tries, trail).await?;
             self.tell_breaker(ticket, &ended);
-            match after(
-                ended,
-                self.tool.spec.effect,
-                Tries { before: attempts_before, now: tries, max: attempts_max },
-            ) {
+            // Nothing runs during the pause.
+            drop(slots);
+            let tries = Tries { before: attempts_before, now: tries, max: attempts_max, left: left() };
+            match after(ended, self.tool.spec.effect, tries) {
                 After::Done(output) => return Ok(*output),
                 After::Declined(failure) => return Err(failure.into()),
                 After::Down(failure) => return Err(Stop::down(failure)),
@@ -104,11 +108,11 @@ impl Permit {
                     if let Some(because) = doubt {
                         *in_doubt = Some(Unknown::new(at, because, self.tool.spec.on_unknown));
                     }
-                    let pause = pause.mul_f64(0.5 + cx.world.chance() / 2.0);
-                    tokio::select! {
-                        () = tokio::time::sleep(pause) => {}
-                        () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
-                    }
+                    let pause = match pause {
+                        Pause::Told(pause) => pause,
+                        Pause::Own(pause) => pause.mul_f64(0.5 + cx.world.chance() / 2.0),
+                    };
+                    rest(pause, cx).await?;
                 }
             }
         }
@@ -122,7 +126,7 @@ impl Permit {
         cx.world.fate.at("tool.before_started");
         cx.journal.commit(self.started(cx, attempt)).await?;
         cx.world.fate.at("tool.after_started");
-        let at = cx.world.now();
+        let at = cx.journal.now();
         let began = Instant::now();
         let ended = self.make(cx).await;
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
@@ -185,6 +189,14 @@ impl Permit {
                 Ended::TimedOut(self.tool.guarding.settings.timeout)
             }
         }
+    }
+}
+
+/// Waits, unless the run is stopped.
+async fn rest(pause: Duration, cx: &CallContext) -> Result<(), Stop> {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => Ok(()),
+        () = cx.cancel.cancelled() => Err(Stop::cancelled()),
     }
 }
 

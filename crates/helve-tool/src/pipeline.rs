@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use helve_policy::Rules;
 use helve_store::Entry;
-use helve_types::{CallId, Failure, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
+use helve_types::{CallId, Failure, FailureKind, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
 use crate::bound::{Beside, bound, bound_failure};
 use crate::check::check;
-use crate::gate::{Candidate, admit, ask, judge, not_denied};
+use crate::gate::{Candidate, admit, ask, ask_in_vain, judge, not_denied};
 use crate::outcome::Stop;
 use crate::permit::too_late;
 use crate::standing::spared;
@@ -77,20 +77,26 @@ impl Pipeline {
         cx: &CallContext,
     ) -> Result<Outcome, Fault> {
         let because = "the server stopped while the call was in flight";
-        if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.world.now()) {
+        if let Some(why) = too_late(cx.attempts_before, before.first_at, cx.journal.now()) {
             return self.lose(call, before.at, format!("{because}; {why}"), cx).await;
         }
         let doubt = Unknown::new(before.at, because, on_unknown(call, cx));
         self.run_and_record(call, Some(doubt), cx).await
     }
 
-    /// Puts a call before a person, also where no rule would ask: one that repeats itself. What is forbidden or does
-    /// not fit is refused as ever.
+    /// Puts a call before a person, also where no rule would ask: one that repeats itself. Also a call that cannot be
+    /// made, because its tool does not exist, its arguments do not fit or a rule forbids it: a model that repeats that
+    /// gets nowhere either, and a person's yes only lets it be refused once more.
     pub async fn ask(&self, call: &ToolCall, because: String, cx: &CallContext) -> Result<Outcome, Fault> {
         let mut trail = Trail::default();
-        let outcome = match self.put(call, because, cx, &mut trail).await {
+        let outcome = match self.put(call, &because, cx, &mut trail).await {
             Ok(question) => Outcome::Asked(question),
-            Err(stop) => stop.outcome()?,
+            Err(stop) => match stop.outcome()? {
+                Outcome::Refused(why) if why.kind != FailureKind::Cancelled => {
+                    Outcome::Asked(ask_in_vain(call, &because, &why, cx))
+                }
+                other => other,
+            },
         };
         let (outcome, whole) = bound_failure(outcome, &call.id, cx);
         let beside = Beside { whole, ..Beside::default() };
@@ -101,7 +107,7 @@ impl Pipeline {
     async fn put(
         &self,
         call: &ToolCall,
-        because: String,
+        because: &str,
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<Question, Stop> {

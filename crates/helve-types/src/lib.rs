@@ -57,4 +57,4 @@ pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};
 pub use visible::{HIDDEN, ORDINARY_IN_PROSE, visible, visible_prose};
-pub use world::{Clock, Fate, Ids, Timestamp, World};
+pub use world::{Clock, Fate, Ids, SteadyDate, Timestamp, World};

@@ -5,8 +5,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,16 +33,27 @@ impl Timestamp {
     }
 }
 
+/// Tells the date, and measures durations. The date is the system's, which an administrator or NTP may set forward or
+/// back at any moment; a duration is measured by a clock that is never set.
 #[derive(Clone, Debug)]
 pub enum Clock {
     System,
-    /// Stands still until it is set.
-    Manual(Arc<AtomicI64>),
+    /// Stands still until it is moved.
+    Manual(Arc<ManualClock>),
 }
+
+#[derive(Debug)]
+pub struct ManualClock {
+    date_ms: AtomicI64,
+    steady_ms: AtomicU64,
+}
+
+/// The moment from which this process measures.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Clock {
     pub fn manual(at: Timestamp) -> Self {
-        Self::Manual(Arc::new(AtomicI64::new(at.0)))
+        Self::Manual(Arc::new(ManualClock { date_ms: AtomicI64::new(at.0), steady_ms: AtomicU64::new(0) }))
     }
 
     pub fn now(&self) -> Timestamp {
@@ -50,14 +62,30 @@ impl Clock {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
             }
-            Self::Manual(at) => Timestamp(at.load(Ordering::Relaxed)),
+            Self::Manual(clock) => Timestamp(clock.date_ms.load(Ordering::Relaxed)),
         }
     }
 
-    /// Moves a manual clock; the system's clock is not ours to move.
+    /// The time since some moment in this process: for durations, whatever happens to the date.
+    pub fn steady(&self) -> Duration {
+        match self {
+            Self::System => BEGAN.elapsed(),
+            Self::Manual(clock) => Duration::from_millis(clock.steady_ms.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Lets time go by on a manual clock; the system's clock is not ours to move.
     pub fn advance_ms(&self, ms: i64) {
-        if let Self::Manual(at) = self {
-            at.fetch_add(ms, Ordering::Relaxed);
+        if let Self::Manual(clock) = self {
+            clock.steady_ms.fetch_add(u64::try_from(ms).unwrap_or(0), Ordering::Relaxed);
+            self.set_forward_ms(ms);
+        }
+    }
+
+    /// Sets the date of a manual clock forward, or back, without any time going by.
+    pub fn set_forward_ms(&self, ms: i64) {
+        if let Self::Manual(clock) = self {
+            clock.date_ms.fetch_add(ms, Ordering::Relaxed);
         }
     }
 }
@@ -180,9 +208,52 @@ impl World {
     }
 }
 
+/// A date that goes on from where it was when this was made, at the pace of time: a date that is set meanwhile does not
+/// move it, so that two of its moments are as far apart as they really were.
+#[derive(Clone, Debug)]
+pub struct SteadyDate {
+    clock: Clock,
+    date: Timestamp,
+    steady: Duration,
+}
+
+impl SteadyDate {
+    pub fn from_now(clock: &Clock) -> Self {
+        Self { clock: clock.clone(), date: clock.now(), steady: clock.steady() }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        let passed = self.clock.steady().saturating_sub(self.steady);
+        self.date.plus_ms(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_steady_date_does_not_follow_a_date_that_is_set() {
+        let clock = Clock::manual(Timestamp(1_000_000));
+        let date = SteadyDate::from_now(&clock);
+        for (passes, is_set, expected) in
+            [(5, 0, 1_000_005), (0, 3_600_000, 1_000_005), (7, -7_200_000, 1_000_012)]
+        {
+            clock.advance_ms(passes);
+            clock.set_forward_ms(is_set);
+            assert_eq!(date.now(), Timestamp(expected));
+        }
+        assert_eq!(clock.now(), Timestamp(1_000_012 - 3_600_000));
+    }
+
+    #[test]
+    fn the_systems_steady_clock_goes_on() {
+        let before = Clock::System.steady();
+        while Clock::System.steady() == before {
+            std::thread::yield_now();
+        }
+        assert!(Clock::System.steady() > before);
+    }
 
     #[test]
     fn ids_made_later_sort_later() {

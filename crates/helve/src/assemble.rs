@@ -105,7 +105,9 @@ pub async fn assemble(
         }
         Hold::Shared => DataDir::share(&config.data)?,
     };
-    let mut store: Arc<dyn Store> = Arc::new(SqliteStore::open_syncing(dir, world.now(), extras.syncs)?);
+    let database = SqliteStore::open_syncing(dir, world.now(), extras.syncs)?;
+    let stopped_cleanly = database.was_closed();
+    let mut store: Arc<dyn Store> = Arc::new(database);
     if let Some(around) = extras.around_store {
         store = around(store);
     }
@@ -131,6 +133,7 @@ pub async fn assemble(
     let data = config.data.clone();
     let settings = RuntimeSettings {
         on_asked,
+        stopped_cleanly,
         commands_at_work: Arc::new(move || DataDir::is_shared(&data)),
         agents: config.agents.clone(),
         // The operator's come first, and the first that fits speaks.

@@ -41,12 +41,17 @@ impl Driver {
             }
             _ => None,
         };
+        let in_vain = question.repeats && question.binding.is_empty();
         let pipeline = self.pipeline.clone();
         async move {
             if !fits {
                 return Err(CommandError::DoesNotFit);
             }
             let Some((cx, tool, edited)) = edit else { return Ok(()) };
+            if in_vain {
+                let why = "this call cannot be made, whatever its arguments; answer without new ones, or in its place";
+                return Err(CommandError::BadEdit(why.into()));
+            }
             let checked = pipeline.check_edit(&tool, &edited, &cx).await;
             checked.map_err(|failure| CommandError::BadEdit(failure.message))
         }

@@ -79,7 +79,7 @@ impl Driver {
         }
         let own = shared.agents.iter().find(|agent| agent.settings.name == setup.agent);
         let own = own.map_or(budgets.run, |agent| agent.settings.budget.over(budgets.run));
-        let run = Account { whose: Whose::Run, limits: own, used: self.run.used(shared.world.now()) };
+        let run = Account { whose: Whose::Run, limits: own, used: self.run.used(self.journal.now()) };
         let mut accounts = shared.day_accounts(&self.user, &setup.agent).await?;
         accounts.insert(0, run);
         Ok(accounts)

@@ -1,5 +1,7 @@
 //! A run and the clients that run its calls: they claim one, they bring its result, or they go silent.
 
+use std::time::Duration;
+
 use helve_tool::{Brought, Outcome};
 use helve_types::{CallId, Fact, Failure, FailureKind, Question, ToolCall, UserId};
 
@@ -91,7 +93,10 @@ impl Driver {
             _ = reply.send(Err(CommandError::NotWaiting));
             return;
         };
-        let brought = Brought { result, client, claimed_at: at, mark, trail };
+        // A claim from before a restart is as old as the log says.
+        let in_log = || Duration::from_millis(self.journal.now().since_ms(at));
+        let took = self.shared.leases.held_for(&id).unwrap_or_else(in_log);
+        let brought = Brought { result, client, took, mark, trail };
         let (pipeline, cx) = (self.pipeline.clone(), self.context(&id, 0, None));
         let shared = self.shared.clone();
         self.in_flight_calls.insert(id.clone());

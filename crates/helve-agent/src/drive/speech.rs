@@ -23,7 +23,7 @@ impl Driver {
         let queued = Fact::MessageQueued { message, text, by };
         // A run that was left alone is taken up again by whoever speaks to it.
         let mut spoken_to = self.run.clone();
-        spoken_to.apply(self.shared.world.now(), &queued);
+        spoken_to.apply(self.journal.now(), &queued);
         let goes_on = !matches!(spoken_to.next_step(), Step::Wait(_));
         self.shared.world.fate.at("message.before_queued");
         self.journal.commit(Entry { state: goes_on.then_some(RunState::Running), ..queued.into() }).await?;

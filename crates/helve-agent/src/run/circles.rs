@@ -2,9 +2,13 @@
 //! words over and over, an effect that may have happened and is ordered again.
 //!
 //! It goes by whole messages of the model: the calls of one were written before any of them had a result, so none is
-//! judged by its siblings. A message whose calls brought a result that was not known before is progress; only what is
-//! repeated while nothing new comes is a circle. It is first pointed out (`hints`, which `transcript` shows), then not
-//! done, then put before a person, whose no ends it.
+//! judged by its siblings. Every call counts, whatever came of it: also one that was never made, because its tool does not
+//! exist, its arguments do not fit, or a rule forbids it.
+//!
+//! The third message in a row that has the same call and no other is put before a person, whatever came of the first two.
+//! For other patterns there are steps. A message whose calls brought a result that was not known before is progress; only
+//! what is repeated while nothing new comes is a circle. It is first pointed out (`hints`, which `transcript` shows), then
+//! not done, then put before a person. A person's no ends it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,6 +23,8 @@ use serde_json::Value;
 /// The round that is not done any more, and the one that a person is asked about.
 const BLOCKED: usize = 3;
 const ASKED: usize = 4;
+/// The same call, alone in so many messages in a row, is asked about before it is made, whatever came of it.
+const IN_ROW: usize = 3;
 /// A tool may fail in so many messages in a row, each time with other arguments.
 const FAILURES: usize = 5;
 /// The same words may come with so many calls in a row.
@@ -177,7 +183,15 @@ impl Circles {
             return Course::On;
         }
         let words = self.words.as_ref().map_or(0, |(_, times)| *times);
-        let Lap { number, because } = self.lap(step, &call.name, &mark(&call.name, &call.arguments), words);
+        let mark = mark(&call.name, &call.arguments);
+        let Lap { number, because } = self.lap(step, &call.name, &mark, words);
+        let in_row = in_row(self.before(step), &mark) + 1;
+        if number < ASKED && in_row >= IN_ROW {
+            let tool = &call.name;
+            return Course::Ask(format!(
+                "`{tool}` is called {in_row} times in a row with the same arguments"
+            ));
+        }
         match number {
             ASKED.. => Course::Ask(because),
             BLOCKED => Course::Block(format!(
@@ -236,9 +250,14 @@ impl Circles {
         }
     }
 
+    /// The messages before a step.
+    fn before(&self, step: u32) -> &[Round] {
+        &self.rounds[..self.rounds.partition_point(|round| round.step < step)]
+    }
+
     /// The furthest that any circle has come if a message has this call.
     fn lap(&self, step: u32, tool: &str, mark: &Fingerprint, words: usize) -> Lap {
-        let before = &self.rounds[..self.rounds.partition_point(|round| round.step < step)];
+        let before = self.before(step);
         let failures = failures(before, tool);
         let laps = [
             repeated(before, tool, mark),
@@ -257,6 +276,12 @@ impl Circles {
             .max_by_key(|lap| lap.number)
             .unwrap_or(Lap { number: 0, because: String::new() })
     }
+}
+
+/// How many of the last messages had this call and no other.
+fn in_row(before: &[Round], mark: &Fingerprint) -> usize {
+    let has_only = |round: &&Round| round.calls.iter().all(|done| done.mark == *mark);
+    before.iter().rev().take_while(has_only).count()
 }
 
 /// How often a call was made with the same result, of late without anything new.
@@ -348,13 +373,42 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_with_the_same_result_is_blocked_and_then_asked_about() {
-        assert_eq!(play(&"look {} nothing\n".repeat(6)), "..baaa");
+    fn the_third_of_the_same_calls_in_a_row_is_asked_about_whatever_came_of_them() {
+        assert_eq!(play(&"look {} nothing\n".repeat(6)), "..aaaa");
+        assert_eq!(play("job {} 10%\njob {} 20%\njob {} 30%\njob {} 40%"), "..aa");
+        assert_eq!(play("send {} !\nsend {} -\nsend {} done"), "..a");
         // However the arguments are written.
         assert_eq!(
             play("look {\"a\":1,\"b\":2} x\nlook {\"b\":2,\"a\":1} x\nlook {\"a\":1.0,\"b\":2} x"),
-            "..b"
+            "..a"
         );
+        assert_eq!(play("look {q x\nlook {q x\nlook {q x"), "..a", "and if they are no JSON");
+    }
+
+    #[test]
+    fn a_row_ends_with_another_call() {
+        assert_eq!(play("job {} 1\njob {} 2\nlook {} x\njob {} 3\njob {} 4\njob {} 5"), ".....a");
+        assert_eq!(play("job {} 1\njob {} 2|look {} x\njob {} 3\njob {} 4\njob {} 5"), ".....a");
+        assert_eq!(play("job {\"n\":1} 1\njob {\"n\":2} 2\njob {\"n\":1} 3\njob {\"n\":2} 4"), "....");
+        // What comes beside the third does not hide it.
+        assert_eq!(play("job {} 1\njob {} 2\njob {} 3|look {} x"), "..a.");
+    }
+
+    #[test]
+    fn calls_that_are_never_made_are_seen() {
+        let mut circles = Circles::default();
+        let mut courses = vec![];
+        for (step, kind) in (1..).zip([
+            FailureKind::UnknownTool,
+            FailureKind::BadArguments,
+            FailureKind::Denied,
+            FailureKind::Limited,
+            FailureKind::Unavailable,
+        ]) {
+            courses.push(matches!(circles.course(step, &call("gone", "{}")), Course::Ask(_)));
+            circles.settled(step, ("gone", "{}"), Came::failure(&Failure::new(kind, "no")));
+        }
+        assert_eq!(courses, [false, false, true, true, true]);
     }
 
     #[test]
@@ -380,10 +434,8 @@ mod tests {
 
     #[test]
     fn a_call_that_is_repeated_until_something_changes_is_progress() {
-        assert_eq!(
-            play("job {} 10%\njob {} 20%\njob {} 30%\njob {} 40%\njob {} done\njob {} done"),
-            "......"
-        );
+        let job = |n: u32| format!("job {{}} {n}0%|log {{}} line {n}\n");
+        assert_eq!(play(&(1..9).map(job).collect::<String>()), ".".repeat(16));
         assert_eq!(
             play(&(1..30).map(|n| format!("page {{\"n\":{n}}} text\n")).collect::<String>()),
             ".".repeat(29)
@@ -437,7 +489,7 @@ mod tests {
         (0..5).for_each(|_| come(&mut circles, 1, &look, "x"));
         assert_eq!(circles.course(2, &look), Course::On);
         (0..5).for_each(|_| come(&mut circles, 2, &look, "x"));
-        assert!(matches!(circles.course(3, &look), Course::Block(_)));
+        assert!(matches!(circles.course(3, &look), Course::Ask(_)));
     }
 
     #[test]
@@ -456,7 +508,7 @@ mod tests {
         let many: String = (0..9).map(|n| format!("send {{\"n\":{n}}} -\n")).collect();
         assert_eq!(play(&many), ".".repeat(9));
         // But the same call refused again and again is the same call.
-        assert_eq!(play(&"send {} -\n".repeat(4)), "..ba");
+        assert_eq!(play(&"send {} -\n".repeat(4)), "..aa");
     }
 
     #[test]

@@ -502,7 +502,10 @@ fn a_person_who_speaks_ends_a_circle() {
         said(step, 1).into_iter().map(call)
     };
     let twice = || round(1).chain([done(id(1, 0))]).chain(round(2)).chain([done(id(2, 0))]);
-    check(twice().chain(round(3)), expect!["refuse 3:0 Repeating"]);
+    check(
+        twice().chain(round(3)),
+        expect!["ask about 3:0: `t` is called 3 times in a row with the same arguments"],
+    );
     check(twice().chain([says(7), hears(7, 3)]).chain(round(3)), expect!["execute 3:0 after 0"]);
 }
 

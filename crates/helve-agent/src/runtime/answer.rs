@@ -44,6 +44,12 @@ fn check(always: &Always, edited: Option<&str>, held: &Approval) -> Result<(), S
     if question.repeats && always.within != Within::Run {
         return Err("this call repeats itself in this run; say `run`, or answer it once".into());
     }
+    if question.repeats && question.version.is_empty() {
+        return Err(
+            "this call cannot be made, so there is nothing to allow for always; answer it once, or with a no"
+                .into(),
+        );
+    }
     if question.version.is_empty() {
         return Err("the question does not say which version of the tool it is about; answer it once".into());
     }

@@ -23,6 +23,8 @@ pub(crate) struct Leases(Mutex<HashMap<CallId, Lease>>);
 struct Lease {
     run: RunId,
     until: Instant,
+    /// When the claim began, where it went through this process.
+    since: Option<Instant>,
     /// Its end was told to the run.
     told: bool,
     /// Known where the claim went through this process.
@@ -43,7 +45,8 @@ impl Leases {
 
     /// A client has the call from now on.
     pub(crate) fn begin(&self, run: RunId, call: &CallId, holder: Holder) {
-        let lease = Lease { run, until: Instant::now() + LEASE, told: false, holder: Some(holder) };
+        let now = Instant::now();
+        let lease = Lease { run, until: now + LEASE, since: Some(now), told: false, holder: Some(holder) };
         self.held().insert(call.clone(), lease);
     }
 
@@ -58,8 +61,13 @@ impl Leases {
 
     /// A claim that this process may not have heard of.
     pub(crate) fn watch(&self, run: RunId, call: &CallId) {
-        let fresh = || Lease { run, until: Instant::now() + LEASE, told: false, holder: None };
+        let fresh = || Lease { run, until: Instant::now() + LEASE, since: None, told: false, holder: None };
         self.held().entry(call.clone()).or_insert_with(fresh);
+    }
+
+    /// How long the client has had the call, if it took it from this process.
+    pub(crate) fn held_for(&self, call: &CallId) -> Option<Duration> {
+        self.held().get(call)?.since.map(|since| since.elapsed())
     }
 
     pub(crate) fn end(&self, call: &CallId) {
@@ -145,6 +153,7 @@ mod tests {
         advance(LEASE / 2).await;
         assert!(leases.renew(&call(1), "tab", "mei").is_some());
         assert!(!leases.is_over(&call(0)));
+        assert_eq!(leases.held_for(&call(1)), Some(LEASE / 2), "however often it is heard");
         leases.next_over().await;
         assert!(leases.is_over(&call(0)));
         assert_eq!(leases.over(), [(run(), call(0))]);

@@ -4,16 +4,18 @@
 //! waiting: claim it, read its log, fold it, ask the machine what is next.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use helve_guard::Pass;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
-use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail, UserId};
+use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::seat::Seat;
+use super::trials::{CRASHES_MAX, Trial, Trials};
 use super::{Order, Runtime, Shared};
 use crate::agents::{Agent, Kit};
 use crate::command::{BY_TIME, Command, CommandError};
@@ -24,8 +26,6 @@ use crate::run::{Errand, Run, Step};
 const AT_ONCE: usize = 8;
 /// They are spread a little, so that a server that starts does not fall upon its models.
 const SPREAD: Duration = Duration::from_millis(100);
-/// A run that ends the server so often in one step is left alone.
-const RESUMES_MAX: u32 = 3;
 const SWEEP: Duration = Duration::from_secs(30);
 /// How long the watch rests after a failure. What is due stays due, and would be looked at again at once.
 const REST: Duration = Duration::from_secs(1);
@@ -35,21 +35,42 @@ const REST: Duration = Duration::from_secs(1);
 pub(super) enum Because {
     /// Somebody wants something of it.
     Command,
-    /// It was running when its driver ended.
+    /// It was running when its driver ended, and may be why.
     Interrupted,
+    /// It was running when the server was stopped in good order.
+    Stopped,
     /// A person wants it to go on, whatever it did before.
     Wanted,
 }
 
+/// What a run needs that is taken up without being asked for: its turn, and leave to go on beside others or alone.
+#[derive(Default)]
+pub(super) struct Leave {
+    pass: Option<Pass>,
+    trial: Option<Trial>,
+}
+
+/// What is logged about a run that is left alone.
+const LEFT_ALONE: &str = "the server ended three times while the run was in the same step, and it needs attention: look at \
+                          its last calls, then resume it with `helve runs resume` or stop it with `helve runs cancel`";
+
 /// The runs that are to be taken up, each when its turn comes.
 pub(crate) struct Recovery {
     coming: Mutex<HashSet<RunId>>,
+    trials: Trials,
+    /// Runs have been looked for since the server started.
+    begun: AtomicBool,
     places: Semaphore,
 }
 
 impl Default for Recovery {
     fn default() -> Self {
-        Self { coming: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+        Self {
+            coming: Mutex::default(),
+            trials: Trials::default(),
+            begun: AtomicBool::new(false),
+            places: Semaphore::new(AT_ONCE),
+        }
     }
 }
 
@@ -72,17 +93,22 @@ impl Runtime {
         let running = shared.store.running_runs().await?;
         let at_work_elsewhere =
             |record: &RunRecord| is_of_a_command(record) && (shared.settings.commands_at_work)();
-        let left_behind = running
+        let mut left_behind: Vec<RunRecord> = running
             .into_iter()
             .filter(|record| !at_work_elsewhere(record) && !shared.seats.is_taken(record.run))
-            .filter(|record| shared.recovery.begin(record.run));
-        let mut count = 0;
+            .filter(|record| shared.recovery.begin(record.run))
+            .collect();
+        let is_first = !shared.recovery.begun.swap(true, Ordering::Relaxed);
+        let because =
+            if is_first && shared.settings.stopped_cleanly { Because::Stopped } else { Because::Interrupted };
+        // Those that can go on together do not wait for those that go on alone.
+        left_behind.sort_by_key(|record| record.resumes);
+        let count = left_behind.len();
         for record in left_behind {
-            count += 1;
-            let (shared, run, user) = (shared.clone(), record.run, record.user);
+            let shared = shared.clone();
             self.shared.tasks.spawn(async move {
-                shared.take_up(run, &user).await;
-                shared.recovery.end(run);
+                shared.take_up(&record, because).await;
+                shared.recovery.end(record.run);
             });
         }
         Ok(count)
@@ -102,7 +128,7 @@ impl Runtime {
             return Err(CommandError::Waits);
         }
         let Some((seat, commands)) = self.shared.seats.take(run) else { return Ok(()) };
-        if self.shared.resume(seat, commands, None, Because::Wanted).await {
+        if self.shared.resume(seat, commands, Leave::default(), Because::Wanted).await {
             return Ok(());
         }
         let over = store.run(scope, run).await?.state.is_final();
@@ -156,24 +182,28 @@ impl Runtime {
 impl Shared {
     /// Waits for the turn of an interrupted run and puts a driver on it. Until then it has no seat, so that whoever
     /// speaks to it meanwhile is heard, and takes it up.
-    async fn take_up(self: &Arc<Self>, run: RunId, user: &UserId) {
+    async fn take_up(self: &Arc<Self>, record: &RunRecord, because: Because) {
+        let RunRecord { run, user, resumes, .. } = record;
+        let crashes = resumes.saturating_add(u32::from(because == Because::Interrupted));
         let turn = async {
+            // Before its turn, which others can use while it waits to be alone.
+            let trial = self.recovery.trials.enter(crashes).await;
             let pass = self.turns.enter_surely(&user.0).await;
             let place = self.recovery.places.acquire().await;
             tokio::time::sleep(SPREAD.mul_f64(self.world.chance())).await;
-            (pass, place)
+            (trial, pass, place)
         };
-        let (pass, _place) = tokio::select! {
+        let (trial, pass, _place) = tokio::select! {
             turn = turn => turn,
             () = self.closing.cancelled() => return,
         };
-        let Some((seat, commands)) = self.seats.take(run) else { return };
+        let Some((seat, commands)) = self.seats.take(*run) else { return };
         // It may have gone on and come to a stop in between.
-        let because = match self.store.run(Scope::Everyone, run).await {
+        let because = match self.store.run(Scope::Everyone, *run).await {
             Ok(record) if record.state != RunState::Running => Because::Command,
-            _ => Because::Interrupted,
+            _ => because,
         };
-        self.resume(seat, commands, Some(pass), because).await;
+        self.resume(seat, commands, Leave { pass: Some(pass), trial: Some(trial) }, because).await;
     }
 
     /// Claims the run and puts a driver on it, if it can go on.
@@ -181,7 +211,7 @@ impl Shared {
         self: &Arc<Self>,
         seat: Seat,
         mut commands: UnboundedReceiver<Command>,
-        pass: Option<Pass>,
+        leave: Leave,
         because: Because,
     ) -> bool {
         let counts = because == Because::Interrupted;
@@ -189,15 +219,15 @@ impl Shared {
             Ok(claimed) => {
                 self.world.fate.at("run.claimed");
                 if claimed.record.setup.input == RunInput::Call {
-                    let looks = !counts || claimed.record.resumes <= RESUMES_MAX;
+                    let looks = !counts || claimed.record.resumes < CRASHES_MAX;
                     let ended = self.clone().end_call(seat, claimed, commands, looks);
                     self.tasks.spawn(async move {
-                        let _turn = pass;
+                        let _leave = leave;
                         ended.await
                     });
                     return true;
                 }
-                let driver = self.driver(claimed, commands, pass, because).await;
+                let driver = self.driver(claimed, commands, leave, because).await;
                 let goes_on = driver.is_some();
                 if let Some(driver) = driver {
                     self.run_counters.resumed();
@@ -222,7 +252,7 @@ impl Shared {
         self: &Arc<Self>,
         claimed: Claimed,
         mut commands: UnboundedReceiver<Command>,
-        pass: Option<Pass>,
+        Leave { pass, trial }: Leave,
         because: Because,
     ) -> Option<Driver> {
         let Claimed { epoch, record, history, events } = claimed;
@@ -237,16 +267,16 @@ impl Shared {
         }
         let agent = self.agents.iter().find(|agent| agent.settings.name == record.setup.agent);
         let (entry, so) = match (agent, because) {
-            (None, _) => (self.without_agent(&machine), Some("its agent is gone; it ends here")),
-            (Some(_), Because::Interrupted) if record.resumes > RESUMES_MAX => (
-                self.left_alone(machine.clone(), &record),
-                Some("it has ended the server too often; it is left alone"),
-            ),
-            (Some(_), Because::Interrupted) => {
-                (resumed(machine.clone(), record.resumes, self.world.now()), None)
+            (None, _) => (without_agent(&machine, journal.now()), Some("its agent is gone; it ends here")),
+            (Some(_), Because::Interrupted) if record.resumes >= CRASHES_MAX => {
+                (self.left_alone(machine.clone(), &record, journal.now()), Some(LEFT_ALONE))
+            }
+            // As for whoever reads the log, it is the first try: none is for a person.
+            (Some(_), Because::Interrupted | Because::Stopped) => {
+                (resumed(machine.clone(), record.resumes.max(1), journal.now()), None)
             }
             (Some(_), Because::Wanted) => {
-                let entry = resumed(machine.clone(), 0, self.world.now());
+                let entry = resumed(machine.clone(), 0, journal.now());
                 (Entry { state: Some(RunState::Running), ..entry }, None)
             }
             (Some(_), Because::Command) => (Entry::default(), None),
@@ -283,22 +313,17 @@ impl Shared {
             journal,
             commands,
             pass,
+            trial,
         };
         Some(Driver::new(self, parts))
     }
 
-    /// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
-    fn without_agent(&self, machine: &Run) -> Entry {
-        let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
-        ending(machine, machine.failed("unknown_agent", message), RunState::Failed, self.world.now())
-    }
-
-    /// A run that was taken up too often waits for a person. What is unknown about its calls does not wait with it; those
-    /// that may be sent again are, when it goes on.
-    fn left_alone(&self, mut machine: Run, record: &RunRecord) -> Entry {
+    /// A run that ended the server too often waits for a person. What is unknown about its calls does not wait with it;
+    /// those that may be sent again are, when it goes on.
+    fn left_alone(&self, mut machine: Run, record: &RunRecord, now: Timestamp) -> Entry {
         let state = RunState::NeedsAttention;
         let resumed = Fact::RunResumed { resume: record.resumes };
-        machine.apply(self.world.now(), &resumed);
+        machine.apply(now, &resumed);
         let mut facts = vec![resumed];
         if let Step::CallTools(errands) = machine.next_step() {
             facts.extend(errands.into_iter().filter_map(|errand| self.lost(errand)));
@@ -334,6 +359,12 @@ impl Shared {
         tools.extend(agent.client_tools(&setup.client_tools, user).await.into_iter().filter_map(Result::ok));
         Ok(Kit::new(tools))
     }
+}
+
+/// The end of a run whose agent is no longer configured: another agent's rules are not its rules.
+fn without_agent(machine: &Run, now: Timestamp) -> Entry {
+    let message = format!("the agent `{}` is not configured any more", machine.setup().agent);
+    ending(machine, machine.failed("unknown_agent", message), RunState::Failed, now)
 }
 
 /// Whether a command line made it, in a process of its own. All others are this server's, or were its predecessor's.

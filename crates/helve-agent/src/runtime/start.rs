@@ -168,8 +168,18 @@ impl Runtime {
         let journal = shared.journal(run, epoch, 1);
         let pipeline = agent.pipeline.clone();
         let pass = Some(pass);
-        let parts =
-            Parts { run: machine, user, conversation, history, journal, kit, pipeline, commands, pass };
+        let parts = Parts {
+            run: machine,
+            user,
+            conversation,
+            history,
+            journal,
+            kit,
+            pipeline,
+            commands,
+            pass,
+            trial: None,
+        };
         shared.spawn(seat, Driver::new(shared, parts));
         Ok(Started { run, conversation, replayed: false, follower })
     }

@@ -11,7 +11,7 @@ use helve_agent::{
 };
 use helve_model::{Reply, ScriptedModel};
 use helve_store::{Scope, Store};
-use helve_types::{Answer, Fact, Part, RunId, ToolState, Usage};
+use helve_types::{Answer, Fact, Part, RunId, Timestamp, ToolState, Usage};
 use proptest::prelude::*;
 
 use crate::lab::{Lab, mei, reply, settle, until};
@@ -210,6 +210,46 @@ async fn time_at_work_counts_and_time_in_which_somebody_is_waited_for_does_not()
         "{log}"
     );
     assert_eq!(lab.runs.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_during_a_call_takes_no_time_from_the_run() {
+    const HOUR: i64 = 3_600_000;
+    for by in [HOUR, -HOUR] {
+        let look = format!(r#"call look {{"q": "clock {by}"}}"#);
+        let lab = lab(RuntimeSettings::default(), [reply(&look), reply("say There.")]);
+        let began = lab.world.now();
+        let mut started = lab.start("look").await;
+        assert_eq!(settle(&mut started.follower).await, "run.finished");
+        let log = lab.log(started.run).await;
+        assert!(log.ends_with("run.finished Answered\n"), "{log}");
+        let call = lab.store.calls(started.run).await.unwrap().remove(0);
+        assert_eq!(call.ended_at.unwrap().since_ms(call.started_at.unwrap()), 7);
+        let (user, agent) = (mei(), "default".to_owned());
+        let day = |at: Timestamp| lab.store.used_on(at.day(), user.clone(), agent.clone());
+        assert_eq!(day(began).await.unwrap().user.active_ms, 7);
+        assert_eq!(lab.world.now(), began.plus_ms(by + 7), "and the date is what it was set to");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_while_the_server_is_down_takes_no_time_from_the_run_either() {
+    for by in [3_600_000, -3_600_000] {
+        let lab = lab(RuntimeSettings::default(), [reply(r#"call hang {"q": "x"}"#), reply("say There.")]);
+        let mut started = lab.start("look").await;
+        until(&mut started.follower, "tool.started").await;
+        lab.world.clock.set_forward_ms(by);
+        let again = lab.restarted();
+        again.runtime.recover().await.unwrap();
+        let mut follower = again.runtime.follow(started.run, 0);
+        until(&mut follower, "run.resumed").await;
+        again.world.clock.set_forward_ms(by);
+        again.runtime.cancel(Scope::User(mei()), started.run, "mei".into()).await.unwrap();
+        while settle(&mut follower).await != "run.cancelled" {}
+        let used = again.store.used_on(lab.world.now().day(), mei(), "default".into()).await.unwrap();
+        let before = again.store.used_on(lab.world.now().plus_ms(-2 * by).day(), mei(), "default".into());
+        assert_eq!((used.user.active_ms, before.await.unwrap().user.active_ms), (0, 0));
+    }
 }
 
 fn of_days(user_day: Limits, day: Limits) -> RuntimeSettings {

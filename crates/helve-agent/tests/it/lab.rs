@@ -49,6 +49,12 @@ impl Tool for LabTool {
                 "look" if q.starts_with("long") => {
                     Ok(ToolOutput::text(format!("found {q}: {}", "many words ".repeat(400))))
                 }
+                // Somebody sets the clock while it looks, which takes seven milliseconds.
+                "look" if let Some(ms) = q.strip_prefix("clock ") => {
+                    cx.world.clock.set_forward_ms(ms.parse().unwrap_or(0));
+                    cx.world.clock.advance_ms(7);
+                    Ok(ToolOutput::text("found it"))
+                }
                 "look" => Ok(ToolOutput::text(format!("found {q}"))),
                 "send" => Ok(ToolOutput::text(format!("sent {q}"))),
                 "ping" => Ok(ToolOutput::text("pong")),

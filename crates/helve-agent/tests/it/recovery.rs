@@ -1,11 +1,13 @@
 //! After a stop: the log says where to go on.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use expect_test::expect;
 use futures_util::StreamExt;
 use helve_agent::{CallOptions, CommandError, Frame, StartError, StartInput, StartRequest};
-use helve_model::Reply;
+use helve_model::{Reply, ScriptedModel};
 use helve_store::contract::Actor;
 use helve_store::{CallState, IdempotencyKey, Page, RunFilter, Scope, Store, Urgency};
 use helve_tool::Outcome;
@@ -167,12 +169,13 @@ async fn a_question_waits_through_a_restart() {
 
 #[tokio::test]
 async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
-    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
+    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
-    for resumes in 1..=4 {
+    for resumes in 1..=3 {
         lab.restarted().runtime.recover().await.unwrap();
         lab.taken_up(run, resumes).await;
     }
+    assert_eq!(lab.model.asked().len(), 2, "after the third crash nothing is tried");
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
     assert_eq!(record.state, RunState::NeedsAttention);
     let again = lab.restarted();
@@ -182,12 +185,78 @@ async fn a_run_that_keeps_ending_the_server_is_left_for_a_person() {
     assert_eq!(lab.store.run(Scope::Everyone, run).await.unwrap().state, RunState::Cancelled);
 }
 
+/// Three servers end while the same four runs are in the same step, and only one of these is why.
+#[tokio::test(start_paused = true)]
+async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_is_at_work_is_blamed() {
+    let settled = || tokio::time::sleep(Duration::from_secs(60));
+    let lab = Lab::new((0..4).map(|_| Reply::new().hangs()));
+    let mut runs = vec![];
+    for _ in 0..4 {
+        runs.push(crashed(&lab, |_| vec![]).await);
+    }
+    let second = lab.restarted();
+    second.runtime.recover().await.unwrap();
+    settled().await;
+    assert_eq!(lab.model.asked().len(), 4, "after the first crash all go on together");
+
+    // It gets a message to its end, and then the server ends while it tries the next.
+    let model = |replies: Vec<Reply>| {
+        let model = Arc::new(ScriptedModel::new(replies));
+        (model.clone(), vec![(model, Default::default())])
+    };
+    let (asked, models) = model(vec![reply("say Fine."), Reply::new().hangs()]);
+    let third = lab.restarted_with(models);
+    third.runtime.recover().await.unwrap();
+    settled().await;
+    assert_eq!(asked.asked().len(), 2, "after the second, one by one");
+
+    let (asked, models) = model(vec![reply("say Fine."), reply("say Fine.")]);
+    let fourth = lab.restarted_with(models);
+    fourth.runtime.recover().await.unwrap();
+    settled().await;
+    assert_eq!(asked.asked().len(), 2);
+    let mut states = vec![];
+    for run in runs {
+        states.push(lab.store.run(Scope::Everyone, run).await.unwrap().state);
+    }
+    states.sort_by_key(|state| state.as_str());
+    use RunState::{Completed, NeedsAttention};
+    assert_eq!(states, [Completed, Completed, Completed, NeedsAttention]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_work_and_runs_that_were_in_one_crash_do_not_wait_for_each_other() {
+    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
+    let suspect = crashed(&lab, |_| vec![]).await;
+    for resumes in 1..=2 {
+        lab.restarted().runtime.recover().await.unwrap();
+        lab.taken_up(suspect, resumes).await;
+    }
+    let mut begun = lab.start("hello").await;
+    assert_eq!(settle(&mut begun.follower).await, "run.finished", "also while another is tried alone");
+}
+
+#[tokio::test]
+async fn a_server_that_is_stopped_in_good_order_blames_no_run() {
+    let settings = helve_agent::RuntimeSettings { stopped_cleanly: true, ..Default::default() };
+    let lab = Lab::with_model(ScriptedModel::new((0..9).map(|_| Reply::new().hangs())), settings);
+    let run = crashed(&lab, |_| vec![]).await;
+    for times in 1..=5 {
+        lab.restarted().runtime.recover().await.unwrap();
+        while lab.model.asked().len() < times {
+            tokio::task::yield_now().await;
+        }
+    }
+    let record = lab.store.run(Scope::Everyone, run).await.unwrap();
+    assert_eq!((record.state, record.resumes), (RunState::Running, 0));
+    assert!(!lab.log(run).await.contains("resume 0"), "no person has said so");
+}
+
 #[tokio::test]
 async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_anew() {
-    let lab =
-        Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
+    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs()]);
     let run = crashed(&lab, |_| vec![]).await;
-    for resumes in 1..=4 {
+    for resumes in 1..=3 {
         lab.restarted().runtime.recover().await.unwrap();
         lab.taken_up(run, resumes).await;
     }
@@ -211,13 +280,12 @@ async fn a_run_that_was_left_alone_goes_on_when_a_person_says_so_and_is_counted_
 
 #[tokio::test]
 async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client_that_asks() {
-    let lab =
-        Lab::new([Reply::new().hangs(), Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
+    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
     let run = crashed(&lab, |_| vec![]).await;
-    for _ in 0..4 {
+    for _ in 0..3 {
         lab.restarted().runtime.recover().await.unwrap();
     }
-    while lab.model.asked().len() < 3 {
+    while lab.model.asked().len() < 2 {
         tokio::task::yield_now().await;
     }
     let again = lab.restarted();
@@ -228,7 +296,7 @@ async fn a_run_that_was_left_alone_is_set_going_by_a_message_and_not_by_a_client
         tokio::task::yield_now().await;
     }
     let record = lab.store.run(Scope::Everyone, run).await.unwrap();
-    assert_eq!((lab.model.asked().len(), record.state), (3, RunState::NeedsAttention));
+    assert_eq!((lab.model.asked().len(), record.state), (2, RunState::NeedsAttention));
     // From here on it counts again, should it end the server once more.
     again.runtime.say(scope, run, None, "go on".into(), "mei".into()).await.unwrap();
     assert_eq!(settle(&mut again.runtime.follow(run, record.last_seq)).await, "run.finished");

@@ -9,6 +9,7 @@ mod kills;
 mod long;
 mod models;
 mod mutants;
+mod poison;
 mod power;
 mod streams;
 

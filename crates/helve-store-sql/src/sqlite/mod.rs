@@ -46,6 +46,7 @@ pub struct SqliteStore {
     writer: Mutex<Option<Writer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Readers,
+    was_closed: bool,
     _dir: DataDir,
 }
 
@@ -58,15 +59,21 @@ impl SqliteStore {
     /// The same, syncing as it should not: for the fault lab.
     pub fn open_syncing(dir: DataDir, now: Timestamp, syncs: Syncs) -> Result<Self, OpenError> {
         let path = dir.database();
-        let connection = open::database(&dir, now, syncs)?;
+        let open::Opened { connection, was_closed } = open::database(&dir, now, syncs)?;
         let log = Log::beside(&path);
         let (writer, thread) = Writer::spawn(connection, dir.watch(), log).map_err(OpenError::Thread)?;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             thread: Mutex::new(Some(thread)),
             readers: Readers::new(path),
+            was_closed,
             _dir: dir,
         })
+    }
+
+    /// Whether it was closed in good order before it was opened now; a new one was.
+    pub fn was_closed(&self) -> bool {
+        self.was_closed
     }
 
     fn write<T: Send + 'static>(

@@ -78,7 +78,7 @@ impl Syncs {
 }
 
 /// The connection that writes; from now on the database counts as not closed.
-pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Connection, OpenError> {
+pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Opened, OpenError> {
     new_enough(rusqlite::version_number(), rusqlite::version())?;
     let path = &*dir.database();
     let failed = |source| failure(path, source);
@@ -101,11 +101,19 @@ pub(super) fn database(dir: &DataDir, now: Timestamp, syncs: Syncs) -> Result<Co
         }
         other => OpenError::Migrate(other),
     })?;
-    if !was_closed(&connection).map_err(failed)? {
+    let was_closed = was_closed(&connection).map_err(failed)?;
+    if !was_closed {
         check_after_crash(&connection, path)?;
     }
     set_closed(&connection, false).map_err(failed)?;
-    Ok(connection)
+    Ok(Opened { connection, was_closed })
+}
+
+/// A database at work.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// Whoever had it last has closed it.
+    pub(super) was_closed: bool,
 }
 
 /// What SQLite says of a file that is none of its own, or is broken, in words that say what to do.
@@ -217,7 +225,7 @@ mod tests {
         for (syncs, level) in [(Syncs::default(), 2), (Syncs::Checkpoints, 1), (Syncs::Never, 0)] {
             let dir = tempfile::tempdir().unwrap();
             let held = DataDir::hold(dir.path()).unwrap();
-            let connection = database(&held, Timestamp(1), syncs).unwrap();
+            let Opened { connection, .. } = database(&held, Timestamp(1), syncs).unwrap();
             let read: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
             assert_eq!(read, level, "{syncs:?}");
         }

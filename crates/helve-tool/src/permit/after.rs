@@ -37,14 +37,21 @@ pub(super) enum After {
     Unknown(String),
     /// Send it again after a pause.
     Again {
-        pause: Duration,
+        pause: Pause,
         /// Why it may have happened all the same, if it may.
         doubt: Option<String>,
     },
 }
 
-/// A pause that the other side asks for and that is longer than this is not waited for.
-const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// How long to wait before the next attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// The other side asked for it: never shorter.
+    Told(Duration),
+    /// Nobody asked for it: shortened by chance, so that many callers do not come back together.
+    Own(Duration),
+}
+
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// What changes something is sent at most so often in all, however often the server was stopped in between, …
@@ -61,6 +68,8 @@ pub(super) struct Tries {
     pub(super) now: u32,
     /// The most, since then.
     pub(super) max: u32,
+    /// What is left of the call's time: a pause that the other side asks for and that is longer is not waited for.
+    pub(super) left: Duration,
 }
 
 impl Tries {
@@ -80,9 +89,10 @@ pub(crate) fn too_late(sent_before: u32, first_at: Timestamp, now: Timestamp) ->
 }
 
 pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
-    let again = |pause: Option<Duration>| {
-        let pause = pause.unwrap_or(FIRST_PAUSE * 2u32.saturating_pow(tries.now.saturating_sub(1).min(5)));
-        (tries.are_left(effect) && pause <= PAUSE_MAX).then_some(pause)
+    let again = |told: Option<Duration>| {
+        let own = FIRST_PAUSE * 2u32.saturating_pow(tries.now.saturating_sub(1).min(5));
+        let pause = told.map_or(Pause::Own(own), Pause::Told);
+        (tries.are_left(effect) && told.is_none_or(|told| told <= tries.left)).then_some(pause)
     };
     let unsent = |pause| After::Again { pause, doubt: None };
     // May it be sent again although it may have happened?
@@ -108,7 +118,8 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
         }
         Ended::Error(ToolError::Busy { message, retry_after }) => {
             let failed = || {
-                let mut failure = Failure::new(FailureKind::Failed, message);
+                let advice = retry_after.map(too_long).unwrap_or_default();
+                let mut failure = Failure::new(FailureKind::Failed, message + &advice);
                 failure.retry_after_ms = retry_after.map(millis);
                 After::Down(failure)
             };
@@ -126,6 +137,12 @@ pub(super) fn after(ended: Ended, effect: Effect, tries: Tries) -> After {
             }
         },
     }
+}
+
+/// What a model is told about a pause that is not waited for.
+fn too_long(pause: Duration) -> String {
+    let seconds = pause.as_millis().div_ceil(1_000);
+    format!("; it asks for no call within {seconds} s")
 }
 
 /// What the end of an attempt says about the health of the other side.
@@ -154,7 +171,7 @@ mod tests {
     const NON_IDEMPOTENT: Effect = Effect::NonIdempotent;
 
     fn word(ended: &Ended, effect: Effect, now: u32) -> &'static str {
-        word_of(ended, effect, Tries { before: 0, now, max: 2 })
+        word_of(ended, effect, Tries { before: 0, now, max: 2, left: Duration::from_secs(60) })
     }
 
     fn word_of(ended: &Ended, effect: Effect, tries: Tries) -> &'static str {
@@ -178,7 +195,7 @@ mod tests {
             (2, 3, ["again", "unknown"]),
             (u32::MAX, 1, ["again", "unknown"]),
         ] {
-            let tries = Tries { before, now, max: 5 };
+            let tries = Tries { before, now, max: 5, left: Duration::from_secs(60) };
             assert_eq!([READ, IDEMPOTENT].map(|effect| word_of(&lost, effect, tries)), words, "{tries:?}");
         }
     }
@@ -210,7 +227,8 @@ mod tests {
                 ["down", "down", "down"],
             ),
             (busy(1), ["again", "again", "again"], ["down", "down", "down"]),
-            (busy(3_600), ["down", "down", "down"], ["down", "down", "down"]),
+            (busy(60), ["again", "again", "again"], ["down", "down", "down"]),
+            (busy(61), ["down", "down", "down"], ["down", "down", "down"]),
             (
                 Ended::Error(ToolError::Lost("reset".into())),
                 ["again", "again, in doubt", "unknown"],
@@ -229,6 +247,20 @@ mod tests {
                 assert_eq!(effects.map(|effect| word(&ended, effect, tries)), words, "{ended:?} try {tries}");
             }
         }
+    }
+
+    #[test]
+    fn a_pause_that_was_asked_for_is_kept_whole_and_one_that_is_not_waited_for_is_told() {
+        let busy = |seconds: u64| {
+            let retry_after = Some(Duration::from_millis(seconds * 1_000 + 1));
+            Ended::Error(ToolError::Busy { message: "busy (429)".into(), retry_after })
+        };
+        let tries = Tries { before: 0, now: 1, max: 2, left: Duration::from_secs(20) };
+        let told = Pause::Told(Duration::from_millis(19_001));
+        assert_eq!(after(busy(19), NON_IDEMPOTENT, tries), After::Again { pause: told, doubt: None });
+        let After::Down(failure) = after(busy(20), NON_IDEMPOTENT, tries) else { panic!("it waits") };
+        assert_eq!(failure.message, "busy (429); it asks for no call within 21 s");
+        assert_eq!(failure.retry_after_ms, Some(20_001));
     }
 
     #[test]

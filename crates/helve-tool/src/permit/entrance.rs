@@ -1,11 +1,13 @@
 //! Whether the call may go to the tool now: its limits and its breaker.
 
-use helve_guard::{Change, Limited, Slot, Ticket, Verdict};
+use std::time::Duration;
+
+use helve_guard::{Change, Limited, Slot, Ticket, UnavailableBecause, Verdict};
 use helve_types::{Failure, FailureKind, Stage, Trail};
 use tokio::time::Instant;
 
 use super::after::{Ended, health};
-use super::{Permit, millis};
+use super::{Permit, millis, rest};
 use crate::CallContext;
 use crate::outcome::Stop;
 
@@ -52,6 +54,21 @@ impl Permit {
                 Stop::from(failure)
             })
             .inspect(|_| trail.push(Stage::Limit { waited_ms, refused: None }))
+    }
+
+    /// Waits while the other side wants a pause, as far as that fits into what is left of the call's time: only for a
+    /// call that was told to wait. Others are refused until the pause is over.
+    pub(super) async fn outwait_cool_down(&self, left: Duration, cx: &CallContext) -> Result<(), Stop> {
+        let Some(breaker) = &self.tool.guarding.breaker else { return Ok(()) };
+        let end = Instant::now() + left;
+        while let Some(refusing) = breaker.status().refusing
+            && refusing.because == UnavailableBecause::CoolingDown
+            && let Some(pause) = refusing.retry_after
+            && Instant::now() + pause <= end
+        {
+            rest(pause, cx).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn admit_by_breaker(&self, trail: &mut Trail) -> Result<Option<Ticket>, Stop> {

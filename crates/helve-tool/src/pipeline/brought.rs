@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use helve_store::Entry;
-use helve_types::{Failure, RunState, Stage, Timestamp, ToolCall, ToolOutput, Trail};
+use helve_types::{Failure, RunState, Stage, ToolCall, ToolOutput, Trail};
 use serde_json::Value;
 
 use super::{Pipeline, bounded, labels};
 use crate::bound::Beside;
+use crate::permit::millis;
 use crate::pipeline::instead::Answered;
 use crate::{CallContext, Fault, Outcome};
 
@@ -23,8 +24,8 @@ pub struct Brought {
     pub result: Result<ToolOutput, Failure>,
     /// As the client calls itself.
     pub client: String,
-    /// When it was given the call.
-    pub claimed_at: Timestamp,
+    /// How long it had the call.
+    pub took: Duration,
     /// By which the same result is known when it comes again.
     pub mark: String,
     /// What was decided before the client had it.
@@ -34,9 +35,8 @@ pub struct Brought {
 impl Pipeline {
     /// Takes in what a client brings: whoever looks at outputs looks at this one, and it is no larger than another.
     pub async fn bring(&self, call: &ToolCall, brought: Brought, cx: &CallContext) -> Result<Outcome, Fault> {
-        let Brought { result, client, claimed_at, mark, mut trail } = brought;
-        let ms = cx.world.now().since_ms(claimed_at);
-        trail.push(Stage::Client { name: client, ms, brought: mark });
+        let Brought { result, client, took, mark, mut trail } = brought;
+        trail.push(Stage::Client { name: client, ms: millis(took), brought: mark });
         let (outcome, beside) = match result {
             Ok(output) => {
                 let (output, beside) = self.looked_at(output, call, cx, &mut trail).await;
@@ -45,7 +45,7 @@ impl Pipeline {
             Err(failure) => (Outcome::Failed(short(failure)), Beside::default()),
         };
         let outcome = labels::of_brought(outcome);
-        crate::log::tell(&outcome, &trail, Duration::from_millis(ms));
+        crate::log::tell(&outcome, &trail, took);
         cx.world.fate.at("client.before_result");
         let entry = outcome.entry(&call.id, trail, beside);
         cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod bound_consent;
+mod busy;
 mod fallback;
 mod hooks;
 mod labels;

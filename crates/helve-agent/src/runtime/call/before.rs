@@ -87,7 +87,7 @@ impl Shared {
         }
         let message = "the process that made the call ended before the call did".into();
         let facts = machine.failed("cut_off", message);
-        journal.commit(ending(&machine, facts, RunState::Failed, self.world.now())).await
+        journal.commit(ending(&machine, facts, RunState::Failed, journal.now())).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is written on results, and who is asked before private data can leave.
 
-use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint, Timestamp};
+use helve_types::{Answer, FailureKind, Flow, Labels, Origin, Taint};
 
 use super::*;
 use crate::{Brought, Grant, Trust, settled_by};
@@ -96,7 +96,7 @@ async fn a_clients_result_is_a_strangers_word_and_a_persons_is_not() {
         let brought = Brought {
             result,
             client: "a page".into(),
-            claimed_at: Timestamp(1),
+            took: Duration::from_millis(1),
             mark: "m".into(),
             trail: Trail::default(),
         };
