@@ -19,7 +19,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{ActFor, Scope, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -31,6 +31,7 @@ pub(crate) use self::session::{COOKIE, no_cookie};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
 use crate::app::App;
+use crate::input::parameter;
 use crate::problem::Problem;
 
 /// Who a request comes from.
@@ -38,6 +39,10 @@ use crate::problem::Problem;
 pub(crate) struct Principal {
     pub(crate) user: UserId,
     pub(crate) rights: TokenRights,
+    /// Whom it may act for, besides itself.
+    act_for: ActFor,
+    /// The request has named the user.
+    is_named: bool,
     /// None for the operator of a machine without tokens.
     token: Option<String>,
 }
@@ -49,18 +54,31 @@ impl Principal {
 
     /// What it may look at by id.
     pub(crate) fn scope(&self) -> Scope {
-        if self.is_admin() { Scope::Everyone } else { Scope::User(self.user.clone()) }
+        let sees_all = self.is_admin() && !self.is_named;
+        if sees_all { Scope::Everyone } else { Scope::User(self.user.clone()) }
     }
 
-    /// The user it acts for: itself, or with the right `admin` whoever it names.
+    /// The user it acts for: itself, or whom it names and may act for.
     pub(crate) fn acting_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
         let Some(named) = named else { return Ok(self.user.clone()) };
         let named =
             UserId::parse(named).map_err(|error| Problem::bad_request("bad_user", error.to_string()))?;
-        if named == self.user || self.is_admin() {
+        if self.is_named && named != self.user {
+            let detail = format!("the request names two users, `{}` and `{named}`; name one", self.user);
+            return Err(Problem::bad_request("two_users", detail));
+        }
+        if named == self.user || self.is_admin() || self.act_for.covers(&named) {
             return Ok(named);
         }
-        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", "this token may not act for another user"))
+        let detail =
+            format!("this token may not act for `{named}`; make one with `helve token create --act-for`");
+        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", detail))
+    }
+
+    /// The same, as the user it acts for: what is counted is counted for that user.
+    pub(crate) fn acting_as(&self, named: Option<&str>) -> Result<Self, Problem> {
+        let is_named = self.is_named || named.is_some();
+        Ok(Self { user: self.acting_for(named)?, is_named, ..self.clone() })
     }
 }
 
@@ -167,6 +185,7 @@ impl Access {
             // Whose things they were before there was a token.
             user: UserId("local".into()),
             rights: TokenRights::Admin,
+            act_for: ActFor::Everybody,
             note: "from the configuration".into(),
             created_at: Timestamp(0),
             revoked_at: None,
@@ -256,7 +275,8 @@ impl Access {
                 return Err(Nobody::PassedOn);
             }
             let user = UserId("local".into());
-            return Ok(Principal { user, rights: TokenRights::Admin, token: None });
+            let (rights, act_for) = (TokenRights::Admin, ActFor::Everybody);
+            return Ok(Principal { user, rights, act_for, is_named: false, token: None });
         }
         let token = match bearer(headers) {
             Some(shown) => self.recognise(shown, visitor)?,
@@ -268,7 +288,8 @@ impl Access {
                 id.and_then(|id| self.token(&id)).ok_or(Nobody::NoToken)?
             }
         };
-        Ok(Principal { user: token.user, rights: token.rights, token: Some(token.id) })
+        let Token { id, user, rights, act_for, .. } = token;
+        Ok(Principal { user, rights, act_for, is_named: false, token: Some(id) })
     }
 
     /// A cookie for somebody who has shown a token.
@@ -296,10 +317,18 @@ fn visitor_of(request: &Request) -> Visitor {
     request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)
 }
 
+/// Who may come to a route, and as whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guard {
+    pub(crate) right: Right,
+    /// `?user=` names the user that it is for.
+    pub(crate) for_user: bool,
+}
+
 /// Stands before the handler of a route and lets only those through who have the right.
 pub(crate) async fn need(
-    State((app, right)): State<(App, Right)>,
-    mut request: Request,
+    State((app, Guard { right, for_user })): State<(App, Guard)>,
+    request: Request,
     next: Next,
 ) -> Response {
     if right == Right::Public {
@@ -318,18 +347,30 @@ pub(crate) async fn need(
         )
         .into_response();
     }
-    request.extensions_mut().insert(principal);
-    next.run(request).await
+    let (mut parts, body) = request.into_parts();
+    let named = parameter(&parts, "user").filter(|_| for_user);
+    match principal.acting_as(named.as_deref()) {
+        Ok(principal) => parts.extensions.insert(principal),
+        Err(problem) => return problem.into_response(),
+    };
+    next.run(Request::from_parts(parts, body)).await
 }
 
 /// A new token with the text that is shown once and never kept.
-pub fn new_token(world: &World, user: UserId, rights: TokenRights, note: String) -> (Token, String) {
+pub fn new_token(
+    world: &World,
+    user: UserId,
+    rights: TokenRights,
+    act_for: ActFor,
+    note: String,
+) -> (Token, String) {
     let id = format!("hv_{}", hex(&world.secret()[27..]));
     let secret = hex(&world.secret());
     let token = Token {
         secret_hash: Sha256::digest(&secret).into(),
         user,
         rights,
+        act_for,
         note,
         created_at: world.now(),
         revoked_at: None,

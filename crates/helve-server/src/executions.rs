@@ -21,7 +21,9 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             list_executions,
         )
         .add(
-            Operation::get("/api/executions/{call}", Right::Chat, "Look at a call").gives::<ExecutionView>(),
+            Operation::get("/api/executions/{call}", Right::Chat, "Look at a call")
+                .for_user()
+                .gives::<ExecutionView>(),
             get_execution,
         )
 }

@@ -37,6 +37,7 @@ const SQLITE: &[Migration] = &[
     },
     Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
     Migration { number: 10, name: "pins", sql: include_str!("../migrations/sqlite/0010_pins.sql") },
+    Migration { number: 15, name: "act_for", sql: include_str!("../migrations/sqlite/0015_act_for.sql") },
 ];
 
 #[derive(Debug, thiserror::Error)]

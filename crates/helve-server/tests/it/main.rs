@@ -23,4 +23,5 @@ mod people;
 mod probe;
 mod runs;
 mod say;
+mod strict;
 mod tools;

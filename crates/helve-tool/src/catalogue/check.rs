@@ -4,6 +4,7 @@ use helve_types::{Effect, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::DefinitionError;
+use super::words::plain;
 use crate::check::compile;
 use crate::registry::check_name;
 
@@ -16,6 +17,9 @@ const LABEL_CHARS_MAX: usize = 100;
 
 /// A definition as a person wrote it; an error names the field.
 pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
+    if !given.is_object() {
+        return Err(DefinitionError::new("definition", "it must be a JSON object"));
+    }
     serde_path_to_error::deserialize(given).map_err(|error| {
         let (at, problem) = (error.path().to_string(), error.into_inner().to_string());
         let at = if at == "." { String::new() } else { at.replace('[', ".").replace(']', "") };
@@ -25,7 +29,7 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
         let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
         match missing {
             Some(_) => DefinitionError::new(field, "it is missing"),
-            None => DefinitionError::new(field, problem),
+            None => DefinitionError::new(field, plain(&problem)),
         }
     })
 }
