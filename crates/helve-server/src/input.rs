@@ -40,9 +40,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let body = read(request, app, app.limits.body_bytes_max, app.limits.json).await?;
-        body.refuse_unknown()?;
-        let Body { value, bytes, .. } = body;
+        let Body { value, bytes, .. } =
+            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
         Ok(Self { value, bytes })
     }
 }
@@ -60,7 +59,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJso
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, unknown } =
-            read(request, app, app.limits.body_bytes_max, app.limits.json).await?;
+            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
         let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
         Ok(Self { value, bytes, ignored })
     }
@@ -98,8 +97,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for LargeJson<
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let body = read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON).await?;
-        body.refuse_unknown()?;
+        let body = read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON, OnUnknown::Refuse).await?;
         Ok(Self(body.value))
     }
 }
@@ -110,10 +108,11 @@ struct Body<T> {
     unknown: Vec<UnknownField>,
 }
 
-impl<T> Body<T> {
-    fn refuse_unknown(&self) -> Result<(), Problem> {
-        self.unknown.first().map_or(Ok(()), |unknown| Err(unknown_field("unknown_field", "field", unknown)))
-    }
+/// What becomes of a body with fields that do not exist.
+#[derive(Clone, Copy, PartialEq)]
+enum OnUnknown {
+    Refuse,
+    Note,
 }
 
 fn unknown_field(code: &'static str, what: &str, unknown: &UnknownField) -> Problem {
@@ -135,6 +134,7 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
     app: &App,
     bytes_max: usize,
     json: JsonBounds,
+    on_unknown: OnUnknown,
 ) -> Result<Body<T>, Problem> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if !kind.is_some_and(is_json) {
@@ -174,6 +174,9 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
         let hint = slip.map(|slip| format!("; `{}` is not a field of it", slip.field)).unwrap_or_default();
         let problem = Problem::bad_request("bad_body", format!("{}{hint}", misfit.detail));
         return Err(if misfit.field.is_empty() { problem } else { problem.with("field", misfit.field) });
+    }
+    if let Some(unknown) = unknown.first().filter(|_| on_unknown == OnUnknown::Refuse) {
+        return Err(unknown_field("unknown_field", "field", unknown));
     }
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Body { value, bytes, unknown }),
@@ -276,8 +279,13 @@ impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestPart
                 (name, value)
             })
             .collect();
-        // Unknown ones are the route's business (`Parameters`).
-        if let Some(misfit) = compare(&schema, &Value::Object(given)).misfit {
+        let Findings { misfit, unknown, .. } = compare(&schema, &Value::Object(given));
+        // A filter that is passed over gives another list; elsewhere it is for `check_parameters` to say.
+        let is_closed = schema["additionalProperties"] == false;
+        if let Some(unknown) = unknown.first().filter(|_| is_closed) {
+            return Err(unknown_field("bad_query", "parameter", unknown));
+        }
+        if let Some(misfit) = misfit {
             let problem = Problem::bad_request("bad_query", format!("in the address, {}", misfit.detail));
             return Err(problem.with("field", misfit.field));
         }

@@ -38,6 +38,11 @@ const SQLITE: &[Migration] = &[
     Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
     Migration { number: 10, name: "pins", sql: include_str!("../migrations/sqlite/0010_pins.sql") },
     Migration { number: 15, name: "act_for", sql: include_str!("../migrations/sqlite/0015_act_for.sql") },
+    Migration {
+        number: 16,
+        name: "open_calls",
+        sql: include_str!("../migrations/sqlite/0016_open_calls.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

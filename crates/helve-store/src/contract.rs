@@ -57,6 +57,7 @@ macro_rules! store_contract {
             the_row_of_a_clients_call_says_who_has_it_and_since_when,
             a_refused_call_says_in_its_row_who_refused,
             a_call_is_found_by_each_thing_that_is_known_of_it,
+            a_call_is_found_by_the_state_that_it_is_listed_with,
             the_list_of_calls_goes_on_where_a_page_ended,
             a_call_says_what_became_of_it_and_whose_it_was,
             nobody_finds_anothers_calls,

@@ -4,7 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod access;
+mod acting;
 mod admission;
+mod agents;
 mod allowances;
 mod bad_input;
 mod budgets;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::house::House;
 
+const CALL: &str = "0190163d-8694-739b-aea5-966c26f8ad91:1:0";
 const NOTHING: &str = "0190163d-8694-739b-aea5-966c26f8ad91";
 
 /// An operation that takes a body: its method, its address with names filled in, the body's schema, and whether it is foreign.
@@ -26,7 +27,12 @@ fn addresses(document: &Value, name: &str) -> Vec<(Method, String, Value)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            let named = path.split('/').map(|part| if part.starts_with('{') { name } else { part });
+            let named = path.split('/').map(|part| match part {
+                "{run}" | "{conversation}" | "{approval}" | "{allowance}" if name != "%ff" => NOTHING,
+                "{call}" if name != "%ff" => CALL,
+                part if part.starts_with('{') => name,
+                part => part,
+            });
             all.push((method, named.collect::<Vec<_>>().join("/"), operation.clone()));
         }
     }
@@ -288,7 +294,8 @@ const RUST: &[&str] = &[
 ];
 
 fn has_rust(detail: &str) -> Option<&'static str> {
-    let words = detail.to_lowercase();
+    // Names of the API are quoted.
+    let words: String = detail.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase();
     let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != ':' && c != ' ').collect();
     let text = format!(" {} ", words.join(" "));
     RUST.iter()
@@ -368,7 +375,8 @@ async fn no_body_is_read_by_position() {
     let house = house().await;
     for operation in operations(&house, "weather").await {
         for body in samples(&operation.schema) {
-            let list: Value = body.as_object().unwrap().values().cloned().collect();
+            let Some(members) = body.as_object() else { continue };
+            let list: Value = members.values().cloned().collect();
             let answer = send(&house, &operation, &list).await;
             assert_eq!(
                 answer.status(),
@@ -410,14 +418,15 @@ async fn every_no_of_the_api_is_a_problem_document() {
     let house = house().await;
     let document = document(&house).await;
     let problem = |answer: &Response| answer.headers()["content-type"] == "application/problem+json";
-    for (method, path, operation) in addresses(&document, "%ff") {
+    for (method, path, _) in addresses(&document, "%ff") {
         if path.contains("%ff") && path.starts_with("/api/") {
             let answer = house.request(method.clone(), &path).json(&json!({})).send().await.unwrap();
             assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {path}");
             assert!(problem(&answer), "{method} {path}");
         }
+    }
+    for (method, path, operation) in addresses(&document, "weather") {
         if operation["requestBody"].is_object() {
-            let path = path.replace("%ff", "weather");
             let answer = house.request(method.clone(), &path).body("x").send().await.unwrap();
             assert_eq!(answer.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE, "{method} {path}");
             assert!(problem(&answer), "{method} {path}");

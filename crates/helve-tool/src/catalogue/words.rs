@@ -4,7 +4,7 @@
 pub(super) fn plain(reason: &str) -> String {
     let quoted = |names: &str| names.trim_start_matches("one of ").to_owned();
     if let Some((kind, rest)) = reason.split_once(": ")
-        && let ("invalid type" | "invalid value") = kind
+        && matches!(kind, "invalid type" | "invalid value")
         && let Some((given, wanted)) = rest.rsplit_once(", expected ")
     {
         return format!("it must be {}, not {}", wanted_kind(wanted), given_kind(given));
