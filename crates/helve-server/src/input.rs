@@ -42,6 +42,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, .. } =
             read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
+        // Fields that we know cannot stand twice; what stands in one of free form could.
+        refuse_key_twice(&bytes)?;
         Ok(Self { value, bytes })
     }
 }
@@ -60,6 +62,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJso
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let Body { value, bytes, unknown } =
             read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
+        refuse_key_twice(&bytes)?;
         let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
         Ok(Self { value, bytes, ignored })
     }
@@ -182,6 +185,13 @@ async fn read<T: DeserializeOwned + JsonSchema + 'static>(
         Ok(value) => Ok(Body { value, bytes, unknown }),
         Err(error) => Err(misfit_of::<T>(&bytes, &error)),
     }
+}
+
+fn refuse_key_twice(bytes: &[u8]) -> Result<(), Problem> {
+    helve_tool::key_twice(bytes).map_or(Ok(()), |key| {
+        let detail = format!("the body says the key `{key}` twice; send it once");
+        Err(Problem::bad_request("bad_body", detail))
+    })
 }
 
 /// What is wrong with a body that has the right shape, and where. It is read once more to find the place, which those
