@@ -61,7 +61,6 @@ macro_rules! store_contract {
             the_list_of_calls_goes_on_where_a_page_ended,
             a_call_says_what_became_of_it_and_whose_it_was,
             nobody_finds_anothers_calls,
-            an_open_call_is_one_of_a_run_that_is_not_over,
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,

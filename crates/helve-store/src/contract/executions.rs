@@ -228,17 +228,3 @@ pub async fn nobody_finds_anothers_calls(store: Subject) {
     assert!(store.execution(mei.scope(), call.clone()).await.is_ok());
     assert_eq!(store.execution(Scope::Everyone, call.again()).await, missing);
 }
-
-pub async fn an_open_call_is_one_of_a_run_that_is_not_over(store: Subject) {
-    let mei = Actor::new(store.clone(), "mei");
-    let mut run = mei.start(mei.new_conversation(), "one").await;
-    let call = CallId::new(run.run, 1, 0);
-    at(&mei, &mut run, 1_000, vec![requested(&call)]).await;
-    let open = ExecutionFilter { state: Some(CallState::Planned), ..ExecutionFilter::default() };
-    assert_eq!(found(&store, mei.scope(), open.clone()).await.len(), 1);
-    let mut end = mei.batch(&mut run, vec![Fact::RunFailed { code: "x".into(), message: "y".into() }]);
-    end.state = Some(RunState::Failed);
-    assert_eq!(store.append(end, Urgency::Now).await, Ok(()));
-    assert_eq!(found(&store, mei.scope(), open).await, vec![]);
-    assert_eq!(found(&store, mei.scope(), ExecutionFilter::default()).await.len(), 1);
-}
