@@ -20,7 +20,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use helve_store::{ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
+use helve_store::{ActFor, ENDED_SESSIONS_MAX, Scope, Store, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId, World, hex};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -34,6 +34,7 @@ pub(crate) use self::session::{COOKIE, no_cookie};
 use self::visitor::Trust;
 pub(crate) use self::visitor::Visitor;
 use crate::app::App;
+use crate::input::parameter;
 use crate::problem::Problem;
 
 /// Who a request comes from.
@@ -41,6 +42,10 @@ use crate::problem::Problem;
 pub(crate) struct Principal {
     pub(crate) user: UserId,
     pub(crate) rights: TokenRights,
+    /// Whom it may act for, besides itself.
+    act_for: ActFor,
+    /// The request has named the user.
+    is_named: bool,
     /// None for the operator of a machine without tokens.
     token: Option<String>,
     /// When the page signed in, if it was the page.
@@ -54,18 +59,31 @@ impl Principal {
 
     /// What it may look at by id.
     pub(crate) fn scope(&self) -> Scope {
-        if self.is_admin() { Scope::Everyone } else { Scope::User(self.user.clone()) }
+        let sees_all = self.is_admin() && !self.is_named;
+        if sees_all { Scope::Everyone } else { Scope::User(self.user.clone()) }
     }
 
-    /// The user it acts for: itself, or with the right `admin` whoever it names.
+    /// The user it acts for: itself, or whom it names and may act for.
     pub(crate) fn acting_for(&self, named: Option<&str>) -> Result<UserId, Problem> {
         let Some(named) = named else { return Ok(self.user.clone()) };
         let named =
             UserId::parse(named).map_err(|error| Problem::bad_request("bad_user", error.to_string()))?;
-        if named == self.user || self.is_admin() {
+        if self.is_named && named != self.user {
+            let detail = format!("the request names two users, `{}` and `{named}`; name one", self.user);
+            return Err(Problem::bad_request("two_users", detail));
+        }
+        if named == self.user || self.is_admin() || self.act_for.covers(&named) {
             return Ok(named);
         }
-        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", "this token may not act for another user"))
+        let detail =
+            format!("this token may not act for `{named}`; make one with `helve token create --act-for`");
+        Err(Problem::new(StatusCode::FORBIDDEN, "not_your_user", detail))
+    }
+
+    /// The same, as the user it acts for: what is counted is counted for that user.
+    pub(crate) fn acting_as(&self, named: Option<&str>) -> Result<Self, Problem> {
+        let is_named = self.is_named || named.is_some();
+        Ok(Self { user: self.acting_for(named)?, is_named, ..self.clone() })
     }
 }
 
@@ -184,6 +202,7 @@ impl Access {
             // Whose things they were before there was a token.
             user: UserId("local".into()),
             rights: TokenRights::Admin,
+            act_for: ActFor::Everybody,
             note: "from the configuration".into(),
             created_at: Timestamp(0),
             revoked_at: None,
@@ -281,7 +300,8 @@ impl Access {
                 return Err(Nobody::PassedOn);
             }
             let user = UserId("local".into());
-            return Ok(Principal { user, rights: TokenRights::Admin, token: None, signed_in_at: None });
+            let (rights, act_for) = (TokenRights::Admin, ActFor::Everybody);
+            return Ok(Principal { user, rights, act_for, is_named: false, token: None, signed_in_at: None });
         }
         let mut signed_in_at = None;
         let token = match bearer(headers) {
@@ -295,7 +315,8 @@ impl Access {
                 self.token(&session.token).ok_or(Nobody::NoToken)?
             }
         };
-        Ok(Principal { user: token.user, rights: token.rights, token: Some(token.id), signed_in_at })
+        let Token { id, user, rights, act_for, .. } = token;
+        Ok(Principal { user, rights, act_for, is_named: false, token: Some(id), signed_in_at })
     }
 
     /// The session of a cookie, unless the page has signed out of it.
@@ -343,10 +364,18 @@ fn visitor_of(request: &Request) -> Visitor {
     request.extensions().get::<Visitor>().copied().unwrap_or_else(unknown)
 }
 
+/// Who may come to a route, and as whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guard {
+    pub(crate) right: Right,
+    /// `?user=` names the user that it is for.
+    pub(crate) for_user: bool,
+}
+
 /// Stands before the handler of a route and lets only those through who have the right.
 pub(crate) async fn need(
-    State((app, right)): State<(App, Right)>,
-    mut request: Request,
+    State((app, Guard { right, for_user })): State<(App, Guard)>,
+    request: Request,
     next: Next,
 ) -> Response {
     if right == Right::Public {
@@ -365,18 +394,30 @@ pub(crate) async fn need(
         )
         .into_response();
     }
-    request.extensions_mut().insert(principal);
-    next.run(request).await
+    let (mut parts, body) = request.into_parts();
+    let named = parameter(&parts, "user").filter(|_| for_user);
+    match principal.acting_as(named.as_deref()) {
+        Ok(principal) => parts.extensions.insert(principal),
+        Err(problem) => return problem.into_response(),
+    };
+    next.run(Request::from_parts(parts, body)).await
 }
 
 /// A new token with the text that is shown once and never kept.
-pub fn new_token(world: &World, user: UserId, rights: TokenRights, note: String) -> (Token, String) {
+pub fn new_token(
+    world: &World,
+    user: UserId,
+    rights: TokenRights,
+    act_for: ActFor,
+    note: String,
+) -> (Token, String) {
     let id = format!("hv_{}", hex(&world.secret()[27..]));
     let secret = hex(&world.secret());
     let token = Token {
         secret_hash: Sha256::digest(&secret).into(),
         user,
         rights,
+        act_for,
         note,
         created_at: world.now(),
         revoked_at: None,

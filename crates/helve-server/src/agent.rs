@@ -15,7 +15,7 @@ use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::tool_choice;
-use crate::input::Json;
+use crate::input::ForeignJson;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
@@ -27,6 +27,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         Operation::post("/api/agent", Right::Chat, "Ask an agent; pieces of its answer, or the whole")
             .header("X-Agent-ID", "The agent; the default one if there is none.")
             .starts_run()
+            .for_user()
+            .foreign()
             .body::<AgentBody>()
             .gives::<Whole>()
             .gives_events(),
@@ -37,7 +39,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 const AGENT_HEADER: &str = "x-agent-id";
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct AgentBody {
     message: String,
     conversation_id: Option<String>,
@@ -57,6 +59,7 @@ pub(crate) struct AgentBody {
     tools: bool,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
+    #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
 }
 
@@ -100,7 +103,7 @@ pub(crate) async fn agent(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: Json<AgentBody>,
+    body: ForeignJson<AgentBody>,
 ) -> Result<Response, Problem> {
     let agent = headers.get(AGENT_HEADER).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
     let (world, route) = (app.runtime.world(), "POST /api/agent");
@@ -117,7 +120,8 @@ pub(crate) async fn agent(
         tool_choice: choice,
     } = body.value;
     let choice = tool_choice(choice.as_ref())?;
-    let user = principal.acting_for(user_id.as_deref())?;
+    let principal = principal.acting_as(user_id.as_deref())?;
+    let user = principal.user.clone();
     let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
         agent,
@@ -133,7 +137,7 @@ pub(crate) async fn agent(
     let listener = if stream { Some(Listener::new(&app, principal)?) } else { None };
     let started = start::start(&app, request).await?;
     if let Some(listener) = listener {
-        return Ok(start::stream(listener, started, PieceRender::default()));
+        return Ok(body.ignored.on(start::stream(listener, started, PieceRender::default())));
     }
     let whole = Whole {
         content: String::new(),
@@ -147,7 +151,8 @@ pub(crate) async fn agent(
         approvals: vec![],
         error: None,
     };
-    Ok(Names::of(&started).on(axum::Json(gather(&app, whole, started).await?)))
+    let names = Names::of(&started);
+    Ok(body.ignored.on(names.on(axum::Json(gather(&app, whole, started).await?))))
 }
 
 /// Follows the run until it is over or waits for somebody.

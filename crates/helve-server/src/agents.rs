@@ -26,10 +26,21 @@ pub(crate) struct AgentView {
     /// The tools it may use; all if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<String>>,
+    /// Those of `tools` that are not there now; the agent has them as soon as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_tools: Vec<String>,
 }
 
 pub(crate) async fn list_agents(State(app): State<App>) -> axum::Json<AgentList> {
+    let registry = app.runtime.registry();
     let view = |agent: &helve_agent::AgentSettings| AgentView {
+        missing_tools: agent
+            .tools
+            .iter()
+            .flatten()
+            .filter(|name| registry.get(name).is_none())
+            .cloned()
+            .collect(),
         name: agent.name.clone(),
         model: agent.model.clone(),
         max_steps: agent.max_steps,

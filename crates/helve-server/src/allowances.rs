@@ -24,6 +24,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::delete("/api/allowances/{allowance}", Right::Chat, "Take an allowance back")
+                .for_user()
                 .status(204),
             revoke_allowance,
         )

@@ -23,6 +23,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::get("/api/approvals/{approval}", Right::Chat, "Look at a question")
+                .for_user()
                 .gives::<ApprovalView>(),
             get_approval,
         )
@@ -32,6 +33,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Answer a question; the first answer wins",
             )
+            .for_user()
             .body::<Answer>()
             .gives::<ApprovalView>(),
             answer_approval,

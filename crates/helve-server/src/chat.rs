@@ -16,7 +16,7 @@ use crate::access::{Principal, Right};
 use crate::app::App;
 use crate::asked::AskedParams;
 use crate::declared::{ClientMessage, Declared, browser_tools, client_history, client_tools, tool_choice};
-use crate::input::Json;
+use crate::input::ForeignJson;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::sse::Listener;
@@ -26,6 +26,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add(
         Operation::post("/api/chat", Right::Chat, "Say something and get the answer as it grows")
             .starts_run()
+            .for_user()
+            .foreign()
             .body::<ChatBody>()
             .gives_events(),
         chat,
@@ -50,6 +52,7 @@ pub(crate) struct ChatBody {
     tools: Option<Vec<Declared>>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
+    #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
 }
 
@@ -70,7 +73,7 @@ pub(crate) async fn chat(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: Json<ChatBody>,
+    body: ForeignJson<ChatBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/chat", None, &body.bytes, app.runtime.world())?;
     let ChatBody {
@@ -84,7 +87,8 @@ pub(crate) async fn chat(
         tools,
         tool_choice: choice,
     } = body.value;
-    let user = principal.acting_for(user_id.as_deref())?;
+    let principal = principal.acting_as(user_id.as_deref())?;
+    let user = principal.user.clone();
     let input = match (message, messages) {
         (Some(text), None) => {
             let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
@@ -124,7 +128,7 @@ pub(crate) async fn chat(
     let listener = Listener::new(&app, principal)?;
     let started = start::start(&app, request).await?;
     let render = ChatRender::new(started.run, started.conversation);
-    Ok(start::stream(listener, started, render))
+    Ok(body.ignored.on(start::stream(listener, started, render)))
 }
 
 fn parse_mode(text: &str, default_profile: &str) -> Result<Mode, Problem> {

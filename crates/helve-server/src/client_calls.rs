@@ -1,6 +1,6 @@
 //! Calls that clients run: claim one, then bring its result.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use helve_agent::Delivered;
 use helve_types::{CallId, Failure, FailureKind, RunId, ToolOutput};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::Json;
+use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -22,6 +22,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Take a call of a client's tool, and keep it",
             )
+            .for_user()
             .body::<ClaimBody>()
             .gives::<ClaimView>(),
             claim_call,
@@ -32,6 +33,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Bring the result of a client's tool",
             )
+            .for_user()
             .body::<ResultBody>()
             .status(202),
             call_result,

@@ -23,11 +23,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::get("/api/conversations/{conversation}", Right::Chat, "Look at a conversation")
+                .for_user()
                 .gives::<ConversationView>(),
             get_conversation,
         )
         .add(
             Operation::patch("/api/conversations/{conversation}", Right::Chat, "Rename a conversation")
+                .for_user()
                 .body::<RenameBody>()
                 .status(204),
             rename_conversation,
@@ -38,11 +40,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Forget a conversation and its runs",
             )
+            .for_user()
             .status(204),
             delete_conversation,
         )
         .add(
             Operation::get("/api/conversations/{conversation}/messages", Right::Chat, "Read a conversation")
+                .for_user()
                 .gives::<MessageList>(),
             conversation_messages,
         )

@@ -16,7 +16,12 @@ const BROWSER_JS_EVAL: &str = include_str!("../../../web/src/api/browser-js-eval
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Declared {
-    Wrapped { function: Function },
+    Wrapped {
+        /// Always `function`.
+        #[serde(default, rename = "type")]
+        _type: Option<String>,
+        function: Function,
+    },
     Plain(Function),
 }
 
@@ -27,6 +32,9 @@ pub(crate) struct Function {
     description: Option<String>,
     #[serde(default)]
     parameters: Option<Value>,
+    /// Of no effect: arguments are always checked.
+    #[serde(default, rename = "strict")]
+    _strict: Option<bool>,
 }
 
 /// The declarations as tools that the client runs. A name must say one thing: not a tool of the server, and not
@@ -78,7 +86,7 @@ pub(crate) fn browser_tools(registry: &Registry) -> Vec<ToolSpec> {
 
 /// What a client's tool does to the world is unknown, so it is taken to count.
 fn spec(declared: Declared) -> ToolSpec {
-    let (Declared::Wrapped { function } | Declared::Plain(function)) = declared;
+    let (Declared::Wrapped { function, .. } | Declared::Plain(function)) = declared;
     let description =
         function.description.unwrap_or_else(|| format!("Runs `{}` on the user's side.", function.name));
     ToolSpec {
@@ -113,6 +121,9 @@ pub(crate) struct ClientMessage {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ClientCall {
+    /// Always `function`.
+    #[serde(default, rename = "type")]
+    _type: Option<String>,
     #[serde(default)]
     id: Option<String>,
     function: ClientFunction,

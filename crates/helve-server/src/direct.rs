@@ -3,7 +3,7 @@
 //! Both ways lead through the same pipeline as every call and leave the same record. `docs/guide/old-callers.md` says how
 //! to move.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_agent::{CallOptions, Called, Order};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::Json;
+use crate::input::{ForeignJson, Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 use crate::start::{self, Names, must_be_ready};
@@ -26,6 +26,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::post("/api/tools/{name}/call", Right::Chat, "Call a tool without a model")
                 .starts_run()
+                .for_user()
                 .body::<CallBody>()
                 .gives::<CallView>(),
             call_tool,
@@ -37,6 +38,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 "Call a tool as old callers do; the text of its result",
             )
             .starts_run()
+            .for_user()
+            .foreign()
             .body::<OldBody>()
             .gives::<OldResult>(),
             execute,
@@ -208,6 +211,7 @@ fn only_in_a_run() -> Problem {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct OldBody {
     tool: String,
+    /// Beside it the arguments, by their names, and `userId`: whose call it is, where the token may act for that user.
     #[serde(flatten)]
     arguments: Map<String, Value>,
 }
@@ -226,11 +230,12 @@ pub(crate) async fn execute(
     State(app): State<App>,
     principal: Principal,
     headers: HeaderMap,
-    body: Json<OldBody>,
+    body: ForeignJson<OldBody>,
 ) -> Result<Response, Problem> {
     let (world, route) = (app.runtime.world(), "POST /api/tools/execute");
     let key = start::idempotency_key(&headers, route, None, &body.bytes, world)?;
-    let OldBody { tool, arguments } = body.value;
+    let OldBody { tool, mut arguments } = body.value;
+    let principal = principal.acting_as(named_user(&app, &tool, &mut arguments)?.as_deref())?;
     let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
     let called = call(&app, principal.user, &tool, arguments, options).await?;
     let names = Names::of_call(&called);
@@ -242,7 +247,24 @@ pub(crate) async fn execute(
         }
         Outcome::Asked(_) | Outcome::Delegated { .. } => return Err(only_in_a_run()),
     };
-    Ok(names.on(if wants_json(&headers) { old_json(result) } else { old_text(result) }))
+    let answer = names.on(if wants_json(&headers) { old_json(result) } else { old_text(result) });
+    Ok(body.ignored.on(answer))
+}
+
+/// The user that the body names, taken out of the arguments unless the tool has such an argument itself.
+fn named_user(app: &App, tool: &str, arguments: &mut Map<String, Value>) -> Result<Option<String>, Problem> {
+    let known = app.runtime.registry().get(tool);
+    let is_argument =
+        known.is_some_and(|tool| tool.spec().parameters.pointer("/properties/userId").is_some());
+    match arguments.remove("userId") {
+        Some(argument) if is_argument => {
+            arguments.insert("userId".into(), argument);
+            Ok(None)
+        }
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(user)) => Ok(Some(user)),
+        Some(_) => Err(Problem::bad_request("bad_body", "`userId` must be a string").with("field", "userId")),
+    }
 }
 
 fn wants_json(headers: &HeaderMap) -> bool {

@@ -1,8 +1,8 @@
 //! Every call that was made, and what each stage decided about it.
 
 use axum::extract::State;
-use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Scope};
-use helve_types::{CallId, Effect, FailureKind, RunId, Timestamp, Trail};
+use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Scope, Store, StoreError};
+use helve_types::{CallId, Effect, Fact, FailureKind, RunId, Timestamp, ToolOutput, Trail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,9 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             list_executions,
         )
         .add(
-            Operation::get("/api/executions/{call}", Right::Chat, "Look at a call").gives::<ExecutionView>(),
+            Operation::get("/api/executions/{call}", Right::Chat, "Look at a call")
+                .for_user()
+                .gives::<ExecutionView>(),
             get_execution,
         )
 }
@@ -29,6 +31,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 /// So much of each long text is in a list; a single call is shown with more.
 const LISTED_CHARS_MAX: usize = 2_000;
 const SHOWN_CHARS_MAX: usize = 64_000;
+/// How much of a run's log is read at a time to find an output.
+const LOG_BYTES: usize = 64 << 10;
 
 /// Which calls, newest first.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -91,6 +95,12 @@ pub(crate) struct ExecutionView {
     /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// What it gave: the beginning, if it is long. Only where one call is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// Where what it gave is: this call by itself, and there the whole text, if `output` has only the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_at: Option<String>,
     /// The size of its whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_bytes: Option<u64>,
@@ -124,6 +134,8 @@ impl ExecutionView {
             trail: record.trail,
             failure: record.failure,
             problem: record.problem.map(|problem| beginning(problem, chars_max)),
+            output: None,
+            output_at: record.output_bytes.map(|_| format!("/api/executions/{}", record.call.id)),
             output_bytes: record.output_bytes,
             requested_at: record.requested_at.0,
             started_at: record.started_at.map(|at| at.0),
@@ -162,8 +174,41 @@ pub(crate) async fn get_execution(
     principal: Principal,
     Id(call): Id<CallId>,
 ) -> Result<axum::Json<ExecutionView>, Problem> {
-    let held = app.runtime.store().execution(principal.scope(), call).await?;
-    Ok(axum::Json(ExecutionView::new(held, SHOWN_CHARS_MAX)))
+    let store = app.runtime.store();
+    let held = store.execution(principal.scope(), call.clone()).await?;
+    let run = held.record.run;
+    let mut view = ExecutionView::new(held, SHOWN_CHARS_MAX);
+    view.output_at = None;
+    if view.output_bytes.is_some()
+        && let Some(output) = output_of(&**store, run, &call).await?
+    {
+        let shown = beginning(output.text.clone(), SHOWN_CHARS_MAX);
+        // What was cut for the model is kept beside the log.
+        let is_whole = shown == output.text && output.whole_bytes.is_none();
+        view.output_at = (!is_whole).then(|| match output.whole_bytes {
+            Some(_) => format!("/api/runs/{run}/calls/{call}/output"),
+            None => format!("/api/runs/{run}/events"),
+        });
+        view.output = Some(shown);
+    }
+    Ok(axum::Json(view))
+}
+
+/// What a call gave the model, as the run's log has it.
+async fn output_of(store: &dyn Store, run: RunId, call: &CallId) -> Result<Option<ToolOutput>, StoreError> {
+    let mut after = 0;
+    loop {
+        let page = store.log_page(run, after, LOG_BYTES).await?;
+        let Some(last) = page.last() else { return Ok(None) };
+        after = last.event.seq;
+        let found = page.into_iter().rev().find_map(|recorded| match recorded.event.fact {
+            Fact::ToolFinished { call: of, output, .. } if of == *call => Some(output),
+            _ => None,
+        });
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
 }
 
 impl ExecutionQuery {

@@ -1,41 +1,90 @@
 //! Reading what a request says: bodies, addresses and numbers, with errors that say what is wrong.
+//!
+//! What a body or an address says is compared with its schema first (`shape`), which finds what does not fit and the
+//! fields that do not exist. Our own routes refuse those; routes that other systems' clients call name them in a header.
+
+mod shape;
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use helve_store::Page;
 use helve_tool::JsonBounds;
 use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use self::shape::{Findings, UnknownField, compare, schema_of};
 use crate::app::App;
 use crate::problem::Problem;
+
+/// Names what of a request was not understood, on routes that go on without it.
+const UNKNOWN_HEADER: HeaderName = HeaderName::from_static("x-helve-unknown-fields");
 
 /// A form has a decision and a reason.
 const FORM_BYTES_MAX: usize = 32 << 10;
 
-/// A JSON body.
+/// A JSON body of a route of ours: it has no field that the route does not know.
 pub(crate) struct Json<T> {
     pub(crate) value: T,
     /// The bytes it was read from, for fingerprints.
     pub(crate) bytes: bytes::Bytes,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let (value, bytes) = read(request, app, app.limits.body_bytes_max, app.limits.json).await?;
+        let Body { value, bytes, .. } =
+            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Refuse).await?;
         // Fields that we know cannot stand twice; what stands in one of free form could.
-        if let Some(key) = helve_tool::key_twice(&bytes) {
-            let detail = format!("the body says the key `{key}` twice; send it once");
-            return Err(Problem::bad_request("bad_body", detail));
-        }
+        refuse_key_twice(&bytes)?;
         Ok(Self { value, bytes })
+    }
+}
+
+/// A JSON body that a client of another system may have written, which may say more than the route knows.
+pub(crate) struct ForeignJson<T> {
+    pub(crate) value: T,
+    /// The bytes it was read from, for fingerprints.
+    pub(crate) bytes: bytes::Bytes,
+    pub(crate) ignored: Ignored,
+}
+
+impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for ForeignJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let Body { value, bytes, unknown } =
+            read(request, app, app.limits.body_bytes_max, app.limits.json, OnUnknown::Note).await?;
+        refuse_key_twice(&bytes)?;
+        let ignored = Ignored(unknown.into_iter().map(|unknown| unknown.field).collect());
+        Ok(Self { value, bytes, ignored })
+    }
+}
+
+/// Fields of a request that were not understood.
+#[derive(Debug, Default)]
+pub(crate) struct Ignored(pub(crate) Vec<String>);
+
+impl Ignored {
+    /// The answer, with a header that names them if there are any.
+    pub(crate) fn on(&self, mut response: Response) -> Response {
+        let visible = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+        let names: Vec<String> = self.0.iter().map(|name| name.chars().map(visible).collect()).collect();
+        if let Some(names) = (!names.is_empty()).then(|| names.join(", ")) {
+            let before = response.headers().get(UNKNOWN_HEADER).and_then(|value| value.to_str().ok());
+            let all = before.map_or_else(|| names.clone(), |before| format!("{before}, {names}"));
+            if let Ok(value) = HeaderValue::try_from(all) {
+                response.headers_mut().insert(UNKNOWN_HEADER, value);
+            }
+        }
+        response
     }
 }
 
@@ -47,20 +96,49 @@ const LARGE_JSON: JsonBounds = JsonBounds { depth_max: 120, values_max: 2_000_00
 /// A JSON body that may hold a whole document.
 pub(crate) struct LargeJson<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for LargeJson<T> {
+impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<App> for LargeJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        Ok(Self(read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON).await?.0))
+        let body = read(request, app, LARGE_BODY_BYTES_MAX, LARGE_JSON, OnUnknown::Refuse).await?;
+        Ok(Self(body.value))
     }
 }
 
-async fn read<T: DeserializeOwned>(
+struct Body<T> {
+    value: T,
+    bytes: bytes::Bytes,
+    unknown: Vec<UnknownField>,
+}
+
+/// What becomes of a body with fields that do not exist.
+#[derive(Clone, Copy, PartialEq)]
+enum OnUnknown {
+    Refuse,
+    Note,
+}
+
+fn unknown_field(code: &'static str, what: &str, unknown: &UnknownField) -> Problem {
+    let UnknownField { field, known, meant } = unknown;
+    let quoted =
+        |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let meant = meant.as_ref().map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let there = match known.as_slice() {
+        [] => "there is none here".to_owned(),
+        known => format!("there is {}", quoted(known)),
+    };
+    let end = if meant.is_empty() { "; " } else { " " };
+    let detail = format!("there is no {what} `{field}`{meant}{end}{there}");
+    Problem::bad_request(code, detail).with("field", field.clone())
+}
+
+async fn read<T: DeserializeOwned + JsonSchema + 'static>(
     request: Request,
     app: &App,
     bytes_max: usize,
     json: JsonBounds,
-) -> Result<(T, bytes::Bytes), Problem> {
+    on_unknown: OnUnknown,
+) -> Result<Body<T>, Problem> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if !kind.is_some_and(is_json) {
         return Err(Problem::new(
@@ -87,18 +165,63 @@ async fn read<T: DeserializeOwned>(
     // Before anything is made of it.
     json.check(&bytes)
         .map_err(|what| Problem::bad_request("body_too_complex", format!("the body {what}")))?;
+    let given: Value = serde_json::from_slice(&bytes).map_err(|error| {
+        let problem = format!("the body is not JSON: {error}");
+        Problem::bad_request("bad_body", problem)
+    })?;
+    let Findings { misfit, unknown, .. } = compare(&schema_of::<T>(), &given);
+    drop(given);
+    if let Some(misfit) = misfit {
+        // A field that is missing is often one that is misspelt.
+        let slip = unknown.iter().find(|unknown| unknown.meant.as_ref() == Some(&misfit.field));
+        let hint = slip.map(|slip| format!("; `{}` is not a field of it", slip.field)).unwrap_or_default();
+        let problem = Problem::bad_request("bad_body", format!("{}{hint}", misfit.detail));
+        return Err(if misfit.field.is_empty() { problem } else { problem.with("field", misfit.field) });
+    }
+    if let Some(unknown) = unknown.first().filter(|_| on_unknown == OnUnknown::Refuse) {
+        return Err(unknown_field("unknown_field", "field", unknown));
+    }
     match serde_json::from_slice(&bytes) {
-        Ok(value) => Ok((value, bytes)),
-        Err(error) => Err(misfit::<T>(&bytes, &error)),
+        Ok(value) => Ok(Body { value, bytes, unknown }),
+        Err(error) => Err(misfit_of::<T>(&bytes, &error)),
     }
 }
 
-/// What is wrong with a body, and where. It is read once more to find the place, which those that fit need not pay for.
-fn misfit<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
+fn refuse_key_twice(bytes: &[u8]) -> Result<(), Problem> {
+    helve_tool::key_twice(bytes).map_or(Ok(()), |key| {
+        let detail = format!("the body says the key `{key}` twice; send it once");
+        Err(Problem::bad_request("bad_body", detail))
+    })
+}
+
+/// What is wrong with a body that has the right shape, and where. It is read once more to find the place, which those
+/// that fit need not pay for.
+fn misfit_of<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
     let found = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(bytes));
     let at = found.err().map(|found| found.path().to_string()).filter(|path| path != ".");
-    let at = at.map(|path| format!(" at `{path}`")).unwrap_or_default();
-    Problem::bad_request("bad_body", format!("the body does not fit{at}: {error}"))
+    let place = at.as_ref().map_or_else(|| "the body".to_owned(), |path| format!("`{path}`"));
+    let reason = error.to_string();
+    // Without the place, which is of no use to who has not written the text.
+    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+    let problem = match reason.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
+        Some(name) => {
+            Problem::bad_request("bad_body", format!("the field `{name}` is given twice; give it once"))
+        }
+        None if is_of_library(reason) => {
+            tracing::debug!(%error, "a body has the right shape and cannot be read");
+            Problem::bad_request("bad_body", format!("{place} does not fit; see /openapi.json"))
+        }
+        None => Problem::bad_request("bad_body", format!("{place} does not fit: {reason}")),
+    };
+    at.into_iter().fold(problem, |problem, at| problem.with("field", at))
+}
+
+/// Words that the library for reading JSON has for itself.
+fn is_of_library(reason: &str) -> bool {
+    ["invalid type", "invalid value", "invalid length", "unknown variant", "unknown field", "missing field"]
+        .into_iter()
+        .chain(["data did not match", "duplicate field"])
+        .any(|words| reason.starts_with(words))
 }
 
 /// The form of a page, as browsers send it; or the status that says what is wrong with it.
@@ -123,6 +246,22 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
+/// The names in the path, as text.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(names)| Self(names)).map_err(|_| {
+            let detail =
+                "the path has a `%` that does not stand for UTF-8 text; write `%25` for a percent sign";
+            Problem::bad_request("bad_path", detail)
+        })
+    }
+}
+
 /// An id in the path. Text that is no id names nothing, so the answer is the same as for a wrong one.
 pub(crate) struct Id<T>(pub(crate) T);
 
@@ -130,9 +269,7 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Path(text) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Problem::not_found("thing"))?;
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await?;
         text.parse().map(Self).map_err(|_| Problem::not_found("thing"))
     }
 }
@@ -140,13 +277,92 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
 /// What stands behind the `?`.
 pub(crate) struct Asked<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned + JsonSchema + 'static> FromRequestParts<S> for Asked<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let schema = schema_of::<T>();
+        let given: Map<String, Value> = parameters(parts)
+            .into_iter()
+            .map(|(name, text)| {
+                let value = typed(schema.pointer(&format!("/properties/{name}/type")), &text);
+                (name, value)
+            })
+            .collect();
+        let Findings { misfit, unknown, .. } = compare(&schema, &Value::Object(given));
+        // A filter that is passed over gives another list; elsewhere it is for `check_parameters` to say.
+        let is_closed = schema["additionalProperties"] == false;
+        if let Some(unknown) = unknown.first().filter(|_| is_closed) {
+            return Err(unknown_field("bad_query", "parameter", unknown));
+        }
+        if let Some(misfit) = misfit {
+            let problem = Problem::bad_request("bad_query", format!("in the address, {}", misfit.detail));
+            return Err(problem.with("field", misfit.field));
+        }
         Query::try_from_uri(&parts.uri).map(|Query(value)| Self(value)).map_err(|error| {
-            Problem::bad_request("bad_query", format!("the address does not fit: {}", error.body_text()))
+            tracing::debug!(error = %error.body_text(), "an address has the right shape and cannot be read");
+            let detail =
+                "what stands behind the `?` does not fit; give each parameter once, see /openapi.json";
+            Problem::bad_request("bad_query", detail)
         })
+    }
+}
+
+/// What stands behind the `?`, as it is written.
+fn parameters(parts: &Parts) -> Vec<(String, String)> {
+    Query::try_from_uri(&parts.uri).map(|Query(given)| given).unwrap_or_default()
+}
+
+/// The value that a text stands for where such a type is wanted.
+fn typed(kind: Option<&Value>, text: &str) -> Value {
+    let wants = |word: &str| match kind {
+        Some(Value::String(kind)) => kind == word,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == word),
+        _ => false,
+    };
+    let read = if wants("integer") || wants("number") {
+        text.parse::<i64>().ok().map(Value::from).or_else(|| text.parse::<u64>().ok().map(Value::from))
+    } else if wants("boolean") {
+        text.parse::<bool>().ok().map(Value::from)
+    } else {
+        None
+    };
+    read.unwrap_or_else(|| text.into())
+}
+
+/// The parameters that an operation takes in its address.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parameters {
+    pub(crate) known: Vec<String>,
+    /// Name those that are not known in a header, and go on.
+    pub(crate) is_foreign: bool,
+}
+
+/// The value of a parameter in an address.
+pub(crate) fn parameter(parts: &Parts, name: &str) -> Option<String> {
+    parameters(parts).into_iter().find(|(given, _)| given == name).map(|(_, text)| text)
+}
+
+/// Stands before the handler of an operation that changes something: none of its parameters is passed over in silence.
+pub(crate) async fn check_parameters(
+    axum::extract::State(taken): axum::extract::State<std::sync::Arc<Parameters>>,
+    request: Request,
+    next: axum::middleware::Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let unknown: Vec<UnknownField> = parameters(&parts)
+        .into_iter()
+        .filter(|(name, _)| !taken.known.contains(name))
+        .map(|(name, _)| UnknownField::new("", &name, taken.known.iter()))
+        .collect();
+    let request = Request::from_parts(parts, body);
+    match unknown.first() {
+        None => next.run(request).await,
+        Some(_) if taken.is_foreign => {
+            let names = unknown.iter().take(20).map(|unknown| format!("?{}", unknown.field)).collect();
+            Ignored(names).on(next.run(request).await)
+        }
+        Some(first) => unknown_field("unknown_parameter", "parameter", first).into_response(),
     }
 }
 

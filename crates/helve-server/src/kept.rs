@@ -3,7 +3,7 @@
 //! Files were made by tools, and what tools give is written by strangers. So a file is served as something that a browser
 //! shows or saves, never as something that it runs: types from a short list, no sniffing, no page of its own.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_store::{KeptFile, StoreError};
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::Asked;
+use crate::input::{Asked, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 
@@ -26,6 +26,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Read the whole of an output that was cut, or a part",
             )
+            .for_user()
             .query::<OutputQuery>()
             .gives_bytes("text/plain")
             .answers_with("X-Helve-Whole-Bytes", "How many bytes the whole has.")
@@ -38,6 +39,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Get a file that a call of the run made",
             )
+            .for_user()
             .gives_bytes("application/octet-stream"),
             get_file,
         )

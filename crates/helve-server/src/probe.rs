@@ -1,6 +1,6 @@
 //! Asking a model what it can do, on demand.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use helve_agent::ProbeError;
 use helve_store::AuditEntry;
@@ -8,6 +8,7 @@ use helve_types::ModelProfile;
 
 use crate::access::{Principal, Right};
 use crate::app::App;
+use crate::input::Path;
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 

@@ -3,6 +3,8 @@
 //! So no route of the API exists without a right, and the document, which lists itself, cannot drift from what is
 //! served. The page's files are no routes: see `page`.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
@@ -12,8 +14,9 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::access::{Right, need};
+use crate::access::{Guard, Right, need};
 use crate::app::App;
+use crate::input::{Parameters, check_parameters};
 
 pub(crate) struct Routes {
     app: App,
@@ -29,6 +32,10 @@ pub(crate) struct Operation {
     right: Right,
     summary: &'static str,
     query: Option<fn(&mut SchemaGenerator) -> Value>,
+    /// Takes `?user=`, whoever else it asks for.
+    for_user: bool,
+    /// Other systems' clients call it: what it does not know is named in its answer and not refused.
+    is_foreign: bool,
     body: Option<fn(&mut SchemaGenerator) -> Value>,
     /// Headers that it reads.
     headers: Vec<Header>,
@@ -75,6 +82,8 @@ impl Operation {
             right,
             summary,
             query: None,
+            for_user: false,
+            is_foreign: false,
             body: None,
             headers: vec![],
             answer_headers: vec![],
@@ -88,6 +97,17 @@ impl Operation {
 
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(schema::<T>), ..self }
+    }
+
+    /// Acts for a user, who can be named in the address.
+    pub(crate) fn for_user(self) -> Self {
+        Self { for_user: true, ..self }
+    }
+
+    /// Takes requests that other systems' clients wrote.
+    pub(crate) fn foreign(self) -> Self {
+        let meaning = "Fields and parameters of the request that were not understood.";
+        Self { is_foreign: true, ..self }.answer_header("X-Helve-Unknown-Fields", meaning)
     }
 
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
@@ -109,6 +129,13 @@ impl Operation {
     pub(crate) fn answers_with(mut self, header: &'static str, meaning: &'static str) -> Self {
         self.answer_headers.push((header, meaning));
         self
+    }
+
+    /// The names of what it takes in its address.
+    fn parameters(&self) -> Vec<String> {
+        let schema = self.query.map(|query| query(&mut inline_schemas())).unwrap_or_default();
+        let named = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        named.cloned().chain(self.for_user.then(|| "user".to_owned())).collect()
     }
 
     pub(crate) fn status(self, status: u16) -> Self {
@@ -164,7 +191,14 @@ impl Routes {
         T: 'static,
     {
         let method_router: MethodRouter<App> = on(filter(&operation.method), handler);
-        let guard = from_fn_with_state((self.app.clone(), operation.right), need);
+        let guard = Guard { right: operation.right, for_user: operation.for_user };
+        let guard = from_fn_with_state((self.app.clone(), guard), need);
+        let method_router = if operation.method == Method::GET {
+            method_router
+        } else {
+            let taken = Parameters { known: operation.parameters(), is_foreign: operation.is_foreign };
+            method_router.layer(from_fn_with_state(Arc::new(taken), check_parameters))
+        };
         self.router = self.router.route(operation.path, method_router.layer(guard));
         let described = self.describe(&operation);
         let path = self.paths.entry(operation.path).or_insert_with(|| json!({}));
@@ -200,6 +234,11 @@ impl Routes {
         if let Some(query) = operation.query {
             parameters.extend(query_parameters(&query(&mut inline_schemas())));
         }
+        if operation.for_user {
+            parameters.push(json!({"name": "user", "in": "query", "required": false,
+                "description": "Whom it is done for, where the token may act for that user.",
+                "schema": {"type": "string"}}));
+        }
         parameters.extend(operation.headers.iter().map(|(name, meaning)| {
             json!({"name": name, "in": "header", "required": false, "description": meaning,
                 "schema": {"type": "string"}})
@@ -222,6 +261,9 @@ impl Routes {
             let schema = body(&mut self.schemas);
             described["requestBody"] =
                 json!({"required": true, "content": {"application/json": {"schema": schema}}});
+        }
+        if operation.is_foreign {
+            described["x-helve-foreign"] = json!(true);
         }
         if operation.right != Right::Public {
             described["security"] = json!([{"token": []}, {"page": []}]);

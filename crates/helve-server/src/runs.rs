@@ -25,6 +25,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .add(
             Operation::post("/api/runs", Right::Chat, "Start a run")
                 .starts_run()
+                .for_user()
                 .body::<RunBody>()
                 .gives::<RunStartedView>()
                 .status(201),
@@ -36,9 +37,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 .gives::<RunList>(),
             list_runs,
         )
-        .add(Operation::get("/api/runs/{run}", Right::Chat, "Look at a run").gives::<RunView>(), get_run)
+        .add(
+            Operation::get("/api/runs/{run}", Right::Chat, "Look at a run").for_user().gives::<RunView>(),
+            get_run,
+        )
         .add(
             Operation::get("/api/runs/{run}/events", Right::Chat, "Follow a run from any event on")
+                .for_user()
                 .query::<EventsQuery>()
                 .header("Last-Event-ID", "The last event that the reader has; goes before `after`.")
                 .gives_events()
@@ -47,6 +52,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         )
         .add(
             Operation::post("/api/runs/{run}/cancel", Right::Chat, "Stop a run")
+                .for_user()
                 .gives::<StopView>()
                 .status(202),
             cancel_run,
@@ -57,6 +63,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
                 Right::Chat,
                 "Take up a run that was left alone, or that nobody drives",
             )
+            .for_user()
             .status(202),
             resume_run,
         )
@@ -141,6 +148,7 @@ pub(crate) struct RunBody {
     tools: Vec<Declared>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(alias = "toolChoice")]
+    #[schemars(extend("x-aliases" = ["toolChoice"]))]
     tool_choice: Option<Value>,
 }
 

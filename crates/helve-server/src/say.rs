@@ -20,6 +20,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             Right::Chat,
             "Say something to a run, which its model hears at the next step",
         )
+        .for_user()
         .header("Idempotency-Key", "The same key again is the same message; an `id` does the same.")
         .body::<SayBody>()
         .gives::<SaidView>()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use helve_store::AuditEntry;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::Json;
+use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 

@@ -8,7 +8,7 @@ mod export;
 mod view;
 
 use axum::Json as Answer;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use helve_tool::{CatalogueError, Change, Listed, read_definition};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use self::view::{CheckedView, ToolList, ToolView, VersionList, VersionView};
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::{Asked, Json};
+use crate::input::{Asked, Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 

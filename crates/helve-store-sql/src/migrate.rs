@@ -38,6 +38,12 @@ const SQLITE: &[Migration] = &[
     Migration { number: 9, name: "budgets", sql: include_str!("../migrations/sqlite/0009_budgets.sql") },
     Migration { number: 10, name: "pins", sql: include_str!("../migrations/sqlite/0010_pins.sql") },
     Migration { number: 11, name: "shares", sql: include_str!("../migrations/sqlite/0011_shares.sql") },
+    Migration { number: 12, name: "act_for", sql: include_str!("../migrations/sqlite/0012_act_for.sql") },
+    Migration {
+        number: 13,
+        name: "open_calls",
+        sql: include_str!("../migrations/sqlite/0013_open_calls.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

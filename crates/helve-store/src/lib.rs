@@ -35,7 +35,7 @@ pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan}
 pub use port::{ENDED_SESSIONS_MAX, EXPIRED_MAX, Store, StoreFuture};
 pub use projection::{CallChange, CallResult, call_change};
 pub use records::{
-    Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
+    ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,
     RunRecord, Scope, Share, Token, TokenRights, Urgency, Whole,
 };

@@ -364,9 +364,61 @@ pub struct Token {
     pub secret_hash: [u8; 32],
     pub user: UserId,
     pub rights: TokenRights,
+    /// Whom it may act for besides its user. With the right `admin` it may act for everybody.
+    pub act_for: ActFor,
     pub note: String,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
+}
+
+/// The users that a token may act for: what it starts is theirs, and counts against their limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActFor {
+    #[default]
+    Nobody,
+    Users(Vec<UserId>),
+    Everybody,
+}
+
+impl ActFor {
+    pub fn covers(&self, user: &UserId) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Users(users) => users.contains(user),
+            Self::Everybody => true,
+        }
+    }
+
+    /// Reads `*`, or names divided by commas.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        match text.trim() {
+            "" => Ok(Self::Nobody),
+            "*" => Ok(Self::Everybody),
+            _ => names
+                .map(|name| match name {
+                    "*" => Err("write `*` alone, for everybody".to_owned()),
+                    name => UserId::parse(name).map_err(|error| format!("`{name}`: {error}")),
+                })
+                .collect::<Result<_, _>>()
+                .map(Self::Users),
+        }
+    }
+}
+
+/// As `parse` reads it.
+impl std::fmt::Display for ActFor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Nobody => Ok(()),
+            Self::Everybody => f.write_str("*"),
+            Self::Users(users) => {
+                let names: Vec<&str> = users.iter().map(|user| user.0.as_str()).collect();
+                f.write_str(&names.join(","))
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -13,6 +13,7 @@ mod offered;
 mod pinned;
 mod placed;
 mod rows;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};

@@ -80,6 +80,7 @@ impl ToolSpec {
 
 /// A worked example: models without native calling follow examples, not descriptions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Example {
     pub question: String,
     pub arguments: Value,

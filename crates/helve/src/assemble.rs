@@ -122,7 +122,7 @@ pub async fn assemble(
     tool_folder.sync(&catalogue).await;
     let mut warnings = config.warnings.clone();
     if hold == Hold::Alone {
-        warnings.extend(check_names(config, &catalogue).await?);
+        warnings.extend(check_names(config, &catalogue).await);
     }
     warnings.extend(idle_rules(config, catalogue.registry()));
     warnings.extend(idle_fallbacks(config, catalogue.registry()));

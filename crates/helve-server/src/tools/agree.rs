@@ -1,6 +1,6 @@
 //! What tools from outside have become: a person agrees to it, or rejects it.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::shown;
 use crate::access::{Principal, Right};
 use crate::app::App;
-use crate::input::Json;
+use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Operation, Routes};
 

@@ -71,8 +71,8 @@ async fn a_consent_that_cannot_be_meant_is_refused_and_the_question_stays() {
         (json!({"within": "agent", "days": 0}), "between 1 and 30"),
         (json!({"within": "agent", "arguments": {"q": []}}), "an empty list fits nothing"),
         (json!({"within": "agent", "arguments": {"q": "y"}}), "does not fit"),
-        (json!({"within": "planet"}), "unknown variant"),
-        (json!({"within": "run", "user": "li"}), "unknown field"),
+        (json!({"within": "planet"}), "must be `run`, `conversation` or `agent`"),
+        (json!({"within": "run", "user": "li"}), "no field `always.user`"),
         (json!({}), "within"),
     ] {
         let refused = house.post(&path, json!({"decision": "approve", "always": always})).await;

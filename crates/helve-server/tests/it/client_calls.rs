@@ -205,7 +205,7 @@ async fn a_conversation_that_the_server_keeps_takes_no_history_and_no_results_fr
     let body = json!({"message": "go on", "conversationId": conversation, "messages": forged});
     assert_eq!(refused(&house, "/api/chat", body).await, (400, "bad_body".into()));
     let body = json!({"message": "go on", "conversation": conversation, "messages": forged});
-    assert_eq!(refused(&house, "/api/runs", body).await, (400, "bad_body".into()));
+    assert_eq!(refused(&house, "/api/runs", body).await, (400, "unknown_field".into()));
 
     // What looks like a result and is typed by a person is what a person says.
     let typed = r#"{"tool_call_result": {"toolCallId": "call_1", "result": 76127}}"#;

@@ -9,7 +9,7 @@ use helve_agent::{
 };
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
-use helve_store::{Disk, MemoryStore, Store, TokenRights};
+use helve_store::{ActFor, Disk, MemoryStore, Store, TokenRights};
 use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Catalogue, DefinitionError, Guards, LimitSettings,
     Limits, Maker, Registry, Request, Rule, Tool, ToolError, ToolFuture,
@@ -265,7 +265,12 @@ impl House {
 
     /// A token for `user`, after which the house asks everybody for one.
     pub(crate) async fn token(&self, user: &str, rights: TokenRights) -> String {
-        let (token, shown) = new_token(&self.world, UserId(user.into()), rights, "test".into());
+        self.token_for(user, rights, ActFor::Nobody).await
+    }
+
+    /// The same, which may act for others.
+    pub(crate) async fn token_for(&self, user: &str, rights: TokenRights, act_for: ActFor) -> String {
+        let (token, shown) = new_token(&self.world, UserId(user.into()), rights, act_for, "test".into());
         self.store.create_token(token).await.unwrap();
         self.app.refresh_access().await.unwrap();
         shown

@@ -52,7 +52,7 @@ async fn what_is_asked_reaches_the_importer_and_its_report_comes_back() {
         (json!({"url": "wrong"}), StatusCode::BAD_REQUEST, "bad_document"),
         (json!({}), StatusCode::BAD_REQUEST, "bad_body"),
         (json!({"url": "x", "document": {}}), StatusCode::BAD_REQUEST, "bad_body"),
-        (json!({"url": "x", "invented": 1}), StatusCode::BAD_REQUEST, "bad_body"),
+        (json!({"url": "x", "invented": 1}), StatusCode::BAD_REQUEST, "unknown_field"),
     ] {
         let answer = house.post(path, body).await;
         assert_eq!(answer.status(), status);

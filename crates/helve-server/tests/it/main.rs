@@ -4,7 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "the server is asked as clients ask it")]
 
 mod access;
+mod acting;
 mod admission;
+mod agents;
 mod allowances;
 mod bad_input;
 mod budgets;
@@ -23,4 +25,5 @@ mod people;
 mod probe;
 mod runs;
 mod say;
+mod strict;
 mod tools;

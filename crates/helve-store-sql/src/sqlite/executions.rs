@@ -52,20 +52,23 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
     let mut clauses = Clauses::default();
     // The narrowest way in goes before the others.
     let hide = |hidden: bool| if hidden { "+" } else { "" };
-    let by_run = run.is_some() || is_open;
+    let by_run = run.is_some();
+    let by_open = !by_run && is_open;
     let by_bad_end = !by_run && state.is_some_and(is_bad_end);
-    let by_user = !by_run && (user.is_some() || *scope != Scope::Everyone);
+    let by_user = !by_run && !by_open && (user.is_some() || *scope != Scope::Everyone);
     if let Some(RunId(run)) = run {
         clauses.add("tool_calls.run = ?", [Value::Blob(run.as_bytes().to_vec())]);
     }
     if let Scope::User(owner) = scope {
-        clauses.add(&format!("{}tool_calls.user = ?", hide(by_run)), [Value::Text(owner.0.clone())]);
+        clauses
+            .add(&format!("{}tool_calls.user = ?", hide(by_run || by_open)), [Value::Text(owner.0.clone())]);
     }
     if let Some(user) = user {
-        clauses.add(&format!("{}tool_calls.user = ?", hide(by_run)), [Value::Text(user.0.clone())]);
+        clauses
+            .add(&format!("{}tool_calls.user = ?", hide(by_run || by_open)), [Value::Text(user.0.clone())]);
     }
     if let Some(tool) = tool {
-        let hidden = by_run || by_user || by_bad_end;
+        let hidden = by_run || by_open || by_user || by_bad_end;
         clauses.add(&format!("{}tool = ?", hide(hidden)), [Value::Text(tool.clone())]);
     }
     if let Some(state) = state {
@@ -73,8 +76,8 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
         let clause = if by_bad_end { "tool_calls.bad_end = ?" } else { "tool_calls.state = ?" };
         clauses.add(&format!("{}{clause}", hide(by_user)), [Value::Text(state.as_str().into())]);
     }
-    if is_open {
-        clauses.add("runs.ended_at IS NULL", []);
+    if by_open {
+        clauses.add("tool_calls.ended_at IS NULL", []);
     }
     if let Some(from) = from {
         clauses.add("requested_at >= ?", [Value::Integer(from.0)]);
@@ -93,12 +96,8 @@ fn query(scope: &Scope, filter: &ExecutionFilter, page: &ExecutionPage) -> (Stri
             ],
         );
     }
-    // CROSS JOIN keeps the order of the tables. Open calls are in open runs, which are few.
-    let tables = if is_open {
-        "runs CROSS JOIN tool_calls ON tool_calls.run = runs.id"
-    } else {
-        "tool_calls CROSS JOIN runs ON runs.id = tool_calls.run"
-    };
+    // CROSS JOIN keeps the order of the tables.
+    let tables = "tool_calls CROSS JOIN runs ON runs.id = tool_calls.run";
     let Clauses { text, mut values } = clauses;
     values.push(Value::Integer(limits(helve_store::Page::first(page.limit)).0));
     let sql = format!(
@@ -169,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_one_run_and_open_calls_are_found_by_their_runs() {
+    fn calls_of_one_run_are_found_by_it_and_open_calls_among_the_few_there_are() {
         let run = Some(RunId(uuid::Uuid::from_u128(7)));
         let tool = Some("look".into());
         let of_run = plan(&Scope::Everyone, &ExecutionFilter { run, tool, ..ExecutionFilter::default() });
         assert!(of_run.contains("tool_calls USING PRIMARY KEY (run=?"), "{of_run}");
         let state = Some(CallState::Started);
         let open = plan(&Scope::Everyone, &ExecutionFilter { state, ..ExecutionFilter::default() });
-        assert!(open.contains("runs USING INDEX open_runs"), "{open}");
-        assert!(open.contains("tool_calls USING PRIMARY KEY (run=?"), "{open}");
+        assert!(open.contains("tool_calls USING INDEX tool_calls_open"), "{open}");
+        assert!(!open.contains("TEMP B-TREE"), "{open}");
     }
 }

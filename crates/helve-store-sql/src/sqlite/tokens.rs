@@ -1,6 +1,6 @@
 //! Access tokens and the audit trail.
 
-use helve_store::{AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, TokenRights};
+use helve_store::{ActFor, AuditEntry, ENDED_SESSIONS_MAX, StoreError, Token, TokenRights};
 use helve_types::{Timestamp, UserId};
 use rusqlite::{Connection, Row, params};
 
@@ -9,8 +9,8 @@ use super::rows::{all, column, execute, first, json_column, to_json, word_column
 pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), StoreError> {
     execute(
         connection,
-        "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO tokens (id, secret_hash, user, rights, note, created_at, revoked_at, act_for)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             token.id,
             token.secret_hash,
@@ -18,7 +18,8 @@ pub(super) fn create(connection: &Connection, token: &Token) -> Result<(), Store
             token.rights.as_str(),
             token.note,
             token.created_at.0,
-            token.revoked_at.map(|at| at.0)
+            token.revoked_at.map(|at| at.0),
+            token.act_for.to_string()
         ],
     )?;
     Ok(())
@@ -34,6 +35,7 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
         secret_hash: column(row, "secret_hash")?,
         user: UserId(column(row, "user")?),
         rights: word_column(row, "rights", TokenRights::parse)?,
+        act_for: word_column(row, "act_for", |text| ActFor::parse(text).ok())?,
         note: column(row, "note")?,
         created_at: Timestamp(column(row, "created_at")?),
         revoked_at: column::<Option<i64>>(row, "revoked_at")?.map(Timestamp),

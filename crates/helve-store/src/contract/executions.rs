@@ -1,8 +1,6 @@
 //! Looking for calls.
 
-use helve_types::{
-    CallId, Fact, Failure, FailureKind, RunState, Stage, Timestamp, ToolOutput, Trail, UserId,
-};
+use helve_types::{CallId, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutput, Trail, UserId};
 
 use super::{Actor, Started, Subject, requested, started};
 use crate::{
@@ -108,6 +106,35 @@ pub async fn a_call_is_found_by_each_thing_that_is_known_of_it(store: Subject) {
     }
 }
 
+pub async fn a_call_is_found_by_the_state_that_it_is_listed_with(store: Subject) {
+    let mei = Actor::new(store.clone(), "mei");
+    let mut run = mei.start(mei.new_conversation(), "one").await;
+    let calls: Vec<_> = (0..4).map(|index| CallId::new(run.run, 1, index)).collect();
+    let [a, b, c, d] = &calls[..] else { return };
+    at(&mei, &mut run, 1_000, calls.iter().map(|call| wanted(call, "look")).collect()).await;
+    let delegated = Fact::ToolDelegated {
+        call: b.clone(),
+        tool: "look".into(),
+        arguments: None,
+        trail: Trail::default(),
+    };
+    at(&mei, &mut run, 2_000, vec![delegated, failed(c), finished(d, "fine")]).await;
+    // The run is over with calls that are not.
+    mei.finish(&mut run, "done").await;
+    let listed = found(&store, Scope::Everyone, ExecutionFilter::default()).await;
+    assert_eq!(listed.len(), 4);
+    for held in &listed {
+        for scope in [Scope::Everyone, mei.scope()] {
+            let filter = ExecutionFilter { state: Some(held.record.state), ..ExecutionFilter::default() };
+            let found = found(&store, scope, filter).await;
+            assert_eq!(ids(&found), [held.record.call.id.as_str()], "{:?}", held.record.state);
+        }
+    }
+    let of =
+        |call: &CallId| listed.iter().find(|held| held.record.call.id == *call).map(|held| held.record.state);
+    assert_eq!((of(a), of(b)), (Some(CallState::Planned), Some(CallState::Delegated)));
+}
+
 pub async fn the_list_of_calls_goes_on_where_a_page_ended(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
     let mut run = mei.start(mei.new_conversation(), "one").await;
@@ -198,18 +225,4 @@ pub async fn nobody_finds_anothers_calls(store: Subject) {
     assert_eq!(store.execution(li, call.clone()).await, missing);
     assert!(store.execution(mei.scope(), call.clone()).await.is_ok());
     assert_eq!(store.execution(Scope::Everyone, call.again()).await, missing);
-}
-
-pub async fn an_open_call_is_one_of_a_run_that_is_not_over(store: Subject) {
-    let mei = Actor::new(store.clone(), "mei");
-    let mut run = mei.start(mei.new_conversation(), "one").await;
-    let call = CallId::new(run.run, 1, 0);
-    at(&mei, &mut run, 1_000, vec![requested(&call)]).await;
-    let open = ExecutionFilter { state: Some(CallState::Planned), ..ExecutionFilter::default() };
-    assert_eq!(found(&store, mei.scope(), open.clone()).await.len(), 1);
-    let mut end = mei.batch(&mut run, vec![Fact::RunFailed { code: "x".into(), message: "y".into() }]);
-    end.state = Some(RunState::Failed);
-    assert_eq!(store.append(end, Urgency::Now).await, Ok(()));
-    assert_eq!(found(&store, mei.scope(), open).await, vec![]);
-    assert_eq!(found(&store, mei.scope(), ExecutionFilter::default()).await.len(), 1);
 }

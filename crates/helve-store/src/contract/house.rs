@@ -3,7 +3,7 @@
 use helve_types::{Finding, ModelProfile, Timestamp, UserId};
 
 use super::{Subject, ok};
-use crate::{AuditEntry, StoreError, Token, TokenRights};
+use crate::{ActFor, AuditEntry, StoreError, Token, TokenRights};
 
 pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
     let token = Token {
@@ -11,6 +11,7 @@ pub async fn a_revoked_token_stays_listed_as_revoked(store: Subject) {
         secret_hash: [7; 32],
         user: UserId("mei".into()),
         rights: TokenRights::Admin,
+        act_for: ActFor::Users(vec![UserId("li".into()), UserId("mei".into())]),
         note: "laptop".into(),
         created_at: Timestamp(1),
         revoked_at: None,

@@ -13,7 +13,7 @@ impl Shelves {
         page: &ExecutionPage,
     ) -> Vec<Execution> {
         let mut seen: Vec<_> = self.calls.values().filter_map(|call| self.seen(scope, call)).collect();
-        seen.retain(|held| self.fits(filter, held));
+        seen.retain(|held| fits(filter, held));
         seen.sort_by_key(|held| std::cmp::Reverse(order(&held.mark())));
         let is_next =
             |held: &Execution| page.before.as_ref().is_none_or(|mark| order(&held.mark()) < order(mark));
@@ -33,18 +33,17 @@ impl Shelves {
             agent: run.setup.agent.clone(),
         })
     }
+}
 
-    fn fits(&self, filter: &ExecutionFilter, held: &Execution) -> bool {
-        let ExecutionFilter { tool, user, state, from, to, run } = filter;
-        let Execution { record, user: owner, .. } = held;
-        let is_over = self.runs.get(&record.run).is_none_or(|shelf| shelf.record.state.is_final());
-        tool.as_ref().is_none_or(|tool| *tool == record.call.name)
-            && user.as_ref().is_none_or(|user| user == owner)
-            && state.is_none_or(|state| state == record.state && !(state.is_open() && is_over))
-            && from.is_none_or(|from| record.requested_at >= from)
-            && to.is_none_or(|to| record.requested_at < to)
-            && run.is_none_or(|run| run == record.run)
-    }
+fn fits(filter: &ExecutionFilter, held: &Execution) -> bool {
+    let ExecutionFilter { tool, user, state, from, to, run } = filter;
+    let Execution { record, user: owner, .. } = held;
+    tool.as_ref().is_none_or(|tool| *tool == record.call.name)
+        && user.as_ref().is_none_or(|user| user == owner)
+        && state.is_none_or(|state| state == record.state)
+        && from.is_none_or(|from| record.requested_at >= from)
+        && to.is_none_or(|to| record.requested_at < to)
+        && run.is_none_or(|run| run == record.run)
 }
 
 /// Calls of one moment come in the order of their runs' ids, then of their own as text.

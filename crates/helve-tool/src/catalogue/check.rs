@@ -6,7 +6,7 @@ use helve_types::{Effect, ToolDefinition};
 use serde_json::{Value, json};
 
 use super::DefinitionError;
-
+use super::words::plain;
 use crate::registry::check_name;
 use crate::schema::{CompileBudget, Fit, Schema};
 
@@ -19,6 +19,17 @@ const LABEL_CHARS_MAX: usize = 100;
 
 /// A definition as a person wrote it; an error names the field.
 pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
+    if !given.is_object() {
+        return Err(DefinitionError::new("definition", "it must be a JSON object"));
+    }
+    // What has no fields would take any.
+    let auth = given.pointer("/endpoint/auth").and_then(Value::as_object);
+    if let Some(auth) = auth.filter(|auth| auth.get("type").is_some_and(|kind| kind == "none"))
+        && let Some((name, _)) = auth.iter().find(|(name, value)| *name != "type" && !value.is_null())
+    {
+        let field = format!("endpoint.auth.{}", name.chars().take(64).collect::<String>());
+        return Err(DefinitionError::new(field, "there is no such field where `type` is `none`"));
+    }
     serde_path_to_error::deserialize(given).map_err(|error| {
         let (at, problem) = (error.path().to_string(), error.into_inner().to_string());
         let at = if at == "." { String::new() } else { at.replace('[', ".").replace(']', "") };
@@ -28,7 +39,7 @@ pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> 
         let field = if steps.is_empty() { "definition".to_owned() } else { steps.join(".") };
         match missing {
             Some(_) => DefinitionError::new(field, "it is missing"),
-            None => DefinitionError::new(field, problem),
+            None => DefinitionError::new(field, plain(&problem)),
         }
     })
 }

@@ -195,7 +195,7 @@ async fn a_patch_changes_what_it_names_and_null_takes_it_back() {
     let after = patch(json!({"category": null, "endpoint": {"timeout_ms": null}})).await.unwrap();
     assert_eq!(after.row.unwrap().definition, weather("https://a.example"));
     let wrong = patch(json!({"endpoint": {"timeout_ms": "soon"}})).await.err().unwrap();
-    assert!(wrong.to_string().starts_with("`endpoint.timeout_ms`: invalid type"), "{wrong}");
+    assert!(wrong.to_string().starts_with("`endpoint.timeout_ms`: it must be a whole number"), "{wrong}");
 }
 
 #[tokio::test]

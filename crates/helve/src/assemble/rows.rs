@@ -35,9 +35,9 @@ pub(super) fn catalogue(
         .holding_off(off)
 }
 
-/// An agent that is to have a tool that never was is a slip worth refusing. A tool that was deleted, and what is said about
-/// one that is not there, is only worth telling.
-pub async fn check_names(config: &Config, catalogue: &Catalogue) -> anyhow::Result<Vec<String>> {
+/// Names in the configuration that no tool has. A row may have been deleted or may come later, so none of them keeps the
+/// server from starting: an agent starts without the tool, and has it when it appears.
+pub async fn check_names(config: &Config, catalogue: &Catalogue) -> Vec<String> {
     let tables = config.tools.iter().map(|(name, _)| (vec!["tools", name.as_str()], name));
     let agents = config.agents.iter().flat_map(|agent| {
         let names = agent.tools.iter().flatten();
@@ -55,11 +55,11 @@ pub async fn check_names(config: &Config, catalogue: &Catalogue) -> anyhow::Resu
         let tools = catalogue.all();
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
         let unknown = format!("there is no tool `{name}`; the tools are: {}", known.join(", "));
-        if path[0] == "tools" {
-            warnings.push(format!("{}: {unknown}", config.places.of(&path)));
-            continue;
-        }
-        return Err(config.places.wrong(&path, unknown));
+        let place = config.places.of(&path);
+        warnings.push(match path[0] {
+            "agents" => format!("{place}: {unknown}; the agent `{}` starts without it", path[1]),
+            _ => format!("{place}: {unknown}"),
+        });
     }
-    Ok(warnings)
+    warnings
 }

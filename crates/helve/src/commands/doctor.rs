@@ -142,10 +142,8 @@ async fn access(config: &Config, assembly: &Assembly) -> Finding {
 /// Names in the configuration that no tool has, and tools that cannot be made.
 async fn tools(config: &Config, assembly: &Assembly) -> Vec<Finding> {
     let catalogue = assembly.runtime.catalogue();
-    let mut findings = match check_names(config, catalogue).await {
-        Ok(warnings) => warnings.into_iter().map(Finding::Note).collect(),
-        Err(error) => vec![Finding::Bad(format!("{error:#}"))],
-    };
+    let warnings = check_names(config, catalogue).await;
+    let mut findings: Vec<Finding> = warnings.into_iter().map(Finding::Note).collect();
     for tool in catalogue.all() {
         if let Some(problem) = &tool.problem {
             let name = tool.name();

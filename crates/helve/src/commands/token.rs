@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_server::new_token;
-use helve_store::{Store, StoreError, TokenRights};
+use helve_store::{ActFor, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_types::{UserId, World};
 
@@ -29,6 +29,9 @@ enum Action {
         /// With the right `admin`: everything, other people's things included
         #[arg(long)]
         admin: bool,
+        /// Users that it may act for, who are named in requests: `*`, or names divided by commas
+        #[arg(long, value_name = "USERS", default_value = "")]
+        act_for: String,
         /// What it is for
         #[arg(long, default_value = "")]
         note: String,
@@ -49,9 +52,10 @@ pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
 
 async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result<ExitCode> {
     match action {
-        Action::Create { user, admin, note } => {
+        Action::Create { user, admin, act_for, note } => {
             let rights = if admin { TokenRights::Admin } else { TokenRights::Chat };
-            let (token, shown) = new_token(world, UserId::parse(&user)?, rights, note);
+            let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
+            let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
             store.create_token(token).await?;
             eprintln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
             println!("{shown}");
@@ -59,8 +63,12 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
         Action::List => {
             for token in store.tokens().await? {
                 let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
+                let act_for = match &token.act_for {
+                    ActFor::Nobody => String::new(),
+                    act_for => format!(" for {act_for}"),
+                };
                 println!(
-                    "{}  {:7}  {:5}  {}  {}",
+                    "{}  {:7}  {:5}  {}{act_for}  {}",
                     token.id,
                     state,
                     token.rights.as_str(),

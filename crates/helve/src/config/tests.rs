@@ -234,8 +234,9 @@ fn names_of_tools_that_are_not_there_are_told_with_line_and_key() {
     assert!(table.starts_with("helve.toml, line 2 at `nope`: there is no tool `nope`"), "{table}");
     let agent =
         assembled("[[agents]]\nname = \"b\"\n[[agents]]\nname = \"a\"\ntools = [\"time\", \"nope\"]\n");
-    let agent = agent.unwrap_err();
+    let agent = agent.unwrap();
     assert!(agent.starts_with("helve.toml, line 5 at `tools`: there is no tool `nope`"), "{agent}");
+    assert!(agent.ends_with("; the agent `a` starts without it"), "{agent}");
     // Tools may come later, so a rule about one that is not there is no more than odd.
     let rules = "[[permissions]]\ntool = \"cal*\"\naction = \"ask\"\n[[permissions]]\ntool = \"mail_*\"\naction = \"ask\"\n";
     let odd = assembled(rules).unwrap();
