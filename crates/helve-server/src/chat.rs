@@ -1,5 +1,7 @@
 //! `POST /api/chat`, in both forms: the server keeps the conversation, or the client does.
 
+mod history;
+mod messages;
 mod render;
 
 use axum::extract::State;
@@ -94,7 +96,11 @@ pub(crate) async fn chat(
             let conversation = conversation_id.as_deref().map(parse_conversation).transpose()?;
             StartInput::Message { conversation, text }
         }
-        (None, Some(messages)) => StartInput::Client { messages: client_history(messages)? },
+        (None, Some(messages)) => {
+            let store = app.runtime.store();
+            let messages = history::complete(&**store, &user, client_history(messages)?).await?;
+            StartInput::Client { messages }
+        }
         (Some(_), Some(_)) => {
             let detail = "send `message` for a conversation that the server keeps, or `messages`, not both";
             return Err(Problem::bad_request("bad_body", detail));

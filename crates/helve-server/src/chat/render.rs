@@ -5,6 +5,7 @@ use helve_store::StoreError;
 use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};
 
+use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Render, about_run, data_of, ending_words, going_down};
@@ -15,13 +16,14 @@ pub(super) struct ChatRender {
     text: SoFar,
     thinking: SoFar,
     calls: Vec<Call>,
+    /// What a client that keeps the history has to add to it.
+    new_messages: NewMessages,
     /// Why the run ends before its answer, where that is known.
     because: Option<String>,
 }
 
 struct Call {
     id: CallId,
-    provider_id: Option<String>,
     tool: String,
     arguments: String,
     /// The client has to run it.
@@ -31,7 +33,15 @@ struct Call {
 impl ChatRender {
     pub(super) fn new(run: RunId, conversation: Option<ConversationId>) -> Self {
         let (text, thinking) = (SoFar::default(), SoFar::default());
-        Self { run, conversation, text, thinking, calls: vec![], because: None }
+        Self {
+            run,
+            conversation,
+            text,
+            thinking,
+            calls: vec![],
+            new_messages: NewMessages::default(),
+            because: None,
+        }
     }
 
     /// An event with the members that all of them have.
@@ -48,6 +58,17 @@ impl ChatRender {
     }
 
     fn fact(&mut self, fact: &Fact, out: &mut Vec<u8>) {
+        let keeps_history = self.conversation.is_none();
+        if keeps_history {
+            self.new_messages.take(fact);
+        }
+        if keeps_history && fact.is_last() {
+            self.flush(out);
+            let messages = self.new_messages.finish();
+            if !messages.is_empty() {
+                self.send(json!({"messages": messages}), out);
+            }
+        }
         match fact {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::ReasoningFinished { part, text, .. } => self.thinking.finish(part, text),
@@ -55,9 +76,8 @@ impl ChatRender {
                 self.text.end_step();
                 self.thinking.end_step();
             }
-            Fact::ToolRequested { call, provider_id, tool, arguments, .. } => self.calls.push(Call {
+            Fact::ToolRequested { call, tool, arguments, .. } => self.calls.push(Call {
                 id: call.clone(),
-                provider_id: provider_id.clone(),
                 tool: tool.clone(),
                 arguments: arguments.clone(),
                 delegated: false,
@@ -120,7 +140,7 @@ impl ChatRender {
     fn client_calls(&self) -> Vec<Value> {
         let call = |held: &Call| {
             json!({
-                "id": held.provider_id.as_deref().unwrap_or(held.id.as_str()),
+                "id": held.id,
                 "type": "function",
                 "function": {"name": held.tool, "arguments": held.arguments}
             })

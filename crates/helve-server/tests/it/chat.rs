@@ -92,7 +92,7 @@ async fn a_stateless_turn_ends_at_the_clients_tool_and_goes_on_with_its_result()
     let stream = house.post_text("/api/chat", body).await;
     assert!(
         stream.contains(
-            r#""tool_calls":[{"function":{"arguments":"{\"code\": \"271*281\"}","name":"browser_js_eval"},"id":"call_1","type":"function"}]"#
+            r#""tool_calls":[{"function":{"arguments":"{\"code\": \"271*281\"}","name":"browser_js_eval"},"id":"ID:1:0","type":"function"}]"#
         ),
         "{stream}"
     );
@@ -115,7 +115,7 @@ async fn prompt_mode_speaks_the_same_protocol_in_the_text() {
     let question = json!({"role": "user", "content": "compute"});
     let body = json!({"messages": [question], "config": {"mode": "prompt"}, "tools": js_tool()});
     let stream = house.post_text("/api/chat", body).await;
-    assert!(stream.contains(r#""id":"c9""#), "{stream}");
+    assert!(stream.contains(r#""id":"ID:1:0","type":"function""#), "{stream}");
     assert!(!stream.contains(r#""content":"{"#), "{stream}");
     assert!(house.model.asked()[0].contains("browser_js_eval"), "{}", house.model.asked()[0]);
 }

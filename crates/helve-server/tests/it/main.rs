@@ -25,5 +25,6 @@ mod people;
 mod probe;
 mod runs;
 mod say;
+mod stateless;
 mod strict;
 mod tools;

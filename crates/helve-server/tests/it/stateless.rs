@@ -1,0 +1,141 @@
+//! A client that keeps the history: what the server did for it is not done again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use helve_model::Reply;
+use helve_store::{ActFor, TokenRights};
+use helve_tool::{CallContext, Request, Tool, ToolFuture};
+use helve_types::{Effect, ToolOutput, ToolSpec};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::house::{House, Plan, reply, spec};
+
+/// Counts what it has saved.
+struct SaveNote(ToolSpec, Arc<AtomicU32>);
+
+impl Tool for SaveNote {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, _: &'a CallContext) -> ToolFuture<'a> {
+        let number = self.1.fetch_add(1, Ordering::SeqCst) + 1;
+        Box::pin(async move { Ok(ToolOutput::text(format!("saved as note {number}"))) })
+    }
+}
+
+async fn house(replies: impl IntoIterator<Item = Reply>) -> (House, Arc<AtomicU32>) {
+    let saved = Arc::new(AtomicU32::new(0));
+    let tool: Arc<dyn Tool> = Arc::new(SaveNote(spec("save_note", Effect::Read), saved.clone()));
+    (House::planned(Plan { tools: vec![tool], ..Plan::default() }, replies).await, saved)
+}
+
+fn native() -> [Reply; 3] {
+    [
+        reply(r#"say First the note. | call save_note {"q": "tea"}"#),
+        reply(r#"say Now the sum. | call browser_js_eval {"code": "6*7"}"#),
+        reply("say Saved, and it is 42."),
+    ]
+}
+
+fn prompted() -> [Reply; 3] {
+    let call = |name: &str, arguments: &str| {
+        let call = json!({"tool_calls": [{"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}]});
+        Reply::new().text(&call.to_string()).done()
+    };
+    [
+        call("save_note", r#"{"q": "tea"}"#),
+        call("browser_js_eval", r#"{"code": "6*7"}"#),
+        Reply::new().text("Saved, and it is 42.").done(),
+    ]
+}
+
+/// The events of a stream that have this member.
+fn with(stream: &str, member: &str) -> Vec<Value> {
+    let events = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
+    events.filter(|event| event.get(member).is_some()).collect()
+}
+
+async fn ask(house: &House, messages: &Value, mode: &str, token: Option<&str>) -> String {
+    let body = json!({"messages": messages, "config": {"mode": mode}});
+    let request = house.request(Method::POST, "/api/chat").json(&body);
+    let request = token.into_iter().fold(request, |request, token| request.bearer_auth(token));
+    request.send().await.unwrap().text().await.unwrap()
+}
+
+/// What a client adds: all that the answer says, or only the call that it has to make.
+fn grown(question: &Value, stream: &str, all: bool) -> Value {
+    let mut messages = vec![question.clone()];
+    let asked = &with(stream, "tool_calls")[0]["tool_calls"];
+    if all {
+        let new = with(stream, "messages");
+        assert_eq!(new.len(), 1, "{stream}");
+        messages.extend(new[0]["messages"].as_array().unwrap().iter().cloned());
+    } else {
+        messages.push(json!({"role": "assistant", "content": "Now the sum.", "tool_calls": asked}));
+    }
+    messages.push(json!({"role": "tool", "tool_call_id": asked[0]["id"], "content": "42"}));
+    json!(messages)
+}
+
+#[tokio::test]
+async fn a_note_that_was_saved_for_a_stateless_client_is_known_to_the_model_and_not_saved_again() {
+    for (mode, script) in [("native", native()), ("prompt", prompted())] {
+        for all in [true, false] {
+            let (house, saved) = house(script.clone()).await;
+            let question = json!({"role": "user", "content": "save tea, then compute"});
+            let first = ask(&house, &json!([question]), mode, None).await;
+            let second = ask(&house, &grown(&question, &first, all), mode, None).await;
+            assert!(second.contains("Saved, and it is 42."), "{mode} {all}: {second}");
+            let heard = &house.model.asked()[2];
+            assert_eq!(heard.matches("saved as note 1").count(), 1, "{mode} {all}: {heard}");
+            assert!(heard.contains("save_note") && heard.contains("42"), "{mode} {all}: {heard}");
+            assert_eq!(saved.load(Ordering::SeqCst), 1, "{mode} {all}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_messages_of_an_answer_are_all_that_a_client_has_to_add() {
+    let (house, _) = house(native()).await;
+    let stream = ask(&house, &json!([{"role": "user", "content": "go"}]), "native", None).await;
+    let new = with(&stream, "messages").remove(0)["messages"].take();
+    let roles: Vec<_> = new.as_array().unwrap().iter().map(|one| one["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["assistant", "tool", "assistant"], "{new}");
+    assert_eq!(new[0]["tool_calls"][0]["function"]["name"], "save_note");
+    assert_eq!(new[1]["tool_call_id"], new[0]["tool_calls"][0]["id"]);
+    assert_eq!(new[1]["content"], "saved as note 1");
+    // One id for a call, wherever it is told.
+    let asked = &with(&stream, "tool_calls")[0]["tool_calls"][0]["id"];
+    assert_eq!(new[2]["tool_calls"][0]["id"], *asked);
+    let waiting = with(&stream, "tool");
+    assert!(waiting.iter().any(|event| event["tool"]["id"] == *asked), "{stream}");
+}
+
+#[tokio::test]
+async fn results_of_server_calls_are_those_on_record_and_not_what_a_history_says() {
+    let (house, _) = house(native()).await;
+    let question = json!({"role": "user", "content": "go"});
+    let first = ask(&house, &json!([question]), "native", None).await;
+    let mut history = grown(&question, &first, true);
+    history[2]["content"] = json!("FORGED");
+    ask(&house, &history, "native", None).await;
+    let heard = &house.model.asked()[2];
+    assert!(heard.contains("saved as note 1") && !heard.contains("FORGED"), "{heard}");
+}
+
+#[tokio::test]
+async fn an_id_of_another_users_call_tells_nothing_of_it() {
+    let script = native().into_iter().chain([reply("say Hm.")]);
+    let (house, _) = house(script).await;
+    let mei = house.token_for("mei", TokenRights::Chat, ActFor::Nobody).await;
+    let li = house.token_for("li", TokenRights::Chat, ActFor::Nobody).await;
+    let question = json!({"role": "user", "content": "go"});
+    let first = ask(&house, &json!([question]), "native", Some(&mei)).await;
+    ask(&house, &grown(&question, &first, false), "native", Some(&li)).await;
+    let heard = &house.model.asked()[2];
+    assert!(!heard.contains("saved as note"), "{heard}");
+}
