@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use helve_dialect::{
-    CallView, Language, Profile, Reading, ResultView, TurnRole, harmless_output, harmless_words,
+    CallView, Language, Profile, Quotable, Reading, ResultView, TurnRole, harmless_output, harmless_words,
 };
 use helve_model::{Form, Holds, ModelRequest, Needs, Turn};
 use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
@@ -39,6 +39,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) holds: Holds,
     /// Whether its answer begins inside reasoning that its prompt has opened.
     pub(crate) reasoning_open: bool,
+    /// Whether its server leaves native calls in the text.
+    pub(crate) calls_in_text: bool,
 }
 
 const NO_CHOICE: ToolChoice = ToolChoice::None;
@@ -72,6 +74,7 @@ impl<'a> Asking<'a> {
                 params: self.params,
                 form: None,
                 needs: self.needs,
+                stop: &[],
                 stream: setup.stream,
             },
             Some(profile) => {
@@ -91,20 +94,42 @@ impl<'a> Asking<'a> {
                     params: self.params,
                     form: self.form(profile, &specs, self.choice),
                     needs: self.needs,
+                    stop: profile.stops(),
                     stream: setup.stream,
                 }
             }
         }
     }
 
-    /// How the answer is to be read: in whatever dialect it is written. A model that was told one may answer in
-    /// another, and a server may leave a native call in the text.
+    /// Whether the model's text is read for calls. Where it calls natively, its text is text.
+    pub(crate) fn reads_calls(&self) -> bool {
+        self.profile.is_some() || self.calls_in_text
+    }
+
+    /// How the answer is to be read: in whatever dialect it is written, since a model that was told one may answer in
+    /// another. What the model was told by users and tools it may quote.
     pub(crate) fn reading(&self) -> Reading {
-        let reading = match self.tools {
-            Tools::Withheld => Reading::any(helve_dialect::Tools::new([])),
-            Tools::Offered => Reading::expecting(self.profile.map(Profile::dialect), self.kit.words.clone()),
+        let tools = match self.tools {
+            Tools::Withheld => helve_dialect::Tools::new([]),
+            Tools::Offered => self.kit.words.clone(),
         };
-        reading.reasoning_open(self.reasoning_open)
+        if !self.reads_calls() {
+            return Reading::without_calls(tools).reasoning_open(self.reasoning_open);
+        }
+        let turns = transcript(self.history, self.run, self.reader);
+        let quotable = Quotable::new(turns.iter().filter_map(|turn| match turn {
+            Turn::User(text) | Turn::Result { text, .. } => Some(&**text),
+            Turn::Assistant { .. } => None,
+        }));
+        Reading::expecting(self.profile.map(Profile::dialect), tools)
+            .strict(Arc::new(quotable), self.profile)
+            .reasoning_open(self.reasoning_open)
+    }
+
+    /// What a model begins a result with that it makes up.
+    pub(crate) fn results(&self) -> Vec<String> {
+        let own = self.profile.map_or(&[][..], Profile::stops);
+        own.iter().cloned().chain(helve_dialect::RESULT_MARKS.iter().map(|mark| (*mark).to_owned())).collect()
     }
 
     /// That a call is required, where words are the way to say it.

@@ -101,6 +101,11 @@ impl Feed {
         });
     }
 
+    /// Forgets a part that is none after all.
+    pub(crate) fn discard(&self, number: u64) {
+        self.change(|state| state.open.retain(|part| part.number != number));
+    }
+
     /// Adds to what a running tool reports.
     pub(crate) fn progress(&self, id: &PartId, tool: &str, text: &str) {
         self.change(|state| {

@@ -51,12 +51,20 @@ struct Hearing {
     /// The part that text or reasoning goes to, by its kind and number in the feed.
     current: Option<(PartKind, u64)>,
     calls: Vec<Call>,
+    /// What a result begins with that the model makes up, without blanks.
+    results: Vec<String>,
+    /// The end of the text behind a call in the text, without blanks; none before there is one.
+    behind: Option<String>,
+    /// The model has made up a result: nothing it writes from there on counts.
+    made_up: bool,
 }
 
 struct Call {
     from: From,
     part: PartId,
     number: u64,
+    /// What was written to before it.
+    before: Option<(PartKind, u64)>,
     provider_id: Option<String>,
     tool: String,
     arguments: String,
@@ -72,8 +80,17 @@ enum From {
 }
 
 impl<'a> Listener<'a> {
-    pub(crate) fn new(feed: &'a Feed, step: u32, attempt: u32, reading: Reading) -> Self {
+    /// `results` are the texts with which a model begins a result that it makes up.
+    pub(crate) fn new(
+        feed: &'a Feed,
+        step: u32,
+        attempt: u32,
+        reading: Reading,
+        results: Vec<String>,
+    ) -> Self {
         feed.begin_step(step, attempt);
+        let without_blanks = |text: String| text.split_whitespace().collect();
+        let results = results.into_iter().map(without_blanks).collect();
         Self {
             feed,
             step,
@@ -81,7 +98,14 @@ impl<'a> Listener<'a> {
             parser: Parser::new(reading.clone()),
             tools: reading.tools().clone(),
             without_reasoning: Some(reading.reasoning_open(false)),
-            hearing: Hearing { parts: 0, current: None, calls: vec![] },
+            hearing: Hearing {
+                parts: 0,
+                current: None,
+                calls: vec![],
+                results,
+                behind: None,
+                made_up: false,
+            },
             usage: Usage::default(),
             first_at: None,
             stopped: None,
@@ -224,6 +248,14 @@ struct Place<'a> {
 impl Hearing {
     fn take(&mut self, place: Place<'_>, piece: Piece<'_>) {
         match piece {
+            // A quotation comes out as text; nothing was meant to run.
+            Piece::CallDropped { index, why: Dropped::Quoted, .. } => self.discard(place, From::Text(index)),
+            _ if self.made_up => {
+                if let Piece::CallFinished { index, .. } | Piece::CallDropped { index, .. } = piece {
+                    self.discard(place, From::Text(index));
+                }
+            }
+            Piece::Text(text) if self.behind.is_some() => self.pass_over(text),
             Piece::Text(text) => self.write(place, PartKind::Text, text),
             Piece::Reasoning(text) => self.write(place, PartKind::Reasoning, text),
             Piece::CallStarted { index, name } => self.begin(place, From::Text(index), None, name.into()),
@@ -238,10 +270,7 @@ impl Hearing {
                     known.arguments = call.arguments;
                     known.repairs = call.repairs;
                 }
-            }
-            // A quotation comes out as text; nothing was meant to run.
-            Piece::CallDropped { index, why: Dropped::Quoted, .. } => {
-                self.calls.retain(|known| known.from != From::Text(index));
+                self.behind = Some(String::new());
             }
             // What was meant as a call and cannot be read is kept as one that never runs, so that the model is told.
             Piece::CallDropped { index, name, text, why } => {
@@ -252,8 +281,29 @@ impl Hearing {
                     known.arguments = text.to_owned();
                     known.flaw = Some(if why == Dropped::Cut { Flaw::Cut } else { Flaw::Broken });
                 }
+                self.behind = Some(String::new());
             }
         }
+    }
+
+    /// What the model writes behind its calls is a guess: nobody is shown it, and it is not kept. Where it makes up a result,
+    /// its message is over, since what follows is based on that.
+    fn pass_over(&mut self, text: &str) {
+        let Some(behind) = &mut self.behind else { return };
+        behind.extend(text.chars().filter(|c| !c.is_whitespace()));
+        self.made_up = self.results.iter().any(|result| behind.contains(&**result));
+        // A beginning may be all that has come.
+        let kept = self.results.iter().map(String::len).max().unwrap_or_default();
+        let gone = behind.floor_char_boundary(behind.len().saturating_sub(kept));
+        behind.drain(..gone);
+    }
+
+    /// A call that is none. The text goes on where it was.
+    fn discard(&mut self, place: Place<'_>, from: From) {
+        let Some(at) = self.calls.iter().position(|known| known.from == from) else { return };
+        let call = self.calls.remove(at);
+        place.feed.discard(call.number);
+        self.current = self.current.or(call.before);
     }
 
     /// The message reached its limit: a native call is whole only if its arguments are.
@@ -297,11 +347,12 @@ impl Hearing {
         let tool = bounded(tool);
         let part = self.next_part(place);
         let number = place.feed.open(part.clone(), PartKind::Input, Some(tool.clone()));
-        self.current = None;
+        let before = self.current.take();
         self.calls.push(Call {
             from,
             part,
             number,
+            before,
             provider_id,
             tool,
             arguments: String::new(),

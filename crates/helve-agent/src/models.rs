@@ -32,6 +32,8 @@ pub struct ModelOptions {
     pub context_tokens: Option<u64>,
     /// Whether its answers begin inside reasoning that its prompt has opened; if nobody says, as the probe found it.
     pub reasoning_open: Option<bool>,
+    /// Whether its server leaves native calls in the text; if nobody says, as the probe found it.
+    pub calls_in_text: Option<bool>,
     /// Where it comes from; none for a model inside the program.
     pub origin: Option<Origin>,
 }
@@ -213,6 +215,12 @@ impl Models {
         self.options(name).and_then(|options| options.reasoning_open).or_else(found).unwrap_or_default()
     }
 
+    /// Whether the model's server leaves native calls in the text, so that they are looked for there.
+    pub fn calls_in_text(&self, name: &str) -> bool {
+        let found = || Some(self.learned().get(name)?.profile.as_ref()?.calls_in_text.is_yes());
+        self.options(name).and_then(|options| options.calls_in_text).or_else(found).unwrap_or_default()
+    }
+
     /// The dialect of the last call that the model wrote into its text.
     pub fn dialect(&self, name: &str) -> Option<&'static str> {
         self.learned().get(name)?.dialect
@@ -280,10 +288,12 @@ impl Learned {
     fn mode(&self, default_profile: &str) -> Mode {
         let profile = self.profile.as_deref();
         let native = self.no_native_tools.is_none() && !profile.is_some_and(|profile| profile.native.is_no());
-        if native {
+        let written = profile.and_then(|profile| profile.prompt.as_deref());
+        // A call that was left in the text is better than none in the prompt.
+        let in_text = profile.is_some_and(|profile| profile.calls_in_text.is_yes());
+        if native || in_text && written.is_none() && self.no_native_tools.is_none() {
             return Mode::Native;
         }
-        let written = profile.and_then(|profile| profile.prompt.as_deref());
         Mode::Prompt(written.unwrap_or(default_profile).into())
     }
 }
@@ -321,6 +331,15 @@ mod tests {
         assert_eq!(mode(), "prompt:json_strict");
         models.learn_profile("scripted", found("m at here", Finding::no(""), Some("hermes")));
         assert_eq!(mode(), "prompt:hermes");
+        let in_text = |prompt| ModelProfile {
+            calls_in_text: Finding::yes(""),
+            ..found("m at here", Finding::no(""), prompt)
+        };
+        models.learn_profile("scripted", in_text(Some("hermes")));
+        assert_eq!(mode(), "prompt:hermes");
+        assert!(models.calls_in_text("scripted"));
+        models.learn_profile("scripted", in_text(None));
+        assert_eq!(mode(), "native", "a call in the text is better than none in the prompt");
         let yes = found("m at here", Finding::yes(""), None);
         models.learn_profile("scripted", yes.clone());
         assert_eq!(mode(), "native");

@@ -78,6 +78,7 @@ impl<'a> Probe<'a> {
                 Reply::Said(said) => {
                     let heard = judge::native(&said, clock);
                     self.profile.native = heard.finding;
+                    self.profile.calls_in_text = heard.in_text;
                     self.profile.dialect = heard.dialect.map(str::to_owned).or(self.profile.dialect.take());
                     self.profile.reasons = judge::reasons(&said);
                     self.profile.reasoning_open = judge::reasoning_open(&said);
@@ -192,6 +193,7 @@ impl<'a> Probe<'a> {
                 params: &params,
                 form: ask::form(self.model.holds(), profile, &specs, &ToolChoice::Auto),
                 needs: Needs::default(),
+                stop: profile.stops(),
                 stream: true,
             };
             let reply = hear::hear(self.model, &request).await;
@@ -222,6 +224,7 @@ impl<'a> Probe<'a> {
             params: &params,
             form: None,
             needs,
+            stop: &[],
             stream: true,
         };
         let reply = hear::hear(self.model, &request).await;

@@ -214,6 +214,12 @@ fn is_named(name: &str) -> bool {
 /// What ends a name.
 const NO_NAME: [char; 6] = ['<', '>', '(', '[', '\\', '{'];
 
+/// The name with which a call begins, perhaps in a list.
+pub(crate) fn name_of(text: &str) -> &str {
+    let name = text.trim_start_matches('[');
+    &name[..name.find(NO_NAME).unwrap_or(name.len())]
+}
+
 /// A name and then one of these texts. Only what is new is looked at: the name's characters were good so far.
 fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
     if let Some(at) = text.find(NO_NAME) {

@@ -304,6 +304,7 @@ impl<'t> Chunk<'t> {
         } else {
             self.keep(report);
             report.calls.told = report.held.len();
+            report.calls.ends.push(report.held.len());
         }
     }
 }

@@ -35,6 +35,10 @@ pub(crate) struct Calls {
     pub(crate) muted: bool,
     /// Where the text begins in the held text that no call has told yet, whole or dropped.
     pub(crate) told: usize,
+    /// Where calls of the present section end in the held text, if they wait.
+    pub(crate) ends: Vec<usize>,
+    /// What is read now is more likely a quotation than a call: nobody is shown it until it counts.
+    pub(crate) hidden: bool,
 }
 
 /// The call being written.
@@ -42,6 +46,8 @@ pub(crate) struct Calls {
 struct Draft {
     /// Set once the call has started.
     index: Option<u32>,
+    /// Whether that was shown.
+    started: bool,
     id: Option<String>,
     name: String,
     arguments: String,
@@ -105,10 +111,17 @@ impl WholeCall<'_> {
     }
 }
 
+/// Whether a call that waits was shown while it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Yes,
+    No,
+}
+
 /// What waits. Ranges are of the held text.
 pub(crate) enum Waiting {
     Text(Range<usize>),
-    Call(u32, ParsedCall),
+    Call(u32, ParsedCall, Shown),
     /// Words inside the call before it, which are text behind it if it counts.
     Words(Range<usize>),
     /// What a call that is none has said of itself, if it was one, and its text.
@@ -135,6 +148,22 @@ impl Calls {
             Some(Waiting::Text(last)) if last.end == range.start => last.end = range.end,
             _ => self.waiting.get_or_insert_default().push(Waiting::Text(range)),
         }
+    }
+
+    /// How much waits.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.as_ref().map_or(0, Vec::len)
+    }
+
+    /// What waits from there on does so no longer.
+    pub(crate) fn take_waiting(&mut self, from: usize) -> Vec<Waiting> {
+        let Some(waiting) = self.waiting.as_mut().filter(|waiting| from < waiting.len()) else {
+            return vec![];
+        };
+        let taken = waiting.split_off(from);
+        let is_call = |waiting: &&Waiting| matches!(waiting, Waiting::Call(..));
+        self.calls_waiting -= taken.iter().filter(is_call).count();
+        taken
     }
 
     /// Whether one that waits is no call, and its text begins there or behind.
@@ -165,9 +194,15 @@ impl Calls {
     #[inline]
     pub(crate) fn show(&mut self, call: &ParsedCall, out: &mut Out<'_>) -> u32 {
         let index = self.number();
+        Self::show_as(index, call, out);
+        index
+    }
+
+    /// The same for one that has its number.
+    #[inline]
+    pub(crate) fn show_as(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
-        index
     }
 
     /// More of the argument text, shown as it comes.
@@ -179,7 +214,9 @@ impl Calls {
             && self.draft.shown == from
         {
             self.draft.shown = self.draft.arguments.len();
-            out(Piece::CallArguments { index, text });
+            if self.draft.started {
+                out(Piece::CallArguments { index, text });
+            }
         }
     }
 
@@ -198,7 +235,9 @@ impl Calls {
             && !text.is_empty()
         {
             self.draft.shown = self.draft.arguments.len();
-            out(Piece::CallArguments { index, text });
+            if self.draft.started {
+                out(Piece::CallArguments { index, text });
+            }
         }
     }
 
@@ -210,7 +249,10 @@ impl Calls {
         }
         let index = self.number();
         self.draft.index = Some(index);
-        out(Piece::CallStarted { index, name });
+        self.draft.started = !self.hidden;
+        if self.draft.started {
+            out(Piece::CallStarted { index, name });
+        }
     }
 
     /// The name of the call being written, if it has one.
@@ -235,7 +277,7 @@ impl Calls {
     /// The call being written, if there is one, is text or means nothing.
     pub(crate) fn forget(&mut self, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
-        if draft.index.is_some() {
+        if draft.started {
             let name = (!draft.name.is_empty()).then_some(draft.name);
             self.dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
         }
@@ -278,7 +320,7 @@ impl Calls {
     pub(crate) fn kept(&self) -> usize {
         let waiting = self.waiting.iter().flatten().map(|waiting| match waiting {
             Waiting::Text(_) | Waiting::Words(_) => 0,
-            Waiting::Call(_, call) => call.name.len() + call.arguments.len(),
+            Waiting::Call(_, call, _) => call.name.len() + call.arguments.len(),
             Waiting::Dropped(_, name, ..) => name.as_ref().map_or(0, String::len),
         });
         waiting.sum::<usize>() + self.draft.name.len() + self.draft.arguments.len()
@@ -374,6 +416,7 @@ impl Report<'_, '_> {
             return;
         };
         draft.shown = 0;
+        let started = std::mem::take(&mut draft.started);
         let call = ParsedCall {
             id: draft.id.take(),
             name: mem::take(&mut draft.name),
@@ -383,7 +426,8 @@ impl Report<'_, '_> {
         match &mut self.calls.waiting {
             Some(waiting) => {
                 self.calls.calls_waiting += 1;
-                waiting.push(Waiting::Call(index, call));
+                let shown = if started { Shown::Yes } else { Shown::No };
+                waiting.push(Waiting::Call(index, call, shown));
             }
             None => self.calls.finished(index, call, self.out),
         }

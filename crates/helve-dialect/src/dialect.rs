@@ -113,6 +113,9 @@ pub(crate) const RESULTS: &[(&str, &str)] = &[
     ("<function_results>", "</function_results>"),
 ];
 
+/// The first of each pair.
+pub const RESULT_MARKS: [&str; RESULTS.len()] = [RESULTS[0].0, RESULTS[1].0, RESULTS[2].0];
+
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Dialect").field(&self.name).finish()

@@ -5,9 +5,11 @@ mod detection;
 mod forms;
 mod quotations;
 mod reviews;
+mod samples;
 mod soup;
 mod story;
 mod strays;
+mod strict;
 mod words;
 
 use proptest::prelude::*;

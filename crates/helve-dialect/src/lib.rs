@@ -69,6 +69,7 @@ mod parser;
 mod piece;
 mod profile;
 mod pythonic;
+mod quotable;
 mod read;
 mod reading;
 mod reasoning;
@@ -81,12 +82,13 @@ mod tools;
 mod unescape;
 mod work;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, RESULT_MARKS};
 pub use parser::Parser;
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
     AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
 };
+pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;
 pub use registry::{dialect, dialects};

@@ -15,6 +15,7 @@ mod result;
 mod section;
 mod speech;
 mod strays;
+mod strict;
 mod trial;
 mod whole;
 
@@ -22,11 +23,13 @@ use crate::body::{Body, Passing, Scope, Standing};
 use crate::calls::{Calls, Out};
 use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
 use crate::marker::{Node, ROOT};
+use crate::reading::Strict;
 use crate::registry::{Live, Role};
 use crate::{Dialect, End, Finding, Piece, Reading, Tools, work};
 use code::{Code, FenceHead, Line};
 use opening::Opening;
 use speech::Speech;
+use strict::InSentence;
 use trial::Trial;
 
 /// Reads one message. `feed` it the text as it comes, then `finish`.
@@ -70,6 +73,18 @@ pub struct Parser {
     ending: Option<End>,
     /// Whether the first mark of reasoning closes it.
     closes_first: Option<bool>,
+    /// How calls are told from quotations; not at all where nothing is known of a run.
+    strict: Option<Strict>,
+    /// The present section begins a line.
+    leads: bool,
+    /// How much waited when the present section began.
+    waited: usize,
+    /// The first call that waits and stands in the middle of a line, with nothing but calls and blanks behind it yet.
+    in_sentence: Option<InSentence>,
+    /// A section was quoted: the mark that ends its message is a part of it.
+    has_quoted: bool,
+    /// How much was searched for calls that repeat what was said to the model.
+    searched: usize,
 }
 
 enum Place {
@@ -115,6 +130,12 @@ impl Parser {
             in_result: false,
             ending: None,
             closes_first: None,
+            strict: reading.strict,
+            leads: true,
+            waited: 0,
+            in_sentence: None,
+            has_quoted: false,
+            searched: 0,
         }
     }
 
@@ -259,6 +280,9 @@ impl Parser {
             Role::Result(begins) => self.result(*begins, text, out),
             Role::Stray | Role::Silent if self.is_stray(marker) => self.stray(text, out),
             Role::Silent if text == HTML_END_TOKEN && self.trial.is_none() => self.speech.end_token(text),
+            // Of a message in which a call may be quoted.
+            Role::Over if self.trial == Some(Trial::Marked) => self.held.push_str(text),
+            Role::Over if std::mem::take(&mut self.has_quoted) => self.say(text, out),
             Role::Think(_) | Role::Silent | Role::Stray | Role::Over => {}
         }
     }

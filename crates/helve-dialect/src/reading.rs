@@ -1,7 +1,9 @@
 //! What the parser is told before the first byte.
 
+use std::sync::Arc;
+
 use crate::registry::Live;
-use crate::{Dialect, Tools};
+use crate::{Dialect, Profile, Quotable, Tools};
 
 /// How a message is to be read.
 #[derive(Debug, Clone)]
@@ -12,12 +14,21 @@ pub struct Reading {
     pub(crate) live: &'static Live,
     pub(crate) tools: Tools,
     pub(crate) reasoning_open: bool,
+    pub(crate) strict: Option<Strict>,
+}
+
+/// What tells a call that is meant from a quotation, in the message of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Strict {
+    pub(crate) quotable: Arc<Quotable>,
+    /// What calls without marks begin with where they are written as the model was told; empty where nothing was.
+    pub(crate) own_beginning: String,
 }
 
 impl Reading {
     /// Reads one dialect and no other if one is given, and else finds it.
     pub fn new(dialect: Option<&'static Dialect>, tools: Tools) -> Self {
-        Self { dialect, live: Live::of(dialect), tools, reasoning_open: false }
+        Self { dialect, live: Live::of(dialect), tools, reasoning_open: false, strict: None }
     }
 
     /// Finds the dialect from the text and the declared tools.
@@ -39,6 +50,20 @@ impl Reading {
     /// The tools that may be called.
     pub fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    /// Reads no calls: all is text but the reasoning, where the model's server leaves that in the text. The tools are those
+    /// that are called otherwise.
+    pub fn without_calls(tools: Tools) -> Self {
+        Self { live: Live::of_reasoning(), ..Self::any(tools) }
+    }
+
+    /// A call counts only if it begins a line, or if only calls and blanks follow it up to the end of the message; and one
+    /// that repeats a text which may be quoted is a quotation wherever it stands. Without marks a call that begins a line
+    /// counts, whatever follows it, if it is written as the profile shows.
+    pub fn strict(self, quotable: Arc<Quotable>, profile: Option<&Profile>) -> Self {
+        let own_beginning = profile.map(Profile::call_beginning).unwrap_or_default();
+        Self { strict: Some(Strict { quotable, own_beginning }), ..self }
     }
 
     /// Whether the prompt has already opened the reasoning, so that the text begins inside it.

@@ -87,6 +87,23 @@ static DIALECTS: &[&Dialect] = &[
     &reasoning::think_ernie::DIALECT,
 ];
 
+/// Those of them that mark reasoning, and no calls.
+static REASONING: &[&Dialect] = &[
+    &reasoning::think::DIALECT,
+    &reasoning::think_seed::DIALECT,
+    &reasoning::think_hy::DIALECT,
+    &reasoning::think_granite::DIALECT,
+    &reasoning::think_mm::DIALECT,
+    &reasoning::think_mistral::DIALECT,
+    &reasoning::think_kimi::DIALECT,
+    &reasoning::think_apertus::DIALECT,
+    &reasoning::think_cohere::DIALECT,
+    &reasoning::think_longcat::DIALECT,
+    &reasoning::scratch_pad::DIALECT,
+    &reasoning::think_hunyuan::DIALECT,
+    &reasoning::think_ernie::DIALECT,
+];
+
 /// Every dialect there is.
 pub fn dialects() -> &'static [&'static Dialect] {
     DIALECTS
@@ -116,6 +133,8 @@ pub(crate) struct Live {
     /// ordinary words.
     signs: Stops,
     words: Vec<Finder<'static>>,
+    /// Whether there may be calls in the text, and not only reasoning.
+    pub(crate) calls: bool,
 }
 
 pub(crate) enum Role {
@@ -162,6 +181,15 @@ impl Live {
                 Self::new(&found, &Given::NOTHING)
             }),
         }
+    }
+
+    /// The live set of nothing but reasoning.
+    pub(crate) fn of_reasoning() -> &'static Self {
+        static LIVE: OnceLock<Live> = OnceLock::new();
+        LIVE.get_or_init(|| {
+            let dialects: Vec<_> = REASONING.iter().copied().filter(|dialect| dialect.found).collect();
+            Self { calls: false, ..Self::new(&dialects, &Given::NOTHING) }
+        })
     }
 
     /// The ways to read what follows a mark, in the order in which they are tried.
@@ -266,7 +294,7 @@ impl Live {
         let unmarked = alone.iter().map(|choice| choice.then.sign());
         let (signs, words) = signs(&texts, unmarked.chain(fence).collect());
         let markers = Markers::new(texts);
-        Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words }
+        Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words, calls: true }
     }
 }
 

@@ -124,6 +124,16 @@ impl Tools {
         self.meant(name).map(|(name, _)| name.as_str())
     }
 
+    /// Whether a declared name may begin so, or the `print` around its call.
+    pub(crate) fn begins_name(&self, beginning: &str) -> bool {
+        let beginning = folded(beginning.get(..NAME_LONGEST).unwrap_or(beginning));
+        let begins = |name: &str| {
+            let mut name = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+            beginning.chars().all(|c| name.next() == Some(c))
+        };
+        self.names().chain(["print"]).any(begins)
+    }
+
     fn meant(&self, name: &str) -> Option<&(String, Value)> {
         let declared = self.0.as_deref()?;
         declared.find(name).or_else(|| declared.nearest(name))

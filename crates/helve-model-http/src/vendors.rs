@@ -28,7 +28,13 @@ pub const VENDORS: &[Vendor] = &[
         base_url: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         protocol: &openai_chat::PROTOCOL,
-        quirks: Quirks { max_tokens: "max_completion_tokens", form: FormField::ResponseFormat, ..PLAIN },
+        quirks: Quirks {
+            max_tokens: "max_completion_tokens",
+            form: FormField::ResponseFormat,
+            // Those of its models that reason refuse them.
+            stops_max: 0,
+            ..PLAIN
+        },
     },
     Vendor {
         name: "ark",
@@ -161,7 +167,7 @@ pub const VENDORS: &[Vendor] = &[
         base_url: "https://generativelanguage.googleapis.com",
         key_env: Some("GEMINI_API_KEY"),
         protocol: &gemini::PROTOCOL,
-        quirks: PLAIN,
+        quirks: Quirks { stops_max: 5, ..PLAIN },
     },
     Vendor {
         name: "ollama",

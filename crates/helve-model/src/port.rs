@@ -62,6 +62,8 @@ pub struct ModelRequest<'a> {
     /// What the answer has to look like, for a server that can hold its model to it.
     pub form: Option<Form>,
     pub needs: Needs,
+    /// What else ends the answer, besides the parameters' own: the texts with which the model would make up a result.
+    pub stop: &'a [String],
     /// Whether pieces are wanted as they come.
     pub stream: bool,
 }

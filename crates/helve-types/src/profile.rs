@@ -13,6 +13,9 @@ pub struct ModelProfile {
     pub subject: String,
     /// It calls tools through the vendor's own function calling.
     pub native: Finding,
+    /// Its server leaves calls in the text, where they must be looked for.
+    #[serde(default = "not_asked")]
+    pub calls_in_text: Finding,
     /// It asks for several calls in one message.
     pub parallel: Finding,
     /// It calls a tool where one is required, even if it would rather talk.
@@ -52,6 +55,7 @@ impl ModelProfile {
             at,
             subject: subject.into(),
             native: unknown(),
+            calls_in_text: unknown(),
             parallel: unknown(),
             required: unknown(),
             streams_arguments: unknown(),
@@ -69,9 +73,10 @@ impl ModelProfile {
     }
 
     /// Every finding with a name that a person would give it.
-    pub fn findings(&self) -> [(&'static str, &Finding); 9] {
+    pub fn findings(&self) -> [(&'static str, &Finding); 10] {
         [
             ("native calls", &self.native),
+            ("calls in text", &self.calls_in_text),
             ("parallel calls", &self.parallel),
             ("required calls", &self.required),
             ("streams arguments", &self.streams_arguments),

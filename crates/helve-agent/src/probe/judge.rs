@@ -10,6 +10,8 @@ use super::hear::{Reply, Said, SaidCall};
 /// Whether it called natively, and the dialect if it wrote the call into its text instead.
 pub(super) struct Native {
     pub(super) finding: Finding,
+    /// Whether its server left the call in the text.
+    pub(super) in_text: Finding,
     pub(super) dialect: Option<&'static str>,
 }
 
@@ -22,13 +24,15 @@ pub(super) fn native(said: &Said, clock: &ToolSpec) -> Native {
         } else {
             Finding::no(format!("it called `{shown}`, which is no call of `{}`", clock.name))
         };
-        return Native { finding, dialect: None };
+        return Native { finding, in_text: Finding::no("its call came as a call"), dialect: None };
     }
     if let Some(dialect) = written(said, clock, None) {
-        let finding = Finding::no(format!("it wrote its call into the text, as `{dialect}`"));
-        return Native { finding, dialect: Some(dialect) };
+        let because = format!("it wrote its call into the text, as `{dialect}`");
+        let (finding, in_text) = (Finding::no(because.clone()), Finding::yes(because));
+        return Native { finding, in_text, dialect: Some(dialect) };
     }
-    Native { finding: no_call(said), dialect: None }
+    let in_text = Finding::unknown("it made no call");
+    Native { finding: no_call(said), in_text, dialect: None }
 }
 
 /// The dialect of a sound call of the tool in the text, after the model was told to write as the profile shows.

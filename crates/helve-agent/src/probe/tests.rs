@@ -54,6 +54,7 @@ async fn a_model_that_can_do_everything_is_known_after_four_questions() {
         script,
         expect![[r#"
             native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
+            calls in text: no (its call came as a call)
             parallel calls: yes (it made 2 calls in one message)
             required calls: yes (it called the tool although nothing was asked)
             streams arguments: yes (they came in 2 pieces)
@@ -87,6 +88,7 @@ async fn a_server_that_wants_the_reasoning_back_and_refuses_a_keyword_is_found_o
         start.into_iter().chain(rest),
         expect![[r#"
             native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
+            calls in text: no (its call came as a call)
             parallel calls: no (it made one call where two were wanted)
             required calls: no (it said: Good morning to you.)
             streams arguments: yes (they came in 2 pieces)
@@ -110,6 +112,7 @@ async fn a_server_that_goes_down_in_the_midst_says_nothing_about_schemas() {
         script.into_iter().chain((0..9).map(|_| down())),
         expect![[r#"
             native calls: yes (it called `time {"zone": "Asia/Tokyo"}`)
+            calls in text: no (its call came as a call)
             parallel calls: yes (it made 2 calls in one message)
             required calls: yes (it called the tool although nothing was asked)
             streams arguments: yes (they came in 2 pieces)
@@ -132,6 +135,7 @@ async fn a_model_that_only_talks_is_tried_with_prompts_until_it_writes_a_call() 
         script,
         expect![[r#"
             native calls: no (it said: I cannot know.)
+            calls in text: ? (it made no call)
             parallel calls: ? (not asked)
             required calls: ? (not asked)
             streams arguments: ? (not asked)
@@ -154,6 +158,7 @@ async fn a_server_that_refuses_tools_is_asked_in_the_prompt() {
         [no_tools, says(bare)],
         expect![[r#"
             native calls: no (it does not support tools)
+            calls in text: ? (not asked)
             parallel calls: ? (not asked)
             required calls: ? (not asked)
             streams arguments: ? (not asked)
@@ -182,6 +187,7 @@ async fn a_model_that_was_cut_off_in_its_thoughts_is_not_judged() {
         [cut, says(call)],
         expect![[r#"
             native calls: ? (its answer was cut before it came to a call)
+            calls in text: ? (it made no call)
             parallel calls: ? (not asked)
             required calls: ? (not asked)
             streams arguments: ? (not asked)

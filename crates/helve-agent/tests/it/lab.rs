@@ -93,6 +93,13 @@ impl Lab {
         Self::with_model(ScriptedModel::new(replies), RuntimeSettings::default())
     }
 
+    /// With a model whose server leaves native calls in the text.
+    pub(crate) fn with_calls_in_text(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let options = ModelOptions { calls_in_text: Some(true), ..ModelOptions::default() };
+        let model = Arc::new(ScriptedModel::new(replies));
+        Self::with_models(vec![(model, options)], RuntimeSettings::default())
+    }
+
     pub(crate) fn with_model(model: ScriptedModel, settings: RuntimeSettings) -> Self {
         Self::with_models(vec![(Arc::new(model), ModelOptions::default())], settings)
     }

@@ -15,6 +15,7 @@ mod lab;
 mod long;
 mod people;
 mod probing;
+mod quotations;
 mod recovery;
 mod resilience;
 mod rows;

@@ -202,7 +202,7 @@ async fn a_server_that_can_hold_its_model_to_a_form_is_told_it_in_prompt_mode_an
 
 #[tokio::test]
 async fn what_a_model_writes_is_remembered() {
-    let lab = Lab::new([
+    let lab = Lab::with_calls_in_text([
         reply(r#"say <tool_call>{"name": "look", "arguments": {"q": "x"}}</tool_call>"#),
         reply("say Done."),
     ]);
@@ -469,7 +469,7 @@ async fn broken_arguments_are_repaired_alike_in_both_ways_of_calling_and_the_tra
     for (arguments, expected) in broken {
         let text = format!("<tool_call>\n{{\"name\": \"look\", \"arguments\": {arguments}}}\n</tool_call>");
         for call in [Reply::new().call("look", arguments), Reply::new().text(&text)] {
-            let lab = Lab::new([call.done(), reply("say Done.")]);
+            let lab = Lab::with_calls_in_text([call.done(), reply("say Done.")]);
             let mut started = lab.start("find x").await;
             assert_eq!(settle(&mut started.follower).await, "run.finished");
             let found = checks(&lab, started.run).await;

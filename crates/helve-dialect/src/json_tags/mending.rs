@@ -45,14 +45,13 @@ impl JsonBody {
         !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
-    /// What seemed to be an object is text. Behind a call with markup, that ends the section.
-    fn no_object(&self, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Step {
-        match self.standing {
-            Standing::Marked if self.calls > 0 => {
-                Step::Done(self.behind.rest_from(self.object_at, chunk, report))
-            }
-            _ => Step::NotACall(Rest::at(chunk.pos)),
+    /// What seemed to be an object is text. Behind a call that ends the section.
+    pub(super) fn no_object(&self, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+        if self.calls == 0 || self.lists > 0 && self.standing == Standing::Alone {
+            return Step::NotACall(Rest::at(chunk.pos));
         }
+        report.forget();
+        Step::Done(self.behind.rest_from(self.object_at, chunk, report))
     }
 
     pub(super) fn bare_key(
@@ -91,7 +90,7 @@ impl JsonBody {
         let to = chunk.held_at(report);
         match may_begin_with(chunk.between(from, to, report.held), '\'') {
             Fit::Yes => self.read_loosely(State::Loose),
-            Fit::No => return Some(Step::NotACall(Rest::at(chunk.pos))),
+            Fit::No => return Some(self.no_object(chunk, report)),
             Fit::Unsure => {}
         }
         None

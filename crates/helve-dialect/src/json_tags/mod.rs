@@ -324,7 +324,8 @@ impl JsonBody {
         if self.standing == Standing::Marked && closed && (self.empty || self.lists == 0) {
             return Step::Done(rest);
         }
-        if self.calls == 0 || self.standing == Standing::Alone && self.lists > 0 {
+        let torn = self.standing == Standing::Alone && self.behind.open_around_calls(self.lists) > 0;
+        if self.calls == 0 || torn {
             return Step::NotACall(rest);
         }
         Step::Done(rest)
@@ -385,7 +386,7 @@ impl JsonBody {
             Flow::Refused(pos) => {
                 chunk.pos = pos;
                 if self.standing == Standing::Alone {
-                    return Some(Step::NotACall(Rest::at(pos)));
+                    return Some(self.no_object(chunk, report));
                 }
                 if self.envelope.depth() == 0 {
                     chunk.keep(report);

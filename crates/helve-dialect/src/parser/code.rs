@@ -120,7 +120,7 @@ impl Parser {
         };
         // Backticks in a section enclose nothing: a mark of its own may stand right behind them.
         let in_prose = !self.speech.in_reasoning() && self.unclosed.is_none();
-        let may_be_fence = self.code == Code::None && elsewhere && in_prose;
+        let may_be_fence = self.code == Code::None && elsewhere && in_prose && self.live.calls;
         if !may_be_fence {
             self.place = Place::Ticks(0);
             return;
@@ -233,6 +233,7 @@ impl Parser {
                     self.code = Code::Fence { ticks: head.ticks, headed: true };
                     self.speech.replan(true);
                     self.section_at = self.held.len();
+                    self.leads = head.fresh;
                     self.line = Line::default();
                     self.place = Place::Prose;
                     if let Some(fence) = head.fence {

@@ -1,6 +1,7 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
 use super::{Code, Parser, Place};
+use crate::ahead::name_of;
 use crate::body::{Awaited, Body, Passing};
 use crate::calls::Out;
 use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
@@ -71,6 +72,7 @@ impl Parser {
             self.held.clear();
         }
         self.section_at = self.held.len();
+        self.leads = self.line.is_fresh();
         self.mark = mark;
         self.calls.told = self.section_at;
         // Enough for blanks and what decides behind the mark; most marks need no more.
@@ -182,6 +184,10 @@ impl Parser {
                 {
                     return self.opened(opening, *choice, Looked { text, from: pos, at }, out);
                 }
+                if matches!(self.fit(opening, &self.ink, false), Err(Fit::No)) {
+                    self.not_opened(opening, out);
+                    return at;
+                }
                 continue;
             }
             self.held.push(c);
@@ -247,17 +253,20 @@ impl Parser {
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
-        self.first_choice(opening, |then| then.fits(ahead, gap))
+        self.first_choice(opening, ahead, |then| then.fits(ahead, gap))
     }
 
     /// The same, judged by what comes first in the text ahead.
     pub(super) fn fit_at_once(&self, opening: Opening, text: &str) -> Result<Choice, Fit> {
-        self.first_choice(opening, |then| then.fits_at_once(text))
+        self.first_choice(opening, text, |then| then.fits_at_once(text))
     }
 
-    fn first_choice(&self, opening: Opening, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
+    fn first_choice(&self, opening: Opening, text: &str, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
         for choice in self.live.choices(opening.mark) {
             if matches!(choice.then, Then::Line) && !self.line.is_fresh() {
+                continue;
+            }
+            if opening.mark == MarkId::Start && self.names_no_tool(choice.then, text) {
                 continue;
             }
             match fits(choice.then) {
@@ -269,18 +278,26 @@ impl Parser {
         Err(Fit::No)
     }
 
+    /// Whether a call that opens the message with nothing but a name is none, since no tool's name begins so: then the first
+    /// words of an answer need not be held back.
+    fn names_no_tool(&self, then: Then, text: &str) -> bool {
+        let named = matches!(then, Then::Function | Then::Name(_));
+        named && !self.tools.is_unknown() && !self.tools.begins_name(name_of(text))
+    }
+
     /// A call begins; where it may be a quotation, it is put on trial.
     fn enter(&mut self, opening: Opening, choice: Choice) {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
                 (MarkId::Alone | MarkId::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
                 (mark, Code::Fence { ticks, .. }) => {
-                    let firm = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
+                    let for_calls = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
+                    let firm = for_calls && (self.strict.is_none() || self.leads);
                     Some(Trial::Fence { ticks, closed: false, firm })
                 }
                 _ if self.in_channel() => Some(Trial::Channel),
                 (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
-                (_, Code::None | Code::Tildes(_)) => None,
+                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(Trial::Marked),
             };
         }
         if let Code::Fence { ticks, .. } = self.code {
@@ -289,17 +306,18 @@ impl Parser {
                 *closed = false;
             }
         }
-        if self.trial.is_some() {
-            self.calls.wait();
-        }
-        self.speech.replan(self.trial.is_some());
+        // Behind another message of a channel a head begins one of its own.
+        self.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
+        self.begin_waiting();
         self.calls.speaking = choice.dialect.name;
         let standing = Self::standing(&opening);
         let mark = match opening.mark {
             MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",
         };
-        if choice.dialect.opens_section(mark) && matches!(self.trial, None | Some(Trial::Channel)) {
+        if choice.dialect.opens_section(mark)
+            && matches!(self.trial, None | Some(Trial::Channel | Trial::Marked))
+        {
             self.unclosed = Some(choice.dialect);
         }
         Body::begin(&mut self.body, choice.grammar, standing, mark);
@@ -311,7 +329,8 @@ impl Parser {
     /// elsewhere too, where the model is known to write them so.
     fn is_firm(&self, choice: Choice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
-        python && !self.tools.is_unknown() && (self.speech.at_start() || self.given.is_some())
+        let known = self.speech.at_start() || self.given.is_some() && (self.strict.is_none() || self.leads);
+        python && !self.tools.is_unknown() && known
     }
 
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.

@@ -199,7 +199,7 @@ impl Parser {
             && !self.in_result
             && !self.line.is_quoted()
             && !self.line.is_enclosed()
-            && matches!(self.trial, None | Some(Trial::Alone { .. }))
+            && matches!(self.trial, None | Some(Trial::Alone { .. } | Trial::Marked))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }

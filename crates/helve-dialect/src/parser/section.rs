@@ -163,7 +163,7 @@ impl Parser {
     /// it: words and backticks between calls are noise.
     pub(super) fn is_of_unclosed(&self, marker: usize) -> bool {
         let Some(dialect) = self.unclosed else { return false };
-        let on_trial = !matches!(self.trial, None | Some(Trial::Channel));
+        let on_trial = !matches!(self.trial, None | Some(Trial::Channel | Trial::Marked));
         let means = match self.live.roles[marker] {
             Role::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
             Role::Stray => dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray(marker),
@@ -190,6 +190,10 @@ impl Parser {
         self.place = Place::Prose;
         match turn {
             Turn::Call(grammar) => {
+                if self.strict.is_some() && self.trial.is_none() {
+                    self.trial = Some(Trial::Marked);
+                }
+                self.begin_waiting();
                 Body::begin(&mut self.body, grammar, Standing::Marked, "");
                 self.place = Place::Section;
                 return;
@@ -214,15 +218,19 @@ impl Parser {
             self.read_again(out);
             return;
         }
-        self.section_over();
-        if self.trial == Some(Trial::Alone { firm: true }) {
-            self.accept(out);
+        if self.repeats_quotable() {
+            self.quote_section(out);
+            return;
         }
+        self.section_over();
+        self.judge_place(out);
     }
 
     pub(super) fn section_over(&mut self) {
         self.place = Place::Prose;
-        self.line = Line::default();
+        if self.strict.is_none() || self.leads {
+            self.line = Line::default();
+        }
         if self.trial.is_none() {
             self.held.clear();
             self.calls.told = 0;
@@ -265,16 +273,21 @@ impl Parser {
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
         let mut report = Report { calls, held, tools, over: true, out };
         match body.finish(end, &mut report) {
-            Ending::Done => self.section_over(),
             Ending::NotACall => {
                 self.not_a_call(out);
                 self.wind_up(end, out);
+            }
+            _ if self.repeats_quotable() => self.quote_section(out),
+            Ending::Done => {
+                self.section_over();
+                self.judge_place(out);
             }
             Ending::Cut => match self.trial {
                 Some(Trial::Inline(_)) => self.reject(out),
                 _ => {
                     self.calls.give_up(Dropped::Cut, &self.held, out);
                     self.section_over();
+                    self.judge_place(out);
                 }
             },
         }

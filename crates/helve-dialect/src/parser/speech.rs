@@ -202,9 +202,10 @@ impl Parser {
 
     fn say_with_care(&mut self, text: &str, out: &mut Out<'_>) {
         self.let_head_go(out);
+        self.sentence_goes_on(text, out);
         match self.trial {
             None => {}
-            Some(Trial::Alone { .. } | Trial::Fence { .. }) => {
+            Some(Trial::Alone { .. } | Trial::Fence { .. } | Trial::Marked) => {
                 if text.chars().all(is_blank) {
                     self.held.push_str(text);
                     return;

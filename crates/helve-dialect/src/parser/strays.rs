@@ -7,7 +7,7 @@ use crate::registry::is_words;
 impl Parser {
     /// Whether a call has been read, or is on trial, to which the marker could belong.
     pub(super) fn is_stray(&self, marker: usize) -> bool {
-        let marked = matches!(self.trial, Some(Trial::Inline(_) | Trial::Channel));
+        let marked = matches!(self.trial, Some(Trial::Marked | Trial::Inline(_) | Trial::Channel));
         let on_trial = (marked && self.calls.any_waits()).then_some(self.calls.speaking);
         self.live.is_stray(marker, |dialect| self.calls.has_spoken(dialect) || on_trial == Some(dialect))
     }
@@ -17,7 +17,7 @@ impl Parser {
     pub(super) fn stray(&mut self, mark: &str, out: &mut Out<'_>) {
         match self.trial {
             Some(Trial::Alone { .. } | Trial::Fence { .. }) => self.reject(out),
-            Some(Trial::Inline(_) | Trial::Channel) => self.held.push_str(mark),
+            Some(Trial::Marked | Trial::Inline(_) | Trial::Channel) => self.held.push_str(mark),
             None => self.speech.stray_mark(),
         }
     }

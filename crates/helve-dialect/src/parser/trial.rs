@@ -4,7 +4,7 @@
 //! the held text goes out as it was written, and nothing has happened.
 
 use super::{Code, Parser};
-use crate::calls::{Out, Waiting};
+use crate::calls::{Calls, Out, Shown, Waiting};
 use crate::{Dropped, End};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Trial {
     Fence { ticks: usize, closed: bool, firm: bool },
     /// Behind an odd run of backticks: rejected by another on the same line.
     Inline(usize),
+    /// Marked, in a message that is read strictly: rejected by any text after it, unless it begins a line.
+    Marked,
     /// In open reasoning, or in another channel that is open: rejected by its end.
     Channel,
 }
@@ -26,6 +28,10 @@ impl Parser {
             self.let_head_go(out);
             return;
         };
+        self.in_sentence = None;
+        if trial == Trial::Marked {
+            self.unclosed = None;
+        }
         self.drop_waiting(out);
         self.calls.forget(out);
         if let Trial::Fence { ticks, closed: false, .. } = trial {
@@ -52,10 +58,17 @@ impl Parser {
     }
 
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
-        for waiting in self.calls.settled() {
+        let waiting = self.calls.settled();
+        self.drop_all(waiting, out);
+    }
+
+    pub(super) fn drop_all(&mut self, waiting: Vec<Waiting>, out: &mut Out<'_>) {
+        for waiting in waiting {
             let (index, name) = match waiting {
                 Waiting::Text(_) | Waiting::Words(_) | Waiting::Dropped(None, ..) => continue,
-                Waiting::Call(index, call) => (Some(index), Some(call.name)),
+                // Nobody was shown it.
+                Waiting::Call(_, _, Shown::No) => continue,
+                Waiting::Call(index, call, Shown::Yes) => (Some(index), Some(call.name)),
                 Waiting::Dropped(index, name, ..) => (index, name),
             };
             self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
@@ -67,11 +80,15 @@ impl Parser {
         if self.trial.take() == Some(Trial::Channel) && self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
+        self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
         for waiting in self.calls.settled() {
             match waiting {
                 Waiting::Text(range) | Waiting::Words(range) => self.say(&held[range], out),
-                Waiting::Call(index, call) => {
+                Waiting::Call(index, call, shown) => {
+                    if shown == Shown::No {
+                        Calls::show_as(index, &call, out);
+                    }
                     self.calls.finished(index, call, out);
                     self.speech.after_call();
                 }
@@ -94,6 +111,7 @@ impl Parser {
             return;
         }
         self.trial = None;
+        self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
         let waiting = self.calls.settled();
         // The first call tells what the model wrote, for all that would have counted.
@@ -102,7 +120,7 @@ impl Parser {
             match waiting {
                 Waiting::Text(range) => self.say(&held[range], out),
                 Waiting::Words(_) => {}
-                Waiting::Call(index, call) => {
+                Waiting::Call(index, call, _) => {
                     let text = std::mem::take(&mut untold);
                     self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }

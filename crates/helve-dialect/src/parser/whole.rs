@@ -39,7 +39,8 @@ impl Parser {
         at: usize,
         out: &mut Out<'_>,
     ) -> Option<usize> {
-        let doubtful = self.trial.is_some() || self.code != Code::None || self.in_channel();
+        let doubtful =
+            self.strict.is_some() || self.trial.is_some() || self.code != Code::None || self.in_channel();
         if doubtful {
             return None;
         }

@@ -22,7 +22,30 @@ impl Profile {
             serde_json::from_str::<Value>(&schema?)
                 .map_err(|error| ProfileError::Template { key: "constraint", fault: error.to_string() })?;
         }
-        self.check_calls()
+        self.check_calls()?;
+        self.check_stops(&results)
+    }
+
+    fn check_stops(&self, results: &[ResultView<'_>]) -> Result<(), ProfileError> {
+        let call = CallView { id: "call_1", name: "sample", arguments: r#"{"text": "x"}"# };
+        let called = self.try_call(&[call])?;
+        for stop in &self.stops {
+            let fault = |fault| ProfileError::Stop { stop: stop.clone(), fault };
+            if stop.trim().is_empty() {
+                return Err(fault("is empty; write what results begin with"));
+            }
+            if called.contains(&**stop) {
+                return Err(fault(
+                    "stands in a call, which it would cut; write what only results begin with",
+                ));
+            }
+            for language in [Language::English, Language::Chinese] {
+                if !self.try_result(results, language)?.contains(&**stop) {
+                    return Err(fault("stands in no result; write what results begin with"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_calls(&self) -> Result<(), ProfileError> {

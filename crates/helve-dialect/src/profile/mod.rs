@@ -32,6 +32,7 @@ pub struct Profile {
     dialect: &'static Dialect,
     templates: Environment<'static>,
     constrained: bool,
+    stops: Vec<String>,
     /// How the template writes calls, as far as it can be understood.
     shape: Option<Shape>,
     /// What a result must not be able to say.
@@ -47,6 +48,9 @@ struct File {
     tool: String,
     call: String,
     constraint: Option<String>,
+    /// What its results begin with, at which the model's server stops it.
+    #[serde(default)]
+    stop: Vec<String>,
     introduction: Texts,
     result: Texts,
 }
@@ -74,6 +78,9 @@ pub enum ProfileError {
     /// What the profile asks for would not be understood.
     #[error("`call`: the dialect `{dialect}` does not read back what it writes: {written}")]
     NotReadBack { dialect: &'static str, written: String },
+    /// A model must be stopped before a result that it makes up, and nowhere else.
+    #[error("`stop`: {stop:?} {fault}")]
+    Stop { stop: String, fault: &'static str },
 }
 
 /// Enough for thousands of tools, and an end to a template that would run for ever.
@@ -115,8 +122,15 @@ impl Profile {
                 added.map_err(|error| ProfileError::Template { key, fault: fault(&error) })?;
             }
         }
-        let mut profile =
-            Self { name: file.name, dialect, templates, constrained, shape: None, marks: Marks::default() };
+        let mut profile = Self {
+            name: file.name,
+            dialect,
+            templates,
+            constrained,
+            stops: file.stop,
+            shape: None,
+            marks: Marks::default(),
+        };
         profile.check()?;
         profile.shape = Shape::learn(&profile);
         profile.marks = Marks::learn(&profile);
@@ -132,6 +146,11 @@ impl Profile {
         self.dialect
     }
 
+    /// What results begin with: a model that writes it makes one up, and is to be stopped there.
+    pub fn stops(&self) -> &[String] {
+        &self.stops
+    }
+
     /// What the model is told before anything else: how to call, how to read results, which tools there are.
     pub fn introduction(&self, tools: &[&ToolSpec], language: Language) -> String {
         self.words(self.try_introduction(tools, language))
@@ -145,6 +164,20 @@ impl Profile {
     /// What the model wrote, or should have written, to make these calls.
     pub fn call(&self, calls: &[CallView<'_>]) -> String {
         self.words(self.try_call(calls))
+    }
+
+    /// What calls begin with as this profile writes them, without blanks: the first member of an object, or all that stands
+    /// before the name.
+    pub(crate) fn call_beginning(&self) -> String {
+        const NAME: &str = "name_70717";
+        let written = self.call(&[CallView { id: NAME, name: NAME, arguments: "{}" }]);
+        let before = written.split(NAME).next().unwrap_or_default();
+        let beginning: String = before.chars().filter(|c| !c.is_whitespace()).collect();
+        let member = beginning.strip_prefix("{\"").and_then(|rest| rest.find('"'));
+        match member {
+            Some(end) => beginning[..end + 3].to_owned(),
+            None => beginning,
+        }
     }
 
     /// The message that brings the model its results. Whatever they say, they stay results.

@@ -350,12 +350,12 @@ fn a_fault_in_a_file_is_named() {
         "name = \"hermes\"",
         "name = \"hermes\"\ncolour = \"red\"",
         expect![[r#"
-        TOML parse error at line 3, column 1
-          |
-        3 | colour = "red"
-          | ^^^^^^
-        unknown field `colour`, expected one of `name`, `dialect`, `tool`, `call`, `constraint`, `introduction`, `result`
-    "#]],
+            TOML parse error at line 3, column 1
+              |
+            3 | colour = "red"
+              | ^^^^^^
+            unknown field `colour`, expected one of `name`, `dialect`, `tool`, `call`, `constraint`, `stop`, `introduction`, `result`
+        "#]],
     );
     refuse(
         "{{ call.arguments }}",

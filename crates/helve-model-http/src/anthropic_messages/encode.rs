@@ -30,7 +30,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         messages,
         temperature,
         top_p: params.top_p,
-        stop_sequences: &params.stop,
+        stop_sequences: target.quirks.stops(request),
         stream: request.stream,
         extra,
     };

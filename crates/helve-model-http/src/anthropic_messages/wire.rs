@@ -22,8 +22,8 @@ pub(super) struct Body<'a> {
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_p: Option<f64>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub(super) stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) stop_sequences: Vec<&'a str>,
     pub(super) stream: bool,
     /// The bound on the answer, and what the operator adds.
     #[serde(flatten)]

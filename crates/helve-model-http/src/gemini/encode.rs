@@ -13,7 +13,7 @@ use crate::schema;
 
 pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8> {
     let system = text(&request.system).map(|part| wire::Content { role: None, parts: vec![part] });
-    let (generation_config, extra) = params(request.params);
+    let (generation_config, extra) = params(request.params, &target.quirks.stops(request));
     let declarations: Vec<_> = request.tools.iter().map(|tool| declaration(tool)).collect();
     let body = wire::Body {
         system_instruction: system,
@@ -37,7 +37,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
 const BESIDE: &[&str] = &["safetySettings", "cachedContent", "labels", "serviceTier", "store"];
 
 /// The parameters under the vendor's names, and what stands beside them.
-fn params(params: &ModelParams) -> (Map<String, Value>, Map<String, Value>) {
+fn params(params: &ModelParams, stops: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
     let (extra, more): (Map<_, _>, Map<_, _>) =
         params.extra.clone().into_iter().partition(|(key, _)| BESIDE.contains(&&**key));
     let mut config = Map::new();
@@ -47,7 +47,7 @@ fn params(params: &ModelParams) -> (Map<String, Value>, Map<String, Value>) {
             value => _ = config.insert(key, value),
         }
     }
-    let stop = (!params.stop.is_empty()).then(|| json!(params.stop));
+    let stop = (!stops.is_empty()).then(|| json!(stops));
     let named = [
         ("temperature", params.temperature.map(Value::from)),
         ("topP", params.top_p.map(Value::from)),

@@ -54,6 +54,7 @@ async fn ask(vendor: &str, base_url: String, stream: bool) -> Vec<ModelEvent> {
         params: &params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream,
     };
     model.ask(&request).map(|event| event.unwrap()).collect().await

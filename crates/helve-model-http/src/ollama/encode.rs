@@ -52,7 +52,8 @@ fn settings(request: &ModelRequest<'_>, target: &Target<'_>) -> (Map<String, Val
     set("temperature", params.temperature.map(Value::from));
     set("top_p", params.top_p.map(Value::from));
     set(target.quirks.seed, params.seed.map(Value::from));
-    set("stop", (!params.stop.is_empty()).then(|| Value::from(params.stop.clone())));
+    let stops = target.quirks.stops(request);
+    set("stop", (!stops.is_empty()).then(|| Value::from(stops)));
     if let Some((field, value)) = request.form.as_ref().and_then(|form| target.quirks.form.written(form)) {
         beside.insert(field.to_owned(), value);
     }
@@ -148,6 +149,7 @@ mod tests {
             params,
             form: None,
             needs: helve_model::Needs::default(),
+            stop: &[],
             stream: true,
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn encode(request: &ModelRequest<'_>, target: &Target<'_>) -> Vec<u8>
         tool_choice: choice.filter(|_| free("tool_choice")),
         temperature: params.temperature.filter(|_| free("temperature")),
         top_p: params.top_p.filter(|_| free("top_p")),
-        stop: if free("stop") { &params.stop } else { &[] },
+        stop: if free("stop") { quirks.stops(request) } else { vec![] },
         stream: request.stream,
         stream_options: (request.stream && quirks.usage_option && free("stream_options"))
             .then_some(wire::StreamOptions { include_usage: true }),

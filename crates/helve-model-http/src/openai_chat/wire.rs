@@ -21,8 +21,8 @@ pub(super) struct Body<'a> {
     pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) top_p: Option<f64>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub(super) stop: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) stop: Vec<&'a str>,
     pub(super) stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream_options: Option<StreamOptions>,

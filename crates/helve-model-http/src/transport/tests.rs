@@ -90,6 +90,7 @@ async fn events(settings: HttpModelSettings, stream: bool) -> Vec<Result<ModelEv
         params: &params,
         form: None,
         needs: Needs::default(),
+        stop: &[],
         stream,
     };
     model.ask(&request).collect().await

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use helve_model::{Form, Holds};
+use helve_model::{Form, Holds, ModelRequest};
 use helve_types::ToolChoice;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,8 @@ pub(crate) struct Quirks {
     pub(crate) choices: Choices,
     pub(crate) form: FormField,
     pub(crate) call_ids: CallIds,
+    /// How many texts it takes at which the answer stops; none where its models refuse any.
+    pub(crate) stops_max: usize,
     /// What people leave at the end of its address, since another protocol of the same server is there.
     pub(crate) base_endings: &'static [&'static str],
 }
@@ -32,6 +34,7 @@ pub(crate) const PLAIN: Quirks = Quirks {
     choices: Choices::ALL,
     form: FormField::None,
     call_ids: CallIds::Any,
+    stops_max: 4,
     base_endings: &[],
 };
 
@@ -65,6 +68,20 @@ pub(crate) enum Takes {
         parameter: &'static [&'static str],
         off: &'static str,
     },
+}
+
+impl Quirks {
+    /// Where the answer stops: at what the parameters say, which the vendor may judge, and as far as it takes more, at what
+    /// the request adds.
+    pub(crate) fn stops<'a>(&self, request: &'a ModelRequest<'_>) -> Vec<&'a str> {
+        let mut stops: Vec<&str> = request.params.stop.iter().map(String::as_str).collect();
+        for stop in request.stop {
+            if stops.len() < self.stops_max && !stops.contains(&&**stop) {
+                stops.push(stop);
+            }
+        }
+        stops
+    }
 }
 
 impl Choices {

@@ -26,6 +26,7 @@ async fn said(turns: Vec<Turn<'_>>) -> String {
         params: &params,
         form: None,
         needs: Needs::default(),
+        stop: &[],
         stream: true,
     };
     let mut text = String::new();
@@ -130,6 +131,7 @@ async fn prompted(system: &str, turns: Vec<Turn<'_>>) -> String {
         params: &params,
         form: None,
         needs: Needs::default(),
+        stop: &[],
         stream: true,
     };
     let mut text = String::new();

@@ -42,6 +42,8 @@ pub(super) struct ModelTable {
     context_tokens: Option<NonZeroU64>,
     /// Whether its prompt opens the reasoning, so that its answers begin inside it; found by the probe if not said.
     reasoning_open: Option<bool>,
+    /// Whether its server leaves native calls in the text; found by the probe if not said.
+    calls_in_text: Option<bool>,
 }
 
 /// A model and where it comes from.
@@ -256,6 +258,7 @@ fn from_table(
         price,
         context_tokens: table.context_tokens.map(NonZeroU64::get),
         reasoning_open: table.reasoning_open,
+        calls_in_text: table.calls_in_text,
         ..ModelOptions::default()
     };
     Ok(ModelSettings {

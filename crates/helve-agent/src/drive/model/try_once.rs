@@ -50,7 +50,8 @@ impl Driver {
         let params = self.params(model, quest);
         let asking = self.asking(model, profile, &params, quest);
         let feed = self.feed.clone();
-        let mut listener = Listener::new(&feed, quest.step, quest.attempt, asking.reading());
+        let mut listener =
+            Listener::new(&feed, quest.step, quest.attempt, asking.reading(), asking.results());
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
@@ -134,6 +135,7 @@ impl Driver {
             takes_choice: models.takes(model, choice, params),
             words: quest.words.as_deref(),
             reasoning_open: models.reasoning_open(model.name()),
+            calls_in_text: models.calls_in_text(model.name()),
         }
     }
 }

@@ -156,6 +156,7 @@ async fn asked(
         params,
         form: None,
         needs,
+        stop: &[],
         stream: true,
     };
     let mut tries = 0;

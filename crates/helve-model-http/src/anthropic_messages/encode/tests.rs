@@ -26,6 +26,7 @@ fn ask<'a>(turns: Vec<Turn<'a>>, params: &'a ModelParams) -> ModelRequest<'a> {
         params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream: true,
     }
 }

@@ -29,6 +29,7 @@ fn request<'a>(params: &'a ModelParams, tool_choice: &'a ToolChoice) -> ModelReq
         params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream: true,
     }
 }
@@ -63,6 +64,7 @@ fn a_whole_tool_loop_is_written_as_the_documentation_says() {
         params: &params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream: true,
     };
     let reasoning = Returned::Field("reasoning_content");
@@ -143,6 +145,7 @@ fn nothing_is_said_about_tools_where_there_are_none() {
         params: &params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream: false,
     };
     check(
@@ -324,6 +327,7 @@ fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
         params: &params,
         form: None,
         needs: helve_model::Needs::default(),
+        stop: &[],
         stream: false,
     };
     let body = encode(&request, &Target { model: "m", quirks: &PLAIN });
@@ -335,4 +339,20 @@ fn strict_tools_are_declared_so_where_the_operator_asks_for_it() {
     // Keys that nobody knows beforehand cannot be held to.
     assert_eq!((map.get("strict"), &map["parameters"]["type"]), (None, &json!("object")));
     assert_eq!(body.get("strict_tools"), None, "it is not the vendor's word");
+}
+
+#[test]
+fn an_answer_stops_where_its_profile_says_as_far_as_the_vendor_takes_it() {
+    let stop = ["<tool_result>".to_owned(), "A".to_owned()];
+    let stops = |own: Value, vendor: &str| {
+        let params = params(json!({ "stop": own }));
+        let auto = ToolChoice::Auto;
+        written(&ModelRequest { stop: &stop, ..request(&params, &auto) }, quirks(vendor))["stop"].clone()
+    };
+    assert_eq!(stops(json!([]), "deepseek"), json!(["<tool_result>", "A"]));
+    assert_eq!(stops(json!(["A", "B"]), "deepseek"), json!(["A", "B", "<tool_result>"]));
+    // What the request says is for the vendor to judge.
+    assert_eq!(stops(json!(["B", "C", "D", "E", "F"]), "deepseek"), json!(["B", "C", "D", "E", "F"]));
+    assert_eq!(stops(json!([]), "openai"), Value::Null);
+    assert_eq!(stops(json!(["B"]), "openai"), json!(["B"]));
 }

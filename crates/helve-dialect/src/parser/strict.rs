@@ -1,0 +1,109 @@
+//! Strict reading: where a call must stand to count, and which texts it must not repeat.
+//!
+//! Every section is on trial then. One that begins a line counts when it is over; one in the middle of a line counts if
+//! nothing but calls and blanks follows it. A call behind it that counts settles both: no sentence goes on there.
+
+use super::{Parser, Place, Trial};
+use crate::calls::Out;
+use crate::dialect::is_blank;
+use crate::quotable::begins_without_blanks;
+
+/// A call in the middle of a line.
+#[derive(Clone, Copy)]
+pub(super) struct InSentence {
+    /// How much waited before it.
+    waited: usize,
+    /// Where it begins in the held text.
+    at: usize,
+}
+
+impl Parser {
+    /// A section begins: from now on its calls wait, if it is on trial. One that is more likely a quotation is not shown.
+    pub(super) fn begin_waiting(&mut self) {
+        if self.trial.is_some() {
+            self.calls.wait();
+        }
+        self.waited = self.calls.waiting();
+        self.calls.ends.clear();
+        self.calls.hidden = self.strict.is_some() && !self.leads;
+        self.speech.replan(self.trial.is_some());
+    }
+
+    /// Whether the section that is over stands in a text that may be quoted, or all of its calls do.
+    pub(super) fn repeats_quotable(&mut self) -> bool {
+        let Some(strict) = self.strict.as_ref().filter(|_| self.trial.is_some()) else { return false };
+        let Some(section) = self.held.get(self.section_at..) else { return false };
+        if strict.quotable.holds(section, &mut self.searched) {
+            return true;
+        }
+        let ends = self.calls.ends.iter().filter_map(|end| end.checked_sub(self.section_at));
+        let mut from = 0;
+        let mut calls = ends.filter_map(|to| section.get(std::mem::replace(&mut from, to)..to)).peekable();
+        calls.peek().is_some()
+            && calls
+                .all(|call| strict.quotable.holds_apart(call.trim_matches(is_between), &mut self.searched))
+    }
+
+    /// The section was a quotation. Calls in the same channel that are none stay what they are.
+    pub(super) fn quote_section(&mut self, out: &mut Out<'_>) {
+        self.place = Place::Prose;
+        self.unclosed = None;
+        self.has_quoted = true;
+        self.calls.forget(out);
+        self.line.see_lines(&self.held[self.section_at..]);
+        let quoted = self.calls.take_waiting(self.waited);
+        self.drop_all(quoted, out);
+        match self.trial {
+            Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
+                let text = self.held.split_off(self.section_at);
+                self.say(&text, out);
+            }
+            _ => self.reject(out),
+        }
+    }
+
+    /// The section is over, and it is no quotation: whether it counts, for all that is known yet.
+    pub(super) fn judge_place(&mut self, out: &mut Out<'_>) {
+        match self.trial {
+            Some(Trial::Alone { firm: true }) => self.accept(out),
+            Some(Trial::Marked) if self.leads => self.accept(out),
+            Some(Trial::Alone { .. } | Trial::Marked) if self.leads && self.is_own_form() => self.accept(out),
+            Some(Trial::Inline(_) | Trial::Channel) if self.strict.is_some() => {
+                let here = InSentence { waited: self.waited, at: self.section_at };
+                match self.leads {
+                    true => self.in_sentence = None,
+                    false => _ = self.in_sentence.get_or_insert(here),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the section is written as the model was told to write calls without marks.
+    fn is_own_form(&self) -> bool {
+        let Some(strict) = &self.strict else { return false };
+        let own = &*strict.own_beginning;
+        let section = self.held.get(self.section_at..).unwrap_or_default();
+        !own.is_empty() && begins_without_blanks(section, own)
+    }
+
+    /// Text comes behind calls that wait. If they stand in a sentence it goes on, and they are quoted there.
+    pub(super) fn sentence_goes_on(&mut self, text: &str, out: &mut Out<'_>) {
+        let Some(InSentence { waited, at }) = self.in_sentence else { return };
+        if text.chars().all(is_blank) {
+            return;
+        }
+        self.in_sentence = None;
+        let quoted = self.calls.take_waiting(waited);
+        self.drop_all(quoted, out);
+        match self.calls.any_waits() {
+            true => self.calls.text_waits(at..self.held.len()),
+            false => self.reject(out),
+        }
+    }
+}
+
+/// What may stand between two calls of a section.
+fn is_between(c: char) -> bool {
+    is_blank(c) || matches!(c, ',' | ';' | '[' | ']')
+}
