@@ -389,6 +389,7 @@ async fn a_server_that_says_to_go_on_without_end_is_given_up_and_left() {
         params: &params,
         form: None,
         needs: Needs::default(),
+        stop: &[],
         stream: true,
     };
     let events: Vec<_> = model.ask(&request).collect().await;
