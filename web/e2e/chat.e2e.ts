@@ -3,6 +3,29 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { answer, ask, card, finished, isGiven, isMock, openAgain, openPage, shows, url } from './browser';
 import { startServer } from './server';
 
+test('what is written and not sent is kept for each conversation, over going elsewhere and a reload', async () => {
+  const page = await openPage();
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill('a thought for later');
+  await page.reload();
+  await expect.poll(() => box.inputValue()).toBe('a thought for later');
+  await ask(page, 'what is 12.5% of 3,480?');
+  await finished(page);
+  await expect.poll(() => box.inputValue()).toBe('');
+  const first = page.url();
+  await box.fill('a draft of an answer');
+  await page.getByRole('button', { name: /^New conversation/ }).click();
+  await expect.poll(() => box.inputValue()).toBe('');
+  await box.fill('something else');
+  await page.goBack();
+  await expect.poll(() => page.url()).toBe(first);
+  await expect.poll(() => box.inputValue()).toBe('a draft of an answer');
+  await page.goForward();
+  await expect.poll(() => box.inputValue()).toBe('something else');
+  await page.reload();
+  await expect.poll(() => box.inputValue()).toBe('something else');
+});
+
 describe('a question', () => {
   test('is answered with a tool, and the card shows what it did', async () => {
     const page = await openPage();
@@ -255,8 +278,16 @@ describe('what goes wrong', () => {
     await finished(page);
     await shows(page.getByText('The answer could not be completed.'));
     await shows(page.getByText('cannot be reached'));
+    // What was read stays, and is not taken for a whole answer.
+    await shows(answer(page).getByText('I begin, and then'));
+    await shows(answer(page).getByText('The answer was cut off here.'));
     await page.reload();
     await shows(page.getByText('cannot be reached'));
+    await shows(answer(page).getByText('I begin, and then'));
+    await shows(answer(page).getByText('The answer was cut off here.'));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await shows(page.getByRole('article', { name: 'You' }).getByText('break down please').nth(1));
+    await finished(page);
   });
 });
 

@@ -93,8 +93,15 @@ export class MockRun {
       this.#end('completed', { type: 'run.finished', ending: 'answered' });
     } catch (error) {
       if (error instanceof Cancelled) this.#end('cancelled', { type: 'run.cancelled', by: 'local' });
-      else this.#end('failed', { type: 'run.failed', code: 'model_unreachable', message: (error as Error).message });
+      else this.#fail((error as Error).message);
     }
+  }
+
+  /** What was read of the answer stays. */
+  #fail(message: string): void {
+    for (const { part, kind, text } of this.feed.open)
+      if (kind === 'text') this.feed.record({ type: 'text.cut_off', step: 1, part, text });
+    this.#end('failed', { type: 'run.failed', code: 'model_unreachable', message });
   }
 
   #end(state: string, fact: Parameters<FakeFeed['record']>[0]): void {

@@ -12,25 +12,19 @@ export function AnswerEnd(): ReactNode {
   const entry = useEntry();
   if (entry?.kind === 'run') return <RunEnd run={entry.run} />;
   const notice = entry?.kind === 'kept' ? keptNotice(entry.message) : null;
-  return notice === null ? null : <Failed message={notice} />;
+  return notice === null || entry === undefined ? null : <Failed message={notice} entry={entry.id} />;
 }
 
 function RunEnd({ run }: { run: RunState }): ReactNode {
   const { t } = useSpeech();
-  const { ask, me } = useChat();
-  const { end, asked } = run;
+  const { me } = useChat();
+  const { end } = run;
   if (end === null) return null;
   switch (end.how) {
     case 'cancelled':
       return <Notice icon="stop" title={t.chat.stopped(end.by === me ? null : end.by)} />;
-    case 'failed': {
-      const again = asked && (
-        <Button size="small" onClick={() => ask(asked.text)}>
-          {t.chat.askAgain}
-        </Button>
-      );
-      return <Failed message={end.message} actions={again} />;
-    }
+    case 'failed':
+      return <Failed message={end.message} entry={run.run} />;
     case 'finished':
       if (end.ending === 'budget_spent') {
         return <Notice tone="warn" title={t.chat.budgetSpent} detail={run.budgetSpent ?? undefined} />;
@@ -40,7 +34,13 @@ function RunEnd({ run }: { run: RunState }): ReactNode {
   }
 }
 
-function Failed({ message, actions }: { message: string; actions?: ReactNode }) {
+function Failed({ message, entry }: { message: string; entry: string }) {
   const { t } = useSpeech();
+  const { askAgain } = useChat();
+  const actions = (
+    <Button size="small" onClick={() => askAgain(entry)}>
+      {t.chat.askAgain}
+    </Button>
+  );
   return <Notice tone="bad" title={t.chat.failed} detail={message} actions={actions} />;
 }

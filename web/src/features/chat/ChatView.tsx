@@ -5,7 +5,7 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { Announcer } from '@/ui/Announcer';
 import { type ApprovalViewProps, ChatContext } from './chat-context';
 import type { ChatSession, Choice } from './chat-session';
-import { type ChatState, activeRun, entriesOf } from './chat-state';
+import { type ChatState, activeRun, askedBefore, entriesOf } from './chat-state';
 import { BROWSER_JS_EVAL } from './client-tools';
 import { Composer } from './Composer';
 import { isLeftAlone } from './run-state';
@@ -60,6 +60,10 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
       ApprovalView,
       titleOf: (tool: string) => titles.get(tool) ?? tool,
       ask: (text: string) => void session.send(text, choice),
+      askAgain: (entry: string) => {
+        const asked = askedBefore(entriesOf(session.getState()), entry);
+        if (asked !== null) void session.send(asked, choice);
+      },
       sendAgain: () => void session.sendAgain(choice),
     };
   }, [session, me, choice, tools, currency, ApprovalView, t]);

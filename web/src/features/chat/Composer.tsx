@@ -10,6 +10,7 @@ import { useChat } from './chat-context';
 import type { ChatState } from './chat-state';
 import styles from './Composer.module.css';
 import type { PaidStep } from './spent';
+import { useDraft } from './use-draft';
 
 interface Props {
   state: ChatState;
@@ -24,6 +25,8 @@ interface Props {
 /** Where messages are written, sent and stopped, and where the page says how the connection is. */
 export function Composer({ state, active, isSending, steps }: Props) {
   const { t } = useSpeech();
+  const { session } = useChat();
+  useDraft(session, state.sending?.error ? state.sending.text : '');
   return (
     <div className={styles.dock}>
       <div className={styles.area}>
