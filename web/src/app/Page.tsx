@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo } from 'react';
+import type { Tool } from '@/api/catalog';
 import { getRun } from '@/api/runs';
 import type { Session } from '@/api/session';
 import { ApprovalCard } from '@/features/approvals/ApprovalCard';
@@ -63,7 +64,7 @@ export function Page({ session, onSignOut }: Props) {
     );
   };
 
-  const ApprovalView = useMemo(() => approvalView(me), [me]);
+  const ApprovalView = useMemo(() => approvalView(me, catalog.tools), [me, catalog.tools]);
 
   return (
     <Layout
@@ -92,7 +93,7 @@ export function Page({ session, onSignOut }: Props) {
       picker={<ModelPicker catalog={catalog} choosing={choosing} />}
       tools={
         <>
-          <ApprovalInbox pending={pending} me={me} onOpenRun={openRun} />
+          <ApprovalInbox pending={pending} me={me} tools={catalog.tools} onOpenRun={openRun} />
           {isNarrow && <IconButton icon="plus" label={t.conversations.start} onClick={begin} />}
         </>
       }
@@ -111,9 +112,11 @@ export function Page({ session, onSignOut }: Props) {
 }
 
 /** The approvals' card as the chat wants it; neither feature knows the other. */
-function approvalView(me: string | null) {
+function approvalView(me: string | null, tools: Tool[]) {
   return function ApprovalView({ approval, isOpen }: ApprovalViewProps) {
-    return <ApprovalCard question={approval.question} me={me} settled={approval.settled} isOpen={isOpen} />;
+    return (
+      <ApprovalCard question={approval.question} me={me} tools={tools} settled={approval.settled} isOpen={isOpen} />
+    );
   };
 }
 

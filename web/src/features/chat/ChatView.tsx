@@ -2,6 +2,7 @@ import { type AppendMessage, AssistantRuntimeProvider, useExternalStoreRuntime }
 import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { Tool } from '@/api/catalog';
 import { useSpeech } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { Announcer } from '@/ui/Announcer';
 import { type ApprovalViewProps, ChatContext } from './chat-context';
 import type { ChatSession, Choice } from './chat-session';
@@ -50,7 +51,7 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
 
   const chat = useMemo(() => {
     const titles = new Map(
-      tools.map((tool) => [tool.name, t.tools.names[tool.name] ?? tool.display_name ?? tool.name]),
+      tools.map((tool) => [tool.name, own(t.tools.names, tool.name) ?? tool.display_name ?? tool.name]),
     );
     titles.set(BROWSER_JS_EVAL, t.browserCode.name);
     return {
