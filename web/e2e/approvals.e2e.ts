@@ -28,7 +28,7 @@ describe('a call that changes something', () => {
     // The bytes themselves are one click away.
     await question(page).getByText('Exactly what will be sent').click();
     await shows(question(page).getByText('"text": "the meeting is at nine"'));
-    await shows(page.getByText('An answer of yours is needed above'));
+    await shows(page.getByText('Waiting for your decision above'));
     await click(page, 'Allow');
     await finished(page);
     await shows(page.getByText(/^Allowed by/));
@@ -248,8 +248,8 @@ describe.runIf(isMock)('odd questions', () => {
     await shows(asked.getByText(/^Sent /));
     await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
     await asked.getByText('Exactly what was sent').click();
-    await shows(asked.getByRole('group', { name: 'What went over the wire' }).getByText(/^POST https:/));
-    await click(page, 'It happened');
+    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST https:/));
+    await click(page, 'It took effect');
     await finished(page);
     await shows(answer(page).getByText(/a person says: happened/));
   });

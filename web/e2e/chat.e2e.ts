@@ -76,7 +76,7 @@ describe('JavaScript for the browser', () => {
     const page = await openPage();
     await ask(page, 'run `6 * 7` in my browser');
     await shows(card(page, /JavaScript in your browser: Waiting for you/));
-    await shows(page.getByText('Something above is waiting for you'));
+    await shows(page.getByText('Code above is waiting for you'));
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await finished(page);
     await shows(answer(page).getByText('42', { exact: true }));
@@ -178,8 +178,8 @@ describe('a stream', () => {
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     await fetch(`${url}/mock/cut`);
-    await shows(page.getByText('The connection is interrupted'));
-    await page.getByText('The connection is interrupted').waitFor({ state: 'detached' });
+    await shows(page.getByText('Connection lost'));
+    await page.getByText('Connection lost').waitFor({ state: 'detached' });
     await finished(page);
     expect(await numbered(page)).toEqual(Array.from({ length: 400 }, (_, n) => `word${n}`));
   });
@@ -191,7 +191,7 @@ describe('a stream', () => {
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     await server.restart(2_500);
-    await page.getByText('Helve does not answer.').waitFor({ state: 'detached' });
+    await page.getByText('Helve is not responding.').waitFor({ state: 'detached' });
     await finished(page);
     const seen = words(await answer(page).innerText());
     await page.reload();
@@ -228,7 +228,7 @@ describe('conversations', () => {
     await shows(list.getByRole('link', { name: 'Sums' }));
     await page.getByRole('button', { name: /New conversation/ }).click();
     expect(new URL(page.url()).pathname).toBe('/');
-    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+    await shows(page.getByRole('heading', { name: 'What would you like to do?' }));
     await list.getByRole('link', { name: 'Sums' }).click();
     await shows(answer(page).getByText('435', { exact: true }));
     await list.getByRole('button', { name: /Actions for “Sums”/ }).click();
@@ -253,7 +253,7 @@ describe('conversations', () => {
     const drawer = page.getByRole('dialog', { name: 'Conversations' });
     await drawer.getByRole('button', { name: /New conversation/ }).click();
     await drawer.waitFor({ state: 'detached' });
-    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+    await shows(page.getByRole('heading', { name: 'What would you like to do?' }));
   });
 });
 

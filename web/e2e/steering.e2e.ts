@@ -31,7 +31,7 @@ describe.skipIf(isMock || isGiven)('a run at work', () => {
     await server.restart(300);
     await page.reload();
     await shows(said.getByText('Will be heard at the next step'));
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await shows(page.getByRole('group', { name: 'Allow “Save a note”?' }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await finished(page);

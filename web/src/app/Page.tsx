@@ -2,7 +2,6 @@ import { useCallback, useEffect, useMemo } from 'react';
 import type { Tool } from '@/api/catalog';
 import { getRun } from '@/api/runs';
 import type { Session } from '@/api/session';
-import { ApprovalCard } from '@/features/approvals/ApprovalCard';
 import { ApprovalInbox } from '@/features/approvals/ApprovalInbox';
 import { usePendingApprovals } from '@/features/approvals/use-pending-approvals';
 import { ChatView } from '@/features/chat/ChatView';
@@ -14,6 +13,7 @@ import { ConversationList } from '@/features/conversations/ConversationList';
 import { useConversations } from '@/features/conversations/use-conversations';
 import { useSpeech } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
+import { lazyPart } from '@/ui/lazy-part';
 import { useMediaQuery } from '@/ui/use-media-query';
 import { Layout } from './Layout';
 import { Settings } from './Settings';
@@ -21,6 +21,8 @@ import { Sidebar } from './Sidebar';
 import { useChatSession } from './use-chat-session';
 import { useRoute } from './use-route';
 import { useShortcuts } from './use-shortcuts';
+
+const ApprovalCard = lazyPart(async () => (await import('@/features/approvals/ApprovalCard')).ApprovalCard);
 
 interface Props {
   session: Session;

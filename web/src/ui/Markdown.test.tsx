@@ -1,9 +1,15 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { en } from '@/lib/i18n/en';
+import { SpeechProvider } from '@/lib/i18n/locale';
 import { Markdown } from './Markdown';
 
 function html(text: string): string {
-  return renderToStaticMarkup(<Markdown text={text} />);
+  return renderToStaticMarkup(
+    <SpeechProvider first={{ locale: 'en', t: en }}>
+      <Markdown text={text} />
+    </SpeechProvider>,
+  );
 }
 
 describe('links', () => {

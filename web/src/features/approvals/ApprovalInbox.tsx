@@ -6,9 +6,11 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Icon } from '@/ui/Icon';
-import { ApprovalCard } from './ApprovalCard';
+import { lazyPart } from '@/ui/lazy-part';
 import styles from './ApprovalInbox.module.css';
 import type { PendingApprovals } from './use-pending-approvals';
+
+const ApprovalCard = lazyPart(async () => (await import('./ApprovalCard')).ApprovalCard);
 
 interface Props {
   pending: PendingApprovals;

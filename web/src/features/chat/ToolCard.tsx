@@ -3,15 +3,17 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
+import { lazyPart } from '@/ui/lazy-part';
 import { Spinner } from '@/ui/Spinner';
-import { Attachments } from './Attachments';
-import { BrowserCode } from './BrowserCode';
 import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
-import { ToolDetails } from './ToolDetails';
 import { useWholeCall } from './use-whole-call';
+
+const Attachments = lazyPart(async () => (await import('./Attachments')).Attachments);
+const BrowserCode = lazyPart(async () => (await import('./BrowserCode')).BrowserCode);
+const ToolDetails = lazyPart(async () => (await import('./ToolDetails')).ToolDetails);
 
 const ICONS: Record<ShownState, IconName | null> = {
   writing: null,

@@ -1,6 +1,6 @@
 import { MessagePrimitive } from '@assistant-ui/react';
 import { ApiError } from '@/api/errors';
-import { type Strings } from '@/lib/i18n/en';
+import type { Strings } from '@/lib/i18n/en';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
