@@ -76,7 +76,8 @@ fn takes(asked: &HeaderMap, encoding: &str) -> bool {
     offers.any(|offer| {
         let mut parts = offer.split(';').map(str::trim);
         let is_meant = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
-        let is_refused = parts.filter_map(|part| part.strip_prefix("q=")).any(|weight| weight.parse() == Ok(0.0));
+        let is_refused =
+            parts.filter_map(|part| part.strip_prefix("q=")).any(|weight| weight.parse() == Ok(0.0));
         is_meant && !is_refused
     })
 }
@@ -107,11 +108,8 @@ fn serve(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hex(&hash[..12]));
     let same = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
-    let mut response = if same {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        body(file.data).into_response()
-    };
+    let mut response =
+        if same { StatusCode::NOT_MODIFIED.into_response() } else { body(file.data).into_response() };
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
     let headers = response.headers_mut();
     for (name, value) in [(header::CONTENT_TYPE, kind.as_str()), (header::ETAG, &tag)] {
@@ -167,7 +165,9 @@ mod tests {
 
     #[test]
     fn a_form_is_sent_only_to_whoever_takes_it() {
-        let asked = |offer: &'static str| HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(offer))]);
+        let asked = |offer: &'static str| {
+            HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(offer))])
+        };
         for offer in ["gzip, deflate, br, zstd", "BR;q=0.5", "identity, br ; q=1"] {
             assert!(takes(&asked(offer), "br"), "{offer}");
         }

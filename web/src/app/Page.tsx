@@ -37,6 +37,7 @@ export function Page({ session, onSignOut }: Props) {
   const id = route.page === 'conversation' ? route.id : null;
   const conversations = useConversations();
   const pending = usePendingApprovals();
+  const waiting = useMemo(() => new Set(pending.approvals.map(({ run }) => run)), [pending.approvals]);
   const catalog = useCatalog();
   const choosing = useChoice(catalog);
   const isNarrow = useMediaQuery('(max-width: 820px)');
@@ -83,6 +84,7 @@ export function Page({ session, onSignOut }: Props) {
           <ConversationList
             conversations={conversations}
             current={id}
+            waiting={waiting}
             onOpen={(opened) => {
               close();
               go({ page: 'conversation', id: opened });

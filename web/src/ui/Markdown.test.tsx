@@ -49,6 +49,10 @@ describe('links', () => {
   });
 });
 
+test('emphasis has dots where it is Chinese, and is slanted beside it', () => {
+  expect(html('请看 *italic* 和 *重点*。')).toMatch(/<em>italic<\/em> 和 <em class="[^"]*dotted[^"]*">重点<\/em>/);
+});
+
 describe('code', () => {
   test('names what turns directions or hides, and keeps what is ordinary', () => {
     const made = html('`a\u202eb`\n\n```js\nif (a\u2066) // \u200b\n\tx\n```\n\n`⚠\ufe0f`');

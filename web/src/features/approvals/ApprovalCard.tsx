@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Tool } from '@/api/catalog';
+import { codeOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
@@ -9,6 +10,7 @@ import { Button } from '@/ui/Button';
 import { Code, VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import { Pane } from '@/ui/Pane';
 import { AlwaysForm } from './AlwaysForm';
 import { AnswerForm, type Form } from './AnswerForm';
@@ -62,7 +64,12 @@ export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }
         </Pane>
       )}
       <Exactly question={question} />
-      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
+      {answering.at === 'open' && answering.error && (
+        <Notice
+          tone="bad"
+          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+        />
+      )}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
     </div>
   );

@@ -1,3 +1,4 @@
+import { codeOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
@@ -5,6 +6,7 @@ import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import styles from './ApprovalCard.module.css';
 import { Decisions } from './Decisions';
 import type { Answering } from './use-answer';
@@ -32,7 +34,12 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
           {t.approvals.budgetHint} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
         </p>
       </div>
-      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
+      {answering.at === 'open' && answering.error && (
+        <Notice
+          tone="bad"
+          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+        />
+      )}
       <Decisions isBusy={answering.at === 'sending'}>
         {(isReady) => (
           <>

@@ -4,6 +4,7 @@ import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
 import { lazyPart } from '@/ui/lazy-part';
+import { ServerWords } from '@/ui/ServerWords';
 import { Spinner } from '@/ui/Spinner';
 import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
@@ -124,9 +125,9 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   // Whoever is asked about an unknown outcome reads the reason there.
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
-      <p key="failure" className={styles.error}>
-        <VisibleText text={call.failure.message} />
-      </p>,
+      <div key="failure" className={styles.error}>
+        <ServerWords code={call.failure.kind} message={call.failure.message} />
+      </div>,
     );
   }
   // What was asked for is looked at, not searched for.

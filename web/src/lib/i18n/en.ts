@@ -2,6 +2,9 @@
 
 export const en = {
   name: 'English',
+  /** Whether the server's own messages are in this language; otherwise `problems` has them by their codes. */
+  speaksServer: true,
+  problems: {} as Record<string, string>,
 
   app: {
     skipToComposer: 'Skip to the message box',
@@ -20,6 +23,7 @@ export const en = {
     unreachable: 'Helve is not responding.',
     unreachableHint: 'Is the server running? This page continues by itself as soon as it is back.',
     wentWrong: 'Something went wrong.',
+    original: 'Original message',
     clipped: 'There is more than is shown.',
     showAll: 'Show all',
   },
@@ -40,6 +44,7 @@ export const en = {
     none: 'Your conversations will be listed here.',
     showMore: 'Show more',
     running: 'in progress',
+    waiting: 'waiting for you',
     actions: (title: string) => `Actions for “${title}”`,
     rename: 'Rename',
     renameLabel: 'Title',
@@ -350,6 +355,7 @@ export const en = {
       'it changes something': 'It changes something',
       'it changes something and cannot be taken back': 'It changes something and cannot be taken back',
       'a check that comes first has changed what you wrote': 'A check that comes first has changed what you wrote',
+      'a rule allows it': 'A rule allows it',
       'it could carry private data out of the run, and text from outside may have asked for it':
         'It could carry private data out, and text from outside may have asked for it',
     } as Record<string, string>,
