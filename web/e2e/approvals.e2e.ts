@@ -12,7 +12,7 @@ async function openQuestion(): Promise<Page> {
 }
 
 function question(page: Page) {
-  return page.getByRole('group', { name: 'May save_note run?' });
+  return page.getByRole('group', { name: 'Allow “Save a note”?' });
 }
 
 /** Clicks once the decision may be taken; Playwright waits until the button is active. */
@@ -23,8 +23,12 @@ async function click(page: Page, name: string): Promise<void> {
 describe('a call that changes something', () => {
   test('runs when it is allowed, with exactly what was shown', async () => {
     const page = await openQuestion();
+    await shows(question(page).getByText('Saves a note on the server', { exact: false }));
+    await shows(question(page).getByRole('definition').getByText('the meeting is at nine', { exact: true }));
+    // The bytes themselves are one click away.
+    await question(page).getByText('Exactly what will be sent').click();
     await shows(question(page).getByText('"text": "the meeting is at nine"'));
-    await shows(page.getByText('An answer of yours is needed above'));
+    await shows(page.getByText('Waiting for your decision above'));
     await click(page, 'Allow');
     await finished(page);
     await shows(page.getByText(/^Allowed by/));
@@ -82,7 +86,7 @@ describe('a call that changes something', () => {
   test.runIf(!isMock)('is not asked about again once it is always allowed, until that is taken back', async () => {
     const page = await openQuestion();
     await click(page, 'Always allow…');
-    await page.getByRole('radio', { name: 'in this conversation' }).check();
+    expect(await page.getByRole('radio', { name: 'in this conversation' }).isChecked()).toBe(true);
     await shows(page.getByText(/Calls of save_note run without asking in this conversation, until/));
     await click(page, 'Allow, and do not ask again');
     await finished(page);
@@ -144,6 +148,32 @@ describe('a call that changes something', () => {
   });
 });
 
+test('a phone on its side can allow always: only the pause holds the button back, and it is seen', async () => {
+  const page = await openPage('/', { viewport: { width: 844, height: 390 }, isMobile: true, hasTouch: true });
+  await ask(page, QUESTION);
+  await shows(question(page));
+  await shows(question(page).locator('[data-dwell="passing"], [data-dwell="ready"]'));
+  await click(page, 'Always allow…');
+  await click(page, 'Allow, and do not ask again');
+  await finished(page);
+  await shows(page.getByText(/^Allowed by .*, and calls like it from now on$/));
+});
+
+test('a field that is long is seen to be cut on a phone, with the buttons still there', async () => {
+  const page = await openPage('/', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  await ask(page, `remember ${'the meeting is at nine and takes long '.repeat(60)}and ends`);
+  await shows(question(page).getByText('There is more than is shown.'));
+  await question(page).getByRole('button', { name: 'Show all' }).click();
+  await shows(
+    question(page)
+      .getByRole('definition')
+      .getByText(/and ends$/),
+  );
+  await click(page, 'Reject…');
+  await click(page, 'Reject');
+  await finished(page);
+});
+
 describe('the inbox', () => {
   test('answers questions of conversations that are not open', async () => {
     const page = await openQuestion();
@@ -196,7 +226,13 @@ describe.runIf(isMock)('odd questions', () => {
     const page = await openPage();
     await ask(page, 'tricky note');
     await shows(question(page));
-    const shown = await question(page).getByRole('group', { name: 'Exactly this will be sent' }).innerText();
+    // It is seen that there is more, and all of it can be seen.
+    await shows(question(page).getByText('There is more than is shown.'));
+    await question(page).getByRole('button', { name: 'Show all' }).click();
+    expect(await question(page).getByText('There is more than is shown.').count()).toBe(0);
+    expect(await question(page).getByRole('definition').innerText()).toContain('invoiceU+202Egpj.exe <img');
+    await question(page).getByText('Exactly what will be sent').click();
+    const shown = await question(page).getByRole('group', { name: 'Arguments of save_note' }).innerText();
     expect(shown).toContain('invoiceU+202Egpj.exe <img src=x onerror=alert(1)>U+200B');
     expect(shown.split('\\n').length).toBe(301);
     expect(shown).toContain('the end');
@@ -208,11 +244,12 @@ describe.runIf(isMock)('odd questions', () => {
     const page = await openPage();
     await ask(page, 'cut off the mail');
     await shows(card(page, /send_mail: Outcome unknown/));
-    const asked = page.getByRole('group', { name: 'Did send_mail happen?' });
+    const asked = page.getByRole('group', { name: 'Did “send_mail” take effect?' });
     await shows(asked.getByText(/^Sent /));
     await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
-    await shows(asked.getByRole('group', { name: 'What went over the wire' }).getByText(/^POST https:/));
-    await click(page, 'It happened');
+    await asked.getByText('Exactly what was sent').click();
+    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST https:/));
+    await click(page, 'It took effect');
     await finished(page);
     await shows(answer(page).getByText(/a person says: happened/));
   });

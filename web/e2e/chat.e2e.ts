@@ -3,6 +3,29 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { answer, ask, card, finished, isGiven, isMock, openAgain, openPage, shows, url } from './browser';
 import { startServer } from './server';
 
+test('what is written and not sent is kept for each conversation, over going elsewhere and a reload', async () => {
+  const page = await openPage();
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill('a thought for later');
+  await page.reload();
+  await expect.poll(() => box.inputValue()).toBe('a thought for later');
+  await ask(page, 'what is 12.5% of 3,480?');
+  await finished(page);
+  await expect.poll(() => box.inputValue()).toBe('');
+  const first = page.url();
+  await box.fill('a draft of an answer');
+  await page.getByRole('button', { name: /^New conversation/ }).click();
+  await expect.poll(() => box.inputValue()).toBe('');
+  await box.fill('something else');
+  await page.goBack();
+  await expect.poll(() => page.url()).toBe(first);
+  await expect.poll(() => box.inputValue()).toBe('a draft of an answer');
+  await page.goForward();
+  await expect.poll(() => box.inputValue()).toBe('something else');
+  await page.reload();
+  await expect.poll(() => box.inputValue()).toBe('something else');
+});
+
 describe('a question', () => {
   test('is answered with a tool, and the card shows what it did', async () => {
     const page = await openPage();
@@ -53,7 +76,7 @@ describe('JavaScript for the browser', () => {
     const page = await openPage();
     await ask(page, 'run `6 * 7` in my browser');
     await shows(card(page, /JavaScript in your browser: Waiting for you/));
-    await shows(page.getByText('Something above is waiting for you'));
+    await shows(page.getByText('Code above is waiting for you'));
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await finished(page);
     await shows(answer(page).getByText('42', { exact: true }));
@@ -155,8 +178,8 @@ describe('a stream', () => {
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     await fetch(`${url}/mock/cut`);
-    await shows(page.getByText('The connection is interrupted'));
-    await page.getByText('The connection is interrupted').waitFor({ state: 'detached' });
+    await shows(page.getByText('Connection lost'));
+    await page.getByText('Connection lost').waitFor({ state: 'detached' });
     await finished(page);
     expect(await numbered(page)).toEqual(Array.from({ length: 400 }, (_, n) => `word${n}`));
   });
@@ -168,7 +191,7 @@ describe('a stream', () => {
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
     await server.restart(2_500);
-    await page.getByText('Helve does not answer.').waitFor({ state: 'detached' });
+    await page.getByText('Helve is not responding.').waitFor({ state: 'detached' });
     await finished(page);
     const seen = words(await answer(page).innerText());
     await page.reload();
@@ -205,7 +228,7 @@ describe('conversations', () => {
     await shows(list.getByRole('link', { name: 'Sums' }));
     await page.getByRole('button', { name: /New conversation/ }).click();
     expect(new URL(page.url()).pathname).toBe('/');
-    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+    await shows(page.getByRole('heading', { name: 'What would you like to do?' }));
     await list.getByRole('link', { name: 'Sums' }).click();
     await shows(answer(page).getByText('435', { exact: true }));
     await list.getByRole('button', { name: /Actions for “Sums”/ }).click();
@@ -230,7 +253,7 @@ describe('conversations', () => {
     const drawer = page.getByRole('dialog', { name: 'Conversations' });
     await drawer.getByRole('button', { name: /New conversation/ }).click();
     await drawer.waitFor({ state: 'detached' });
-    await shows(page.getByRole('heading', { name: 'What shall we do?' }));
+    await shows(page.getByRole('heading', { name: 'What would you like to do?' }));
   });
 });
 
@@ -255,8 +278,16 @@ describe('what goes wrong', () => {
     await finished(page);
     await shows(page.getByText('The answer could not be completed.'));
     await shows(page.getByText('cannot be reached'));
+    // What was read stays, and is not taken for a whole answer.
+    await shows(answer(page).getByText('I begin, and then'));
+    await shows(answer(page).getByText('The answer was cut off here.'));
     await page.reload();
     await shows(page.getByText('cannot be reached'));
+    await shows(answer(page).getByText('I begin, and then'));
+    await shows(answer(page).getByText('The answer was cut off here.'));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await shows(page.getByRole('article', { name: 'You' }).getByText('break down please').nth(1));
+    await finished(page);
   });
 });
 

@@ -110,11 +110,11 @@ describe.runIf(binary)('three payments at once', () => {
 });
 
 function questions(page: Page): Locator {
-  return page.getByRole('group', { name: 'May pay run?' });
+  return page.getByRole('group', { name: 'Allow “pay”?' });
 }
 
 function question(page: Page, to: string): Locator {
-  return questions(page).filter({ hasText: `"${to}"` });
+  return questions(page).filter({ has: page.getByRole('definition').getByText(to, { exact: true }) });
 }
 
 /** Nothing can be decided that was not on the screen for a moment. */

@@ -31,8 +31,8 @@ describe.skipIf(isMock || isGiven)('a run at work', () => {
     await server.restart(300);
     await page.reload();
     await shows(said.getByText('Will be heard at the next step'));
-    await page.getByRole('button', { name: 'Go on' }).click();
-    await shows(page.getByRole('group', { name: 'May save_note run?' }));
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await shows(page.getByRole('group', { name: 'Allow “Save a note”?' }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await finished(page);
     expect(await said.getByText('Will be heard').count()).toBe(0);

@@ -225,6 +225,15 @@ impl<'a> Listener<'a> {
         }
     }
 
+    /// What readers saw of the text of a message that broke off.
+    pub(crate) fn cut_text(&self) -> Vec<(PartId, String)> {
+        let text_of = |part| match part {
+            HeardPart::Text { part, text } => Some((part, text)),
+            HeardPart::Reasoning { .. } => None,
+        };
+        self.parts().into_iter().filter_map(text_of).collect()
+    }
+
     fn parts(&self) -> Vec<HeardPart> {
         let written = self.feed.written().into_iter().filter(|part| !part.text.trim().is_empty());
         written

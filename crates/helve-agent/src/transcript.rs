@@ -154,7 +154,7 @@ fn step_of(part: &Part) -> Option<u32> {
     match part {
         Part::Text { step, .. } | Part::Reasoning { step, .. } => Some(*step),
         Part::Tool(tool) => Some(tool.step),
-        Part::Said { .. } | Part::Compacted(_) | Part::Notice { .. } => None,
+        Part::Said { .. } | Part::CutOff { .. } | Part::Compacted(_) | Part::Notice { .. } => None,
     }
 }
 
@@ -187,7 +187,7 @@ fn step_turns<'a>(
             Part::Text { text: more, .. } => join(&mut text, more),
             Part::Reasoning { text: more, .. } => join(&mut reasoning, more),
             Part::Tool(tool) => tools.push(tool),
-            Part::Said { .. } | Part::Compacted(_) | Part::Notice { .. } => {}
+            Part::Said { .. } | Part::CutOff { .. } | Part::Compacted(_) | Part::Notice { .. } => {}
         }
     }
     if text.is_empty() && tools.is_empty() {

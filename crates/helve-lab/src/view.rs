@@ -186,6 +186,7 @@ impl View {
                 self.over = true;
             }
             Fact::RunStarted(_)
+            | Fact::TextCutOff { .. }
             | Fact::ToolLate { .. }
             | Fact::MessageQueued { .. }
             | Fact::BudgetSpent { .. }

@@ -61,6 +61,7 @@ pub(crate) enum AllowanceState {
     InForce,
     /// The tool has changed since, so it covers no more than runs that began before.
     Outdated,
+    /// Its time is up, or the run that it was for is over.
     Expired,
     Revoked,
 }
@@ -108,7 +109,12 @@ async fn list_allowances(
         None | Some(Wanted::InForce) => AllowanceFilter::InForce(now),
     };
     let held = app.runtime.store().allowances(scope, filter, page(query.limit, query.offset)).await?;
-    let allowances = held.into_iter().map(|held| view(&app, held, now)).collect();
+    let mut allowances = Vec::with_capacity(held.len());
+    for held in held {
+        let is_over = held.within == Within::Run
+            && app.runtime.store().run(Scope::Everyone, held.run).await?.state.is_final();
+        allowances.push(view(&app, held, is_over, now));
+    }
     Ok(axum::Json(AllowanceList { allowances }))
 }
 
@@ -127,12 +133,12 @@ async fn revoke_allowance(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn view(app: &App, held: Allowance, now: Timestamp) -> AllowanceView {
+fn view(app: &App, held: Allowance, is_over: bool, now: Timestamp) -> AllowanceView {
     // A tool that is not registered may be a client's.
     let today = app.runtime.registry().get(&held.tool);
     let state = match held.revoked_at {
         Some(_) => AllowanceState::Revoked,
-        None if !held.holds(now) => AllowanceState::Expired,
+        None if is_over || !held.holds(now) => AllowanceState::Expired,
         None if today.is_some_and(|tool| tool.version() != held.version) => AllowanceState::Outdated,
         None => AllowanceState::InForce,
     };

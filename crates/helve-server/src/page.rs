@@ -1,5 +1,8 @@
 //! The page: files inside the binary, with headers that let it do only what it needs.
 
+use std::borrow::Cow;
+
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use helve_types::hex;
@@ -27,7 +30,7 @@ const SANDBOX_POLICY: &str = "sandbox allow-scripts; default-src 'none'; \
 pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().strip_prefix('/').unwrap_or_default();
     let name = if is_address_of_page(path) { "index.html" } else { path };
-    let file = Files::get(name).filter(|_| path != "index.html");
+    let file = Files::get(name).filter(|_| path != "index.html" && !is_packed(path));
     if file.is_none() && name == path {
         let detail = "there is nothing at this address; see /openapi.json";
         return Problem::new(StatusCode::NOT_FOUND, "no_such_route", detail).into_response();
@@ -37,7 +40,7 @@ pub(crate) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         return wrong_method().await.header(header::ALLOW, allow).into_response();
     }
     match file {
-        Some(file) => serve(name, &file, &headers),
+        Some(file) => serve(name, file, &headers),
         None => (
             StatusCode::NOT_FOUND,
             "The page is not in this binary. Build it with `make run`, or use the API: /openapi.json\n",
@@ -58,22 +61,64 @@ pub(crate) async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail)
 }
 
-fn serve(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
+/// What the page's build has compressed lies beside its file, under these names and with these endings; best first.
+const PACKINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
+
+/// Whether it is a file in another form, which has no address of its own.
+fn is_packed(path: &str) -> bool {
+    PACKINGS.iter().any(|(_, ending)| path.ends_with(ending))
+}
+
+/// Whether the client takes an encoding, in the terms of `Accept-Encoding`. An encoding with a weight of zero is refused.
+fn takes(asked: &HeaderMap, encoding: &str) -> bool {
+    let values = asked.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut offers = values.flat_map(|value| value.split(','));
+    offers.any(|offer| {
+        let mut parts = offer.split(';').map(str::trim);
+        let is_meant = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
+        let is_refused =
+            parts.filter_map(|part| part.strip_prefix("q=")).any(|weight| weight.parse() == Ok(0.0));
+        is_meant && !is_refused
+    })
+}
+
+/// The file in the smallest form that the client takes, and what that form is called.
+fn packed(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> (EmbeddedFile, Option<&'static str>) {
+    for (encoding, ending) in PACKINGS {
+        if takes(asked, encoding)
+            && let Some(packed) = Files::get(&format!("{path}{ending}"))
+        {
+            return (packed, Some(encoding));
+        }
+    }
+    (file, None)
+}
+
+/// Without a copy where the bytes are in the binary.
+fn body(bytes: Cow<'static, [u8]>) -> Bytes {
+    match bytes {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => Bytes::from(bytes),
+    }
+}
+
+fn serve(path: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
+    let kind = file.metadata.mimetype().to_owned();
+    let (file, encoding) = packed(path, file, asked);
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hex(&hash[..12]));
     let same = asked.get(header::IF_NONE_MATCH).is_some_and(|held| held.as_bytes() == tag.as_bytes());
-    let mut response = if same {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        file.data.clone().into_owned().into_response()
-    };
-    let kind = file.metadata.mimetype().to_owned();
+    let mut response =
+        if same { StatusCode::NOT_MODIFIED.into_response() } else { body(file.data).into_response() };
     let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
     let headers = response.headers_mut();
     for (name, value) in [(header::CONTENT_TYPE, kind.as_str()), (header::ETAG, &tag)] {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
+    }
+    if let Some(encoding) = encoding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     for (name, value) in headers_of(path) {
         headers.insert(name, HeaderValue::from_static(value));
@@ -82,12 +127,13 @@ fn serve(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
 }
 
 /// What is said of a file of the page besides what it is.
-fn headers_of(path: &str) -> [(HeaderName, &'static str); 6] {
+fn headers_of(path: &str) -> [(HeaderName, &'static str); 7] {
     // Files under assets/ have a hash in their name: they never change.
     let keep = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let policy = if path == SANDBOX { SANDBOX_POLICY } else { PAGE_POLICY };
     [
         (header::CACHE_CONTROL, keep),
+        (header::VARY, "accept-encoding"),
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -115,6 +161,21 @@ mod tests {
             assert_eq!(directive(path, "trusted-types"), Some("'none'"), "{path}");
         }
         assert!(!PAGE_POLICY.contains("unsafe"));
+    }
+
+    #[test]
+    fn a_form_is_sent_only_to_whoever_takes_it() {
+        let asked = |offer: &'static str| {
+            HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(offer))])
+        };
+        for offer in ["gzip, deflate, br, zstd", "BR;q=0.5", "identity, br ; q=1"] {
+            assert!(takes(&asked(offer), "br"), "{offer}");
+        }
+        for offer in ["", "gzip", "br;q=0", "br; q=0.000", "brotli", "*"] {
+            assert!(!takes(&asked(offer), "br"), "{offer}");
+        }
+        assert!(!takes(&HeaderMap::new(), "gzip"));
+        assert!(is_packed("assets/index-1.js.br") && is_packed("x.gz") && !is_packed("assets/index-1.js"));
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub struct AllowanceKey {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowanceFilter {
-    /// Neither taken back nor past their time.
+    /// Neither taken back nor past their time, and not for a run that is over.
     InForce(Timestamp),
     All,
 }

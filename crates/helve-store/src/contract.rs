@@ -68,6 +68,7 @@ macro_rules! store_contract {
             an_answer_for_always_is_kept_with_it,
             a_consent_is_found_for_its_own_tool_until_its_time_is_up_or_it_is_taken_back,
             a_consent_goes_with_its_conversation_unless_it_reaches_further,
+            a_consent_for_a_run_is_in_force_no_longer_than_the_run,
             a_finished_run_leaves_its_answer_and_frees_the_conversation,
             a_claim_gives_all_that_is_needed_to_go_on,
             resumes_are_counted_until_a_step_is_finished,

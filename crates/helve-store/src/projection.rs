@@ -109,6 +109,7 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
         | Fact::StepRestarted { .. }
         | Fact::ReasoningFinished { .. }
         | Fact::TextFinished { .. }
+        | Fact::TextCutOff { .. }
         | Fact::StepFinished { .. }
         | Fact::RunWaiting { .. }
         | Fact::RunResumed { .. }

@@ -54,6 +54,10 @@ pub enum Fact {
     #[serde(rename = "text.finished")]
     TextFinished { step: u32, part: PartId, text: String },
 
+    /// What readers had last seen of an answer that broke off and did not come again. It is no part of an answer.
+    #[serde(rename = "text.cut_off")]
+    TextCutOff { step: u32, part: PartId, text: String },
+
     /// The model's finished message asks for this call.
     #[serde(rename = "tool.requested")]
     ToolRequested {
@@ -237,6 +241,7 @@ impl Fact {
             Self::StepRestarted { .. } => "step.restarted",
             Self::ReasoningFinished { .. } => "reasoning.finished",
             Self::TextFinished { .. } => "text.finished",
+            Self::TextCutOff { .. } => "text.cut_off",
             Self::ToolRequested { .. } => "tool.requested",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolDelegated { .. } => "tool.delegated",
@@ -279,6 +284,7 @@ impl Fact {
             | Self::StepRestarted { .. }
             | Self::ReasoningFinished { .. }
             | Self::TextFinished { .. }
+            | Self::TextCutOff { .. }
             | Self::MessageQueued { .. }
             | Self::MessageTaken { .. }
             | Self::BudgetSpent { .. }

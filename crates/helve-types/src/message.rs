@@ -63,6 +63,11 @@ pub enum Part {
         step: u32,
         text: String,
     },
+    /// What people had seen of an answer that broke off and did not come again; models are not shown it.
+    CutOff {
+        step: u32,
+        text: String,
+    },
     Tool(Box<ToolPart>),
     /// A person said this while the run was at work.
     Said {
@@ -249,6 +254,9 @@ impl Message {
                     part.cut_off = Some(CutOff { sent_at: *sent_at, request, checked });
                     part.ended_at = Some(at);
                 });
+            }
+            Fact::TextCutOff { step, text, .. } => {
+                self.parts.push(Part::CutOff { step: *step, text: text.clone() });
             }
             Fact::HistoryCompacted(compaction) => {
                 self.parts.push(Part::Compacted(Box::new(compaction.clone())));

@@ -93,8 +93,15 @@ export class MockRun {
       this.#end('completed', { type: 'run.finished', ending: 'answered' });
     } catch (error) {
       if (error instanceof Cancelled) this.#end('cancelled', { type: 'run.cancelled', by: 'local' });
-      else this.#end('failed', { type: 'run.failed', code: 'model_unreachable', message: (error as Error).message });
+      else this.#fail((error as Error).message);
     }
+  }
+
+  /** What was read of the answer stays. */
+  #fail(message: string): void {
+    for (const { part, kind, text } of this.feed.open)
+      if (kind === 'text') this.feed.record({ type: 'text.cut_off', step: 1, part, text });
+    this.#end('failed', { type: 'run.failed', code: 'model_unavailable', message });
   }
 
   #end(state: string, fact: Parameters<FakeFeed['record']>[0]): void {
@@ -262,7 +269,7 @@ export class MockRun {
       tool,
       arguments: JSON.stringify(input),
       effect: 'non_idempotent',
-      because: kind === 'permission' ? 'it changes something, and nobody has said that it always may' : BROKEN,
+      because: kind === 'permission' ? 'it changes something and cannot be taken back' : BROKEN,
       ...(kind === 'outcome' ? { ...CUT_OFF, sent_at: Date.now() } : {}),
       binding: 'sha256:0',
       expires_at: Date.now() + 7 * 86_400_000,

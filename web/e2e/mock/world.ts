@@ -184,6 +184,7 @@ function keptMessage(run: MockRun): Message {
       const { before, after } = item.tokens;
       return { type: 'compacted', step: 1, tokens_before: before, tokens_after: after };
     }
+    if (item.kind === 'broken') return { type: 'cut_off', step: 1, text: item.text };
     if (item.kind !== 'call') return { type: item.kind, step: 1, text: item.text };
     const { call, tool, input, step, output, failure, startedAt, endedAt } = item;
     const kept = item.state === 'done' ? 'completed' : item.state === 'unknown' ? 'unknown' : 'error';

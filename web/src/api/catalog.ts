@@ -52,6 +52,9 @@ export interface Agent {
 export interface Tool {
   name: string;
   display_name?: string | null;
+  description?: string;
+  /** A JSON Schema. */
+  parameters?: unknown;
 }
 
 export function listModels(): Promise<{ models: Model[]; default?: string | null; currency?: string | null }> {

@@ -34,6 +34,12 @@ export class Unreachable extends Error {
   }
 }
 
+/** A word for programs by which an error is translated; empty where there is none. */
+export function codeOfError(error: Error): string {
+  if (error instanceof Unreachable) return 'unreachable';
+  return error instanceof ApiError ? error.code : '';
+}
+
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }

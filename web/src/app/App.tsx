@@ -1,12 +1,14 @@
 import type { ReactNode } from 'react';
-import { SignIn } from '@/features/session/SignIn';
 import { useSession } from '@/features/session/use-session';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
+import { lazyPart } from '@/ui/lazy-part';
 import { Spinner } from '@/ui/Spinner';
 import styles from './App.module.css';
 import { Page } from './Page';
+
+const SignIn = lazyPart(async () => (await import('@/features/session/SignIn')).SignIn);
 
 /** Lets in who may come in, and says why not otherwise. */
 export function App(): ReactNode {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo } from 'react';
+import type { Tool } from '@/api/catalog';
 import { getRun } from '@/api/runs';
 import type { Session } from '@/api/session';
-import { ApprovalCard } from '@/features/approvals/ApprovalCard';
 import { ApprovalInbox } from '@/features/approvals/ApprovalInbox';
 import { usePendingApprovals } from '@/features/approvals/use-pending-approvals';
 import { ChatView } from '@/features/chat/ChatView';
@@ -13,6 +13,7 @@ import { ConversationList } from '@/features/conversations/ConversationList';
 import { useConversations } from '@/features/conversations/use-conversations';
 import { useSpeech } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
+import { lazyPart } from '@/ui/lazy-part';
 import { useMediaQuery } from '@/ui/use-media-query';
 import { Layout } from './Layout';
 import { Settings } from './Settings';
@@ -20,6 +21,8 @@ import { Sidebar } from './Sidebar';
 import { useChatSession } from './use-chat-session';
 import { useRoute } from './use-route';
 import { useShortcuts } from './use-shortcuts';
+
+const ApprovalCard = lazyPart(async () => (await import('@/features/approvals/ApprovalCard')).ApprovalCard);
 
 interface Props {
   session: Session;
@@ -34,6 +37,7 @@ export function Page({ session, onSignOut }: Props) {
   const id = route.page === 'conversation' ? route.id : null;
   const conversations = useConversations();
   const pending = usePendingApprovals();
+  const waiting = useMemo(() => new Set(pending.approvals.map(({ run }) => run)), [pending.approvals]);
   const catalog = useCatalog();
   const choosing = useChoice(catalog);
   const isNarrow = useMediaQuery('(max-width: 820px)');
@@ -63,7 +67,7 @@ export function Page({ session, onSignOut }: Props) {
     );
   };
 
-  const ApprovalView = useMemo(() => approvalView(me), [me]);
+  const ApprovalView = useMemo(() => approvalView(me, catalog.tools), [me, catalog.tools]);
 
   return (
     <Layout
@@ -80,6 +84,7 @@ export function Page({ session, onSignOut }: Props) {
           <ConversationList
             conversations={conversations}
             current={id}
+            waiting={waiting}
             onOpen={(opened) => {
               close();
               go({ page: 'conversation', id: opened });
@@ -92,7 +97,7 @@ export function Page({ session, onSignOut }: Props) {
       picker={<ModelPicker catalog={catalog} choosing={choosing} />}
       tools={
         <>
-          <ApprovalInbox pending={pending} me={me} onOpenRun={openRun} />
+          <ApprovalInbox pending={pending} me={me} tools={catalog.tools} onOpenRun={openRun} />
           {isNarrow && <IconButton icon="plus" label={t.conversations.start} onClick={begin} />}
         </>
       }
@@ -111,9 +116,11 @@ export function Page({ session, onSignOut }: Props) {
 }
 
 /** The approvals' card as the chat wants it; neither feature knows the other. */
-function approvalView(me: string | null) {
+function approvalView(me: string | null, tools: Tool[]) {
   return function ApprovalView({ approval, isOpen }: ApprovalViewProps) {
-    return <ApprovalCard question={approval.question} me={me} settled={approval.settled} isOpen={isOpen} />;
+    return (
+      <ApprovalCard question={approval.question} me={me} tools={tools} settled={approval.settled} isOpen={isOpen} />
+    );
   };
 }
 

@@ -1,9 +1,11 @@
 import { useState } from 'react';
-import { AllowanceList } from '@/features/approvals/AllowanceList';
 import { LOCALES, useSpeech } from '@/lib/i18n/locale';
 import { IconButton } from '@/ui/Button';
 import { Menu, MenuHeading, MenuItem } from '@/ui/Menu';
+import { lazyPart } from '@/ui/lazy-part';
 import { THEMES, useTheme } from './use-theme';
+
+const AllowanceList = lazyPart(async () => (await import('@/features/approvals/AllowanceList')).AllowanceList);
 
 /** Language, appearance, what is allowed without asking, and the way out. */
 export function Settings({ onSignOut }: { onSignOut: (() => void) | null }) {

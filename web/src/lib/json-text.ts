@@ -36,6 +36,27 @@ export function isJson(text: string): boolean {
   }
 }
 
+/** The members of an object with the text of their values; null for another value. The text must be JSON. */
+export function splitMembers(text: string): { name: string; value: string }[] | null {
+  const tokens = tokensOf(text);
+  if (tokens[0] !== '{') return null;
+  const members: { name: string; value: string }[] = [];
+  let depth = 0;
+  for (let at = 1; at < tokens.length - 1;) {
+    const name = JSON.parse(tokens[at] ?? '""') as string;
+    const first = at + 2;
+    for (at = first; at < tokens.length - 1; at += 1) {
+      const token = tokens[at] ?? '';
+      if (depth === 0 && token === ',') break;
+      if (token === '{' || token === '[') depth += 1;
+      if (token === '}' || token === ']') depth -= 1;
+    }
+    members.push({ name, value: tokens.slice(first, at).join('') });
+    at += 1;
+  }
+  return members;
+}
+
 function tokensOf(text: string): string[] {
   const tokens: string[] = [];
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {

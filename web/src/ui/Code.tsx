@@ -1,8 +1,8 @@
 import { type ReactNode, memo } from 'react';
-import { codeTokens } from '@/lib/code-tokens';
 import { useSpeech } from '@/lib/i18n/locale';
 import { type Surroundings, visiblePieces } from '@/lib/visible-text';
 import styles from './Code.module.css';
+import { useHighlighter } from './use-highlighter';
 
 interface CodeProps {
   text: string;
@@ -13,7 +13,7 @@ interface CodeProps {
 
 /** Code with a little colour. */
 export const Code = memo(function Code({ text, language, exact = false }: CodeProps) {
-  const tokens = codeTokens(text, language);
+  const tokens = useHighlighter()(text, language);
   const inside = exact ? 'code' : 'prose';
   return (
     // Letters that are written from right to left do not change places with what stands outside of their string.

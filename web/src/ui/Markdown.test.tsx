@@ -1,9 +1,15 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { en } from '@/lib/i18n/en';
+import { SpeechProvider } from '@/lib/i18n/locale';
 import { Markdown } from './Markdown';
 
 function html(text: string): string {
-  return renderToStaticMarkup(<Markdown text={text} />);
+  return renderToStaticMarkup(
+    <SpeechProvider first={{ locale: 'en', t: en }}>
+      <Markdown text={text} />
+    </SpeechProvider>,
+  );
 }
 
 describe('links', () => {
@@ -41,6 +47,10 @@ describe('links', () => {
     ])
       expect(html(text)).not.toContain('host');
   });
+});
+
+test('emphasis has dots where it is Chinese, and is slanted beside it', () => {
+  expect(html('请看 *italic* 和 *重点*。')).toMatch(/<em>italic<\/em> 和 <em class="[^"]*dotted[^"]*">重点<\/em>/);
 });
 
 describe('code', () => {

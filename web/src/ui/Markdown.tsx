@@ -167,7 +167,7 @@ function InlineView({ node }: { node: Inline }): ReactNode {
     case 'strong':
       return <strong>{inline(node.children)}</strong>;
     case 'emphasis':
-      return <em>{inline(node.children)}</em>;
+      return <Emphasis words={node.children} />;
     case 'deleted':
       return <del>{inline(node.children)}</del>;
     case 'link':
@@ -177,6 +177,13 @@ function InlineView({ node }: { node: Inline }): ReactNode {
     case 'break':
       return <br />;
   }
+}
+
+/** Slanted Chinese is a malformation, so it has dots instead; words of other scripts beside it are slanted. */
+function Emphasis({ words }: { words: Inline[] }) {
+  const text = wordsOf(words);
+  const isChinese = /\p{Script=Han}/u.test(text) && !/\p{Script=Latin}/u.test(text);
+  return <em className={isChinese ? styles.dotted : undefined}>{inline(words)}</em>;
 }
 
 /** The words are the model's, so they could name another place than the one where the link leads. */

@@ -20,8 +20,8 @@ export function Notice({ tone = 'calm', icon, title, detail, actions }: Props) {
         <Icon name={picture} />
       </span>
       <div className={styles.words}>
-        <p className={styles.title}>{title}</p>
-        {detail && <p className={styles.detail}>{detail}</p>}
+        <div className={styles.title}>{title}</div>
+        {detail && <div className={styles.detail}>{detail}</div>}
         {actions && <div className={styles.actions}>{actions}</div>}
       </div>
     </div>

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_model::{Model, ModelErrorKind, ToolMode};
-use helve_types::{Fact, Mode, RunState, Spent, StopReason, ToolChoice};
+use helve_types::{Fact, Mode, PartId, RunState, Spent, StopReason, ToolChoice};
 use tokio::time::Instant;
 
 use self::hooks::Hooked;
@@ -39,6 +39,8 @@ pub(super) struct Quest {
     tally: Tally,
     /// What a model said in place of a call that was required; it is asked once more.
     words: Option<String>,
+    /// What readers saw last of the text of an answer that broke off.
+    cut_text: Vec<(PartId, String)>,
     hooked: Hooked,
     pub(super) room: Room,
 }
@@ -82,6 +84,7 @@ impl Driver {
                 restarts: 0,
                 tally: Tally::default(),
                 words: None,
+                cut_text: vec![],
                 hooked,
                 room: Room::default(),
             },
@@ -118,7 +121,12 @@ impl Driver {
                     self.take(heard, &*model, &quest);
                     return Ok(());
                 }
-                Try::Broken(broken) => broken,
+                Try::Broken(broken, seen) => {
+                    if !seen.is_empty() {
+                        quest.cut_text = seen;
+                    }
+                    broken
+                }
             };
             let other = self.next_other(&quest);
             let next = self.decide(&*model, &mode, &quest, &broken, other);
@@ -137,7 +145,8 @@ impl Driver {
                     if !self.make_room_at_once(&model, &mode, &mut quest).await?
                         && self.cancelled_by.is_none()
                     {
-                        return self.fail(error.code(), quest.tally.told(&no_room(&error.message))).await;
+                        let told = quest.tally.told(&no_room(&error.message));
+                        return self.fail_after(&mut quest, error.code(), told).await;
                     }
                     quest.tries = 0;
                 }
@@ -157,7 +166,8 @@ impl Driver {
                         ModelErrorKind::TooLong => no_room(&error.message),
                         _ => error.message,
                     };
-                    return self.fail(code, quest.tally.told(&told)).await;
+                    let told = quest.tally.told(&told);
+                    return self.fail_after(&mut quest, code, told).await;
                 }
             }
             if self.cancelled_by.is_some() {
@@ -325,6 +335,15 @@ impl Driver {
                 () = self.shared.halt.cancelled() => return Err(DriveError::Halted),
             }
         }
+    }
+
+    /// Fails; what people have read stays on record.
+    async fn fail_after(&mut self, quest: &mut Quest, code: &str, message: String) -> Result<(), DriveError> {
+        let step = quest.step;
+        let seen = std::mem::take(&mut quest.cut_text).into_iter();
+        let seen = seen.map(|(part, text)| Fact::TextCutOff { step, part, text });
+        let failed = Fact::RunFailed { code: code.into(), message };
+        self.end(seen.chain([failed]).collect(), RunState::Failed).await.map(drop)
     }
 
     async fn fail(&mut self, code: &str, message: String) -> Result<(), DriveError> {

@@ -228,7 +228,10 @@ impl Circles {
                     circles.tell(&mut open, u32::MAX, &mut hints);
                     circles.interrupted();
                 }
-                Part::Said { step: None, .. } | Part::Compacted(_) | Part::Notice { .. } => {}
+                Part::Said { step: None, .. }
+                | Part::CutOff { .. }
+                | Part::Compacted(_)
+                | Part::Notice { .. } => {}
             }
         }
         circles.tell(&mut open, u32::MAX, &mut hints);

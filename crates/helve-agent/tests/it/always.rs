@@ -73,6 +73,39 @@ async fn within_a_run_the_next_call_is_not_asked_about_and_says_who_allowed_it()
 }
 
 #[tokio::test]
+async fn it_answers_the_open_questions_that_it_covers_and_no_others() {
+    let calls = r#"call send {"q": "x"} | call send {"q": "y"} | call send {"q": "z"}"#;
+    let lab = Lab::new([reply(calls), reply("say Sent.")]);
+    let mut started = lab.start("send").await;
+    settle(&mut started.follower).await;
+    assert_eq!(lab.questions().await.len(), 3);
+    let first = lab.questions().await.remove(0);
+    let like = serde_json::from_str::<Value>(&first.arguments).unwrap()["q"].clone();
+    let other = if like == json!("y") { "x" } else { "y" };
+    answer(&lab, always(Within::Run, json!({"q": [like, other]}))).await.unwrap();
+    until(&mut started.follower, "tool.finished").await;
+    until(&mut started.follower, "tool.finished").await;
+    let left: Vec<_> = lab.questions().await.into_iter().map(|question| question.arguments).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    answer(&lab, Answer::approve()).await.unwrap();
+    until(&mut started.follower, "run.finished").await;
+    assert_eq!(lab.runs.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn it_answers_open_questions_of_other_runs_of_the_agent_where_it_reaches_them() {
+    for (within, left) in [(Within::Conversation, 1), (Within::Agent, 0)] {
+        let lab = Lab::new([reply(SEND), reply(SEND), reply("say Sent."), reply("say Sent.")]);
+        let mut first = start_in(&lab, mei(), None).await;
+        settle(&mut first.follower).await;
+        let mut second = start_in(&lab, mei(), None).await;
+        settle(&mut second.follower).await;
+        answer(&lab, always(within, json!({}))).await.unwrap();
+        assert_eq!(lab.questions().await.len(), left, "{within:?}");
+    }
+}
+
+#[tokio::test]
 async fn it_reaches_as_far_as_the_person_said() {
     // The same run is the first; then another in the same conversation, one elsewhere, and one of another user's.
     for (within, spared) in [
@@ -121,7 +154,8 @@ async fn what_was_taken_back_is_asked_about_again_by_the_next_call_of_the_same_r
     let lab = Lab::new([reply(two), reply(SEND), reply("say Sent.")]);
     let mut started = lab.start("send").await;
     settle(&mut started.follower).await;
-    answer(&lab, always(Within::Agent, json!({}))).await.unwrap();
+    // It covers what the run will call next, but not its other call.
+    answer(&lab, always(Within::Agent, json!({"q": ["a", "x"]}))).await.unwrap();
     until(&mut started.follower, "tool.finished").await;
     // The run is at work on its other call when the consent goes.
     revoke(&lab).await;

@@ -265,7 +265,9 @@ fn words(fact: &Fact) -> String {
     let detail = match fact {
         Fact::RunStarted(started) => started.text.clone(),
         Fact::StepRestarted { attempt, because, .. } => format!("attempt {attempt}: {because}"),
-        Fact::ReasoningFinished { text, .. } | Fact::TextFinished { text, .. } => text.clone(),
+        Fact::ReasoningFinished { text, .. }
+        | Fact::TextFinished { text, .. }
+        | Fact::TextCutOff { text, .. } => text.clone(),
         Fact::ToolRequested { tool, arguments, replaces, .. } => {
             let again = if replaces.is_some() { " again" } else { "" };
             format!("{tool} {arguments}{again}")

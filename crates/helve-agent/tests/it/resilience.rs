@@ -7,7 +7,7 @@ use expect_test::expect;
 use helve_agent::{ModelOptions, RuntimeSettings, StartInput, StartRequest};
 use helve_model::{ModelError, ModelErrorKind, Reply, ScriptedModel, ToolMode};
 use helve_store::{Scope, Store};
-use helve_types::Mode;
+use helve_types::{Mode, Part};
 use tokio::time::Instant;
 
 use crate::lab::{Lab, mei, reply, settle};
@@ -99,17 +99,37 @@ async fn what_was_shown_is_begun_anew_by_the_same_model_and_then_by_another() {
 async fn a_fallback_that_breaks_off_too_is_the_end_and_the_run_says_what_was_tried() {
     let house = House::new([
         model("a", [broken("Half an ans"), broken("Half an ans")]),
-        model("b", [broken("Half an ans")]),
+        model("b", [broken("Half of another")]),
         model("c", [reply("say Never asked.")]),
     ]);
     expect![[r#"
         1 run.started tell me
         2 step.restarted attempt 2: connection reset
         3 step.restarted attempt 3: connection reset; `b` is asked instead
-        4 run.failed model_broke_off: connection reset (model `b`; tried `a` twice, then `b` once)
+        4 text.cut_off Half of another
+        5 run.failed model_broke_off: connection reset (model `b`; tried `a` twice, then `b` once)
     "#]]
     .assert_eq(&house.log().await);
     assert_eq!(house.asked(), [2, 1, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_of_an_answer_stays_on_record_though_the_last_try_said_nothing_and_no_model_reads_it() {
+    let refused = || Reply::new().fails(ModelError::new(ModelErrorKind::Refused, "no more"));
+    let lab = Lab::new([broken("Half an ans"), refused(), reply("say Whole.")]);
+    let mut first = lab.start("tell me").await;
+    settle(&mut first.follower).await;
+    let conversation = first.conversation.unwrap();
+    let kept = lab.store.messages(Scope::User(mei()), conversation).await.unwrap();
+    let parts = &kept.last().unwrap().parts;
+    assert!(
+        matches!(&parts[..], [Part::CutOff { step: 1, text }, Part::Notice { .. }] if text == "Half an ans"),
+        "{parts:?}"
+    );
+    let input = StartInput::Message { conversation: first.conversation, text: "again".into() };
+    let mut second = lab.runtime.start(StartRequest::new(mei(), input)).await.unwrap();
+    settle(&mut second.follower).await;
+    assert!(!format!("{:?}", lab.model.asked().last()).contains("Half an ans"));
 }
 
 #[tokio::test(start_paused = true)]

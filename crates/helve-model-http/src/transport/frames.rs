@@ -39,12 +39,12 @@ impl Frames {
     /// The next frame that has anything in it, or why there is none.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<String, String>>> {
         match self {
-            Self::Lines(lines) => lines.poll_next(cx),
+            Self::Lines(lines) => lines.poll_next(cx).map(|line| line.map(|line| line.map(whole_characters))),
             Self::Events(events) => loop {
                 match ready!(events.poll_next_unpin(cx)) {
                     Some(Ok(event)) => {
                         if let Some(data) = event.data.filter(|data| !data.trim().is_empty()) {
-                            return Poll::Ready(Some(Ok(data)));
+                            return Poll::Ready(Some(Ok(whole_characters(data))));
                         }
                     }
                     Some(Err(error)) => return Poll::Ready(Some(Err(root_cause(&error)))),
@@ -52,6 +52,43 @@ impl Frames {
                 }
             },
         }
+    }
+}
+
+/// JSON in which no half of a surrogate pair stands alone: servers that cut text between the halves write such escapes,
+/// and a whole answer would be lost over one character. U+FFFD stands in its place.
+fn whole_characters(mut json: String) -> String {
+    let mut from = 0;
+    while let Some(found) = memchr::memchr(b'\\', &json.as_bytes()[from..]) {
+        let at = from + found;
+        match (surrogate(&json, at), surrogate(&json, at + ESCAPE)) {
+            (Some(Half::High), Some(Half::Low)) => from = at + 2 * ESCAPE,
+            (Some(_), _) => {
+                json.replace_range(at..at + ESCAPE, "\\ufffd");
+                from = at + ESCAPE;
+            }
+            // The character behind a backslash belongs to it.
+            (None, _) => from = json.len().min(at + 2),
+        }
+    }
+    json
+}
+
+/// As long is `\uXXXX`.
+const ESCAPE: usize = 6;
+
+enum Half {
+    High,
+    Low,
+}
+
+fn surrogate(json: &str, at: usize) -> Option<Half> {
+    let escape = json.as_bytes().get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+    let code = u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()?;
+    match code {
+        0xD800..=0xDBFF => Some(Half::High),
+        0xDC00..=0xDFFF => Some(Half::Low),
+        _ => None,
     }
 }
 
@@ -163,6 +200,20 @@ mod tests {
         check(Framing::Events, ": OPENROUTER PROCESSING\n\nevent: x\nid: 7\nfoo: bar\ndata:a\n\n", &["a"])
             .await;
         check(Framing::Events, "data: 你\n\ndata:\n\ndata: [DONE]", &["你", "[DONE]"]).await;
+    }
+
+    #[tokio::test]
+    async fn half_a_character_costs_no_more_than_itself() {
+        let cases = [
+            (r#"{"a":"x\ud83d"}"#, r#"{"a":"x\ufffd"}"#),
+            (r#"{"a":"\udE00\ud83d\ude00\uD83Dé\ud83d\n"}"#, r#"{"a":"\ufffd\ud83d\ude00\ufffdé\ufffd\n"}"#),
+            (r#"{"a":"\\ud83d \\\ud83d \u"}"#, r#"{"a":"\\ud83d \\\ufffd \u"}"#),
+            (r#"{"a":"\ud8文"}\"#, r#"{"a":"\ud8文"}\"#),
+        ];
+        for (written, read) in cases {
+            check(Framing::Lines, &format!("{written}\n"), &[read]).await;
+            check(Framing::Events, &format!("data: {written}\n\n"), &[read]).await;
+        }
     }
 
     #[tokio::test]

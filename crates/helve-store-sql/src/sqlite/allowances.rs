@@ -79,7 +79,8 @@ pub(super) fn list(
     all(
         connection,
         "SELECT * FROM allowances
-         WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR (revoked_at IS NULL AND expires_at > ?2))
+         WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR (revoked_at IS NULL AND expires_at > ?2
+             AND (within <> 'run' OR EXISTS (SELECT 1 FROM runs WHERE id = allowances.run AND ended_at IS NULL))))
          ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4",
         params![only_user(scope), now, limit, offset],
         read,

@@ -106,6 +106,22 @@ pub async fn a_consent_is_found_for_its_own_tool_until_its_time_is_up_or_it_is_t
     assert_eq!(listed(&mei, AllowanceFilter::All).await.len(), 1);
 }
 
+pub async fn a_consent_for_a_run_is_in_force_no_longer_than_the_run(store: Subject) {
+    let mei = Actor::new(store.clone(), "mei");
+    let mut run = mei.start(mei.new_conversation(), "send").await;
+    for (index, within) in (0..).zip([Within::Run, Within::Conversation]) {
+        let asked = ask(&mei, &mut run, index, ApprovalKind::Permission).await;
+        answer(&mei, &mut run, &asked, always(within, 30)).await;
+    }
+    let now = listed(&mei, AllowanceFilter::All).await.remove(0).created_at;
+    assert_eq!(listed(&mei, AllowanceFilter::InForce(now)).await.len(), 2);
+    mei.finish(&mut run, "sent").await;
+    let left: Vec<_> =
+        listed(&mei, AllowanceFilter::InForce(now)).await.iter().map(|held| held.within).collect();
+    assert_eq!(left, [Within::Conversation]);
+    assert_eq!(listed(&mei, AllowanceFilter::All).await.len(), 2);
+}
+
 pub async fn a_consent_goes_with_its_conversation_unless_it_reaches_further(store: Subject) {
     let mei = Actor::new(store.clone(), "mei");
     let mut run = mei.start(mei.new_conversation(), "send").await;

@@ -1,6 +1,6 @@
 //! Consent that outlives its call.
 
-use helve_types::{Answer, ApprovalId, RunId, Timestamp};
+use helve_types::{Answer, ApprovalId, RunId, Timestamp, Within};
 
 use super::{Shelves, page};
 use crate::{Allowance, AllowanceFilter, AllowanceKey, AuditEntry, Circumstances, Page, Scope, StoreError};
@@ -32,11 +32,17 @@ impl Shelves {
     pub(super) fn allowances(&self, scope: &Scope, filter: AllowanceFilter, at: Page) -> Vec<Allowance> {
         let mut seen: Vec<_> = self.allowances.values().filter(|held| scope.sees(&held.user)).collect();
         seen.retain(|held| match filter {
-            AllowanceFilter::InForce(now) => held.holds(now),
+            AllowanceFilter::InForce(now) => held.holds(now) && !self.is_over(held),
             AllowanceFilter::All => true,
         });
         seen.sort_by_key(|held| std::cmp::Reverse((held.created_at, held.id)));
         page(seen.into_iter().cloned(), at)
+    }
+
+    /// Whether it reached no further than a run that has ended.
+    fn is_over(&self, held: &Allowance) -> bool {
+        held.within == Within::Run
+            && self.runs.get(&held.run).is_none_or(|shelf| shelf.record.state.is_final())
     }
 
     pub(super) fn allowances_of(&self, key: &AllowanceKey, now: Timestamp) -> Vec<Allowance> {

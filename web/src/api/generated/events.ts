@@ -30,6 +30,12 @@ export type EventBody = (
       type: 'text.finished';
     }
   | {
+      part: PartId;
+      step: number;
+      text: string;
+      type: 'text.cut_off';
+    }
+  | {
       /**
        * JSON text, as the model wrote it wherever that was JSON in itself or could be repaired.
        */
@@ -432,6 +438,11 @@ export type Part =
       step: number;
       text: string;
       type: 'reasoning';
+    }
+  | {
+      step: number;
+      text: string;
+      type: 'cut_off';
     }
   | (ToolPart & {
       type: 'tool';

@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'react';
 import { type Allowance, listAllowances, revokeAllowance } from '@/api/allowances';
+import { codeOfError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import styles from './ApprovalInbox.module.css';
 
 /** What is allowed without asking, and a way to take each of it back. */
@@ -13,21 +15,23 @@ export function AllowanceList({ onClose }: { onClose: () => void }) {
   const { t } = useSpeech();
   const words = t.approvals.always;
   const [held, setHeld] = useState<Allowance[] | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Error | null>(null);
   useEffect(() => {
-    listAllowances().then(setHeld, (error: Error) => setProblem(error.message));
+    listAllowances().then(setHeld, setProblem);
   }, []);
   const revoke = async (id: string) => {
     try {
       await revokeAllowance(id);
       setHeld((all) => all?.filter((allowance) => allowance.id !== id) ?? null);
     } catch (error) {
-      setProblem((error as Error).message);
+      setProblem(error as Error);
     }
   };
   return (
     <Dialog title={words.list} onClose={onClose}>
-      {problem !== null && <Notice tone="bad" title={problem} />}
+      {problem !== null && (
+        <Notice tone="bad" title={<ServerWords code={codeOfError(problem)} message={problem.message} />} />
+      )}
       {held?.length === 0 && <p>{words.none}</p>}
       <ul className={styles.list}>
         {held?.map((allowance) => (

@@ -5,20 +5,21 @@ import { serverNow } from '@/lib/server-clock';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import styles from './ApprovalCard.module.css';
-import { alwaysOf, type Choice, DAYS, endOf, reachesOf, sameArguments } from './always';
+import { alwaysOf, type Choice, DAYS, endOf, reachesOf, sameArguments, usualReach } from './always';
+import { Decisions } from './Decisions';
 
 interface Props {
   question: Question;
-  isReady: boolean;
+  isBusy: boolean;
   onAnswer: (answer: Answer) => void;
   onBack: () => void;
 }
 
 /** A yes for more than this call: the person says how far it reaches, and reads what that means. */
-export function AlwaysForm({ question, isReady, onAnswer, onBack }: Props) {
+export function AlwaysForm({ question, isBusy, onAnswer, onBack }: Props) {
   const { t, tag } = useSpeech();
   const words = t.approvals.always;
-  const [choice, setChoice] = useState<Choice>({ within: 'run', days: 30, isSame: false });
+  const [choice, setChoice] = useState<Choice>({ within: usualReach(question), days: 30, isSame: false });
   const canBeSame = sameArguments(question.arguments) !== null;
   const send = (event: FormEvent) => {
     event.preventDefault();
@@ -63,14 +64,18 @@ export function AlwaysForm({ question, isReady, onAnswer, onBack }: Props) {
       <p className={styles.small}>
         {words.meaning(question.tool, words.reach[choice.within], formatDateTime(endOf(choice, serverNow()), tag))}
       </p>
-      <div className={styles.actions}>
-        <Button type="submit" look="primary" disabled={!isReady}>
-          {words.submit}
-        </Button>
-        <Button look="quiet" onClick={onBack}>
-          {t.app.cancel}
-        </Button>
-      </div>
+      <Decisions isBusy={isBusy} isWanted>
+        {(isReady) => (
+          <>
+            <Button type="submit" look="primary" disabled={!isReady}>
+              {words.submit}
+            </Button>
+            <Button look="quiet" onClick={onBack}>
+              {t.app.cancel}
+            </Button>
+          </>
+        )}
+      </Decisions>
     </form>
   );
 }

@@ -5,6 +5,7 @@ import { layOutJson } from '@/lib/json-text';
 import { escapeHidden } from '@/lib/visible-text';
 import { Button } from '@/ui/Button';
 import styles from './ApprovalCard.module.css';
+import { Decisions } from './Decisions';
 
 /** The answers that need words. */
 export type Form = 'edit' | 'reject' | 'respond';
@@ -12,12 +13,12 @@ export type Form = 'edit' | 'reject' | 'respond';
 interface Props {
   form: Form;
   question: Question;
-  isReady: boolean;
+  isBusy: boolean;
   onAnswer: (answer: Answer) => void;
   onBack: () => void;
 }
 
-export function AnswerForm({ form, question, isReady, onAnswer, onBack }: Props) {
+export function AnswerForm({ form, question, isBusy, onAnswer, onBack }: Props) {
   const { t } = useSpeech();
   const [text, setText] = useState(() =>
     form === 'edit' ? escapeHidden(layOutJson(question.arguments) ?? question.arguments) : '',
@@ -53,14 +54,18 @@ export function AnswerForm({ form, question, isReady, onAnswer, onBack }: Props)
           {t.approvals.editWrong(complaint)}
         </p>
       )}
-      <div className={styles.actions}>
-        <Button type="submit" look={form === 'reject' ? 'danger' : 'primary'} disabled={!isReady || !isComplete}>
-          {submit}
-        </Button>
-        <Button look="quiet" onClick={onBack}>
-          {t.app.cancel}
-        </Button>
-      </div>
+      <Decisions isBusy={isBusy} isWanted>
+        {(isReady) => (
+          <>
+            <Button type="submit" look={form === 'reject' ? 'danger' : 'primary'} disabled={!isReady || !isComplete}>
+              {submit}
+            </Button>
+            <Button look="quiet" onClick={onBack}>
+              {t.app.cancel}
+            </Button>
+          </>
+        )}
+      </Decisions>
     </form>
   );
 }

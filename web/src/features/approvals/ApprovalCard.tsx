@@ -1,25 +1,33 @@
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import type { Tool } from '@/api/catalog';
+import { codeOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { layOutJson } from '@/lib/json-text';
+import { own } from '@/lib/own';
 import { formatDateTime } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { Code, VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import { Pane } from '@/ui/Pane';
 import { AlwaysForm } from './AlwaysForm';
 import { AnswerForm, type Form } from './AnswerForm';
 import styles from './ApprovalCard.module.css';
 import { BudgetCard } from './BudgetCard';
+import { Decisions } from './Decisions';
+import { Deed } from './Deed';
 import { SettledLine } from './SettledLine';
 import { type Settled, useAnswer } from './use-answer';
+import { toolWords } from './tool-words';
 import { warningWords } from './warning-words';
-import { useDwell } from './use-dwell';
 
 interface Props {
   question: Question;
   me: string | null;
+  /** What is known of tools, to say what they do. */
+  tools: Tool[];
   /** How it was settled, as the run or the server tells. */
   settled: Settled | null;
   /** Whether it can still be answered. */
@@ -28,7 +36,7 @@ interface Props {
 }
 
 /** A question to a person: what would happen, exactly, and the ways to answer. */
-export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props) {
+export function ApprovalCard({ question, me, tools, settled, isOpen, onSettled }: Props) {
   const { t } = useSpeech();
   const [answering, answer] = useAnswer(question.approval, onSettled);
   const done = settled ?? (answering.at === 'settled' ? answering.settled : null);
@@ -37,30 +45,31 @@ export function ApprovalCard({ question, me, settled, isOpen, onSettled }: Props
   if (!isOpen) return null;
   if (question.kind === 'budget') return <BudgetCard question={question} answering={answering} onAnswer={answer} />;
   const isOutcome = question.kind === 'outcome';
+  const words = toolWords(question.tool, tools, t);
+  const heading = isOutcome ? t.approvals.outcome(words.title) : t.approvals.permission(words.title);
   return (
-    <div
-      className={styles.card}
-      role="group"
-      aria-label={isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)}
-    >
+    <div className={styles.card} role="group" aria-label={heading}>
       <h3 className={styles.title}>
         <Icon name={isOutcome ? 'question' : 'shield'} />
-        <VisibleText text={isOutcome ? t.approvals.outcome(question.tool) : t.approvals.permission(question.tool)} />
+        <span>
+          <VisibleText text={heading} />
+        </span>
       </h3>
       <Warnings question={question} />
+      <Deed words={words} input={question.arguments} />
       <Facts question={question} />
       {question.checked && (
         <Pane title={t.tools.checked} text={question.checked}>
           <VisibleText text={question.checked} />
         </Pane>
       )}
-      {question.request && (
-        <Pane title={isOutcome ? t.tools.sentRequest : t.approvals.request} text={question.request}>
-          <VisibleText text={question.request} />
-        </Pane>
+      <Exactly question={question} />
+      {answering.at === 'open' && answering.error && (
+        <Notice
+          tone="bad"
+          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+        />
       )}
-      <Arguments title={isOutcome ? t.approvals.sent : t.approvals.sends} text={question.arguments} />
-      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
       <Decision question={question} isBusy={answering.at === 'sending'} onAnswer={answer} />
     </div>
   );
@@ -91,7 +100,7 @@ function Facts({ question }: { question: Question }) {
       {question.kind === 'outcome' && <p>{t.approvals.outcomeHint}</p>}
       {question.sent_at && <p>{t.tools.sentAt(formatDateTime(question.sent_at, tag))}</p>}
       <p className={styles.because}>
-        <VisibleText text={t.approvals.reasons[question.because] ?? question.because} />
+        <VisibleText text={own(t.approvals.reasons, question.because) ?? question.because} />
       </p>
       <p className={styles.small}>
         {t.approvals.effects[question.effect]} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
@@ -101,12 +110,22 @@ function Facts({ question }: { question: Question }) {
 }
 
 /** Exactly what the server will send: whole, however long, and with nothing hidden in it. */
-function Arguments({ title, text }: { title: string; text: string }) {
-  const laidOut = layOutJson(text);
+function Exactly({ question }: { question: Question }) {
+  const { t } = useSpeech();
+  const isOutcome = question.kind === 'outcome';
+  const laidOut = layOutJson(question.arguments);
   return (
-    <Pane title={title} text={text}>
-      {laidOut === null ? <VisibleText text={text} /> : <Code text={laidOut} language="json" exact />}
-    </Pane>
+    <details className={styles.exactly}>
+      <summary>{isOutcome ? t.approvals.exactlySent : t.approvals.exactly}</summary>
+      {question.request && (
+        <Pane title={isOutcome ? t.tools.sentRequest : t.approvals.request} text={question.request} whole>
+          <VisibleText text={question.request} />
+        </Pane>
+      )}
+      <Pane title={t.approvals.argumentsOf(question.tool)} text={question.arguments} whole>
+        {laidOut === null ? <VisibleText text={question.arguments} /> : <Code text={laidOut} language="json" exact />}
+      </Pane>
+    </details>
   );
 }
 
@@ -117,69 +136,64 @@ interface DecisionProps {
 }
 
 function Decision({ question, isBusy, onAnswer }: DecisionProps): ReactNode {
-  const { t } = useSpeech();
-  const ref = useRef<HTMLDivElement>(null);
-  const isReady = useDwell(ref) && !isBusy;
   const [form, setForm] = useState<Form | 'always' | null>(null);
-  if (form === 'always') {
-    return (
-      <div ref={ref}>
-        <AlwaysForm question={question} isReady={isReady} onAnswer={onAnswer} onBack={() => setForm(null)} />
-      </div>
-    );
-  }
-  if (form !== null) {
-    return (
-      <div ref={ref}>
-        <AnswerForm
-          form={form}
-          question={question}
-          isReady={isReady}
-          onAnswer={onAnswer}
-          onBack={() => setForm(null)}
-        />
-      </div>
-    );
-  }
+  const props = { question, isBusy, onAnswer, onBack: () => setForm(null) };
+  if (form === 'always') return <AlwaysForm {...props} />;
+  if (form !== null) return <AnswerForm form={form} {...props} />;
   return (
-    <div ref={ref} className={styles.actions}>
-      {question.kind === 'outcome' ? (
-        <>
-          <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'happened' })}>
-            {t.approvals.happened}
-          </Button>
-          <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'did_not_happen' })}>
-            {t.approvals.didNotHappen}
-          </Button>
-          <Button
-            disabled={!isReady}
-            look="danger"
-            onClick={() => onAnswer({ decision: 'outcome', answer: 'run_again' })}
-          >
-            {t.approvals.runAgain}
-          </Button>
-        </>
-      ) : (
-        <>
-          <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
-            {t.approvals.allow}
-          </Button>
-          {question.kind === 'permission' && (
-            <Button disabled={!isReady} onClick={() => setForm('always')}>
-              {t.approvals.always.open}
-            </Button>
-          )}
-          <Button disabled={!isReady} onClick={() => setForm('edit')}>
-            {t.approvals.edit}
-          </Button>
-          <Button disabled={!isReady} onClick={() => setForm('reject')}>
-            {t.approvals.reject}
-          </Button>
-          <Button disabled={!isReady} look="quiet" onClick={() => setForm('respond')}>
-            {t.approvals.respond}
-          </Button>
-        </>
-      )}
-    </div>
+    <Decisions isBusy={isBusy}>
+      {(isReady) =>
+        question.kind === 'outcome' ? (
+          <OutcomeButtons isReady={isReady} onAnswer={onAnswer} />
+        ) : (
+          <PermissionButtons isReady={isReady} onAnswer={onAnswer} onForm={setForm} />
+        )
+      }
+    </Decisions>
+  );
+}
+
+interface ButtonsProps {
+  isReady: boolean;
+  onAnswer: (answer: Answer) => void;
+}
+
+function OutcomeButtons({ isReady, onAnswer }: ButtonsProps) {
+  const { t } = useSpeech();
+  return (
+    <>
+      <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'happened' })}>
+        {t.approvals.happened}
+      </Button>
+      <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'outcome', answer: 'did_not_happen' })}>
+        {t.approvals.didNotHappen}
+      </Button>
+      <Button disabled={!isReady} look="danger" onClick={() => onAnswer({ decision: 'outcome', answer: 'run_again' })}>
+        {t.approvals.runAgain}
+      </Button>
+    </>
+  );
+}
+
+function PermissionButtons({ isReady, onAnswer, onForm }: ButtonsProps & { onForm: (form: Form | 'always') => void }) {
+  const { t } = useSpeech();
+  return (
+    <>
+      <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
+        {t.approvals.allow}
+      </Button>
+      <Button disabled={!isReady} onClick={() => onForm('always')}>
+        {t.approvals.always.open}
+      </Button>
+      <Button disabled={!isReady} onClick={() => onForm('edit')}>
+        {t.approvals.edit}
+      </Button>
+      <Button disabled={!isReady} onClick={() => onForm('reject')}>
+        {t.approvals.reject}
+      </Button>
+      <Button disabled={!isReady} look="quiet" onClick={() => onForm('respond')}>
+        {t.approvals.respond}
+      </Button>
+    </>
   );
 }

@@ -1,22 +1,26 @@
 import { useState } from 'react';
 import type { Approval } from '@/api/approvals';
+import type { Tool } from '@/api/catalog';
 import type { RunId } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Icon } from '@/ui/Icon';
-import { ApprovalCard } from './ApprovalCard';
+import { lazyPart } from '@/ui/lazy-part';
 import styles from './ApprovalInbox.module.css';
 import type { PendingApprovals } from './use-pending-approvals';
+
+const ApprovalCard = lazyPart(async () => (await import('./ApprovalCard')).ApprovalCard);
 
 interface Props {
   pending: PendingApprovals;
   me: string | null;
+  tools: Tool[];
   onOpenRun: (run: RunId) => void;
 }
 
 /** How many questions are open anywhere, and a place to answer them all. */
-export function ApprovalInbox({ pending, me, onOpenRun }: Props) {
+export function ApprovalInbox({ pending, me, tools, onOpenRun }: Props) {
   const { t } = useSpeech();
   const [shown, setShown] = useState<Approval[] | null>(null);
   const count = pending.approvals.length;
@@ -41,7 +45,14 @@ export function ApprovalInbox({ pending, me, onOpenRun }: Props) {
           <div className={styles.list}>
             {shown.map((approval) => (
               <div key={approval.approval} className={styles.entry}>
-                <ApprovalCard question={approval} me={me} settled={null} isOpen onSettled={pending.refresh} />
+                <ApprovalCard
+                  question={approval}
+                  me={me}
+                  tools={tools}
+                  settled={null}
+                  isOpen
+                  onSettled={pending.refresh}
+                />
                 <Button
                   size="small"
                   look="quiet"

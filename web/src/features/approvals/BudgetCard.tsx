@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { codeOfError } from '@/api/errors';
 import type { Answer, Question } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { formatDateTime } from '@/lib/time';
@@ -6,9 +6,10 @@ import { Button } from '@/ui/Button';
 import { VisibleText } from '@/ui/Code';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import styles from './ApprovalCard.module.css';
+import { Decisions } from './Decisions';
 import type { Answering } from './use-answer';
-import { useDwell } from './use-dwell';
 
 interface Props {
   question: Question;
@@ -19,8 +20,6 @@ interface Props {
 /** A run has used up most of what it may: a person says whether it goes on to the limit. */
 export function BudgetCard({ question, answering, onAnswer }: Props) {
   const { t, tag } = useSpeech();
-  const ref = useRef<HTMLDivElement>(null);
-  const isReady = useDwell(ref) && answering.at !== 'sending';
   return (
     <div className={styles.card} role="group" aria-label={t.approvals.budget}>
       <h3 className={styles.title}>
@@ -35,15 +34,24 @@ export function BudgetCard({ question, answering, onAnswer }: Props) {
           {t.approvals.budgetHint} · {t.approvals.until(formatDateTime(question.expires_at, tag))}
         </p>
       </div>
-      {answering.at === 'open' && answering.error && <Notice tone="bad" title={answering.error.message} />}
-      <div ref={ref} className={styles.actions}>
-        <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
-          {t.approvals.goOn}
-        </Button>
-        <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'reject' })}>
-          {t.approvals.stopHere}
-        </Button>
-      </div>
+      {answering.at === 'open' && answering.error && (
+        <Notice
+          tone="bad"
+          title={<ServerWords code={codeOfError(answering.error)} message={answering.error.message} />}
+        />
+      )}
+      <Decisions isBusy={answering.at === 'sending'}>
+        {(isReady) => (
+          <>
+            <Button disabled={!isReady} look="primary" icon="check" onClick={() => onAnswer({ decision: 'approve' })}>
+              {t.approvals.goOn}
+            </Button>
+            <Button disabled={!isReady} onClick={() => onAnswer({ decision: 'reject' })}>
+              {t.approvals.stopHere}
+            </Button>
+          </>
+        )}
+      </Decisions>
     </div>
   );
 }

@@ -10,6 +10,11 @@ export function reachesOf({ repeats }: Pick<Question, 'repeats'>): readonly With
   return repeats ? ['run'] : REACHES;
 }
 
+/** What most people mean: the next message is the same matter, though another run. */
+export function usualReach({ repeats }: Pick<Question, 'repeats'>): Within {
+  return repeats ? 'run' : 'conversation';
+}
+
 /** For how long, in days. */
 export const DAYS: readonly number[] = [1, 7, 30];
 

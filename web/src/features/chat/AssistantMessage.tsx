@@ -6,12 +6,13 @@ import { CopyButton } from '@/ui/CopyButton';
 import { Markdown } from '@/ui/Markdown';
 import { AnswerCost } from './AnswerCost';
 import { AnswerEnd } from './AnswerEnd';
+import { BrokenText } from './BrokenText';
 import { useChat } from './chat-context';
 import type { Entry } from './chat-state';
 import { keptItems } from './kept-items';
 import styles from './Message.module.css';
 import { Reasoning } from './Reasoning';
-import { type Item, type Shortened, isOver, itemsOf } from './run-state';
+import { type BrokenOff, type Item, type Shortened, isOver, itemsOf } from './run-state';
 import { ShortenedPast } from './ShortenedPast';
 import { spentOn, stepsOf } from './spent';
 import { SpokenMessage } from './SpokenMessage';
@@ -33,6 +34,7 @@ export function AssistantMessage() {
             case 'tool-call':
               return <ToolCard place={part.artifact as CallPlace} />;
             case 'data':
+              if (part.name === 'broken') return <BrokenText broken={part.data as BrokenOff} />;
               if (part.name === 'shortened') return <ShortenedPast shortened={part.data as Shortened} />;
               return <SpokenMessage place={part.data as SpokenPlace} />;
             case 'indicator':
@@ -137,5 +139,9 @@ function footOf(entry: Exclude<Entry, { kind: 'asked' }>): { text: string; model
 }
 
 function textOf(items: Item[]): string {
-  return items.flatMap((item) => (item.kind === 'text' ? [item.text] : [])).join('\n\n');
+  const texts = items.map((item) => {
+    const isRead = item.kind === 'text' || (item.kind === 'broken' && item.now === 'last');
+    return isRead ? item.text : '';
+  });
+  return texts.filter(Boolean).join('\n\n');
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { ApiError } from '@/api/errors';
+import { ApiError, codeOfError } from '@/api/errors';
 import type { CallId, RunId } from '@/api/generated/events';
 import type { Claim, ClientResult } from '@/api/runs';
 import { runInSandbox } from '@/lib/browser-sandbox';
@@ -9,6 +9,7 @@ import { Button } from '@/ui/Button';
 import { Code } from '@/ui/Code';
 import { Notice } from '@/ui/Notice';
 import { Pane } from '@/ui/Pane';
+import { ServerWords } from '@/ui/ServerWords';
 import { Spinner } from '@/ui/Spinner';
 import styles from './BrowserCode.module.css';
 import { useChat } from './chat-context';
@@ -95,7 +96,11 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         </Pane>
       )}
       {stage.at === 'not-claimed' && (
-        <Notice tone="bad" title={t.browserCode.notClaimed} detail={stage.error.message} />
+        <Notice
+          tone="bad"
+          title={t.browserCode.notClaimed}
+          detail={<ServerWords code={codeOfError(stage.error)} message={stage.error.message} />}
+        />
       )}
       {isFree && holder === 'us' && <Notice title={t.browserCode.begun} />}
       {isFree && holder !== 'others' && (
@@ -117,7 +122,7 @@ export function BrowserCode({ run, call, input, claimedBy }: Props) {
         <Notice
           tone="bad"
           title={t.browserCode.notSent}
-          detail={stage.error.message}
+          detail={<ServerWords code={codeOfError(stage.error)} message={stage.error.message} />}
           actions={<Button onClick={() => void deliver(stage.token, stage.result)}>{t.browserCode.sendAgain}</Button>}
         />
       )}

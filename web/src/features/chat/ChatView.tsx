@@ -2,10 +2,11 @@ import { type AppendMessage, AssistantRuntimeProvider, useExternalStoreRuntime }
 import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { Tool } from '@/api/catalog';
 import { useSpeech } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { Announcer } from '@/ui/Announcer';
 import { type ApprovalViewProps, ChatContext } from './chat-context';
 import type { ChatSession, Choice } from './chat-session';
-import { type ChatState, activeRun, entriesOf } from './chat-state';
+import { type ChatState, activeRun, askedBefore, entriesOf } from './chat-state';
 import { BROWSER_JS_EVAL } from './client-tools';
 import { Composer } from './Composer';
 import { isLeftAlone } from './run-state';
@@ -50,7 +51,7 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
 
   const chat = useMemo(() => {
     const titles = new Map(
-      tools.map((tool) => [tool.name, t.tools.names[tool.name] ?? tool.display_name ?? tool.name]),
+      tools.map((tool) => [tool.name, own(t.tools.names, tool.name) ?? tool.display_name ?? tool.name]),
     );
     titles.set(BROWSER_JS_EVAL, t.browserCode.name);
     return {
@@ -60,6 +61,10 @@ export function ChatView({ session, me, choice, tools, currency, ApprovalView }:
       ApprovalView,
       titleOf: (tool: string) => titles.get(tool) ?? tool,
       ask: (text: string) => void session.send(text, choice),
+      askAgain: (entry: string) => {
+        const asked = askedBefore(entriesOf(session.getState()), entry);
+        if (asked !== null) void session.send(asked, choice);
+      },
       sendAgain: () => void session.sendAgain(choice),
     };
   }, [session, me, choice, tools, currency, ApprovalView, t]);

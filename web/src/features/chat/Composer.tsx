@@ -1,15 +1,19 @@
 import { ComposerPrimitive, useAuiState } from '@assistant-ui/react';
-import { useState } from 'react';
+import { useState, useSyncExternalStore } from 'react';
+import { codeOfError } from '@/api/errors';
+import { getReach, subscribeReach } from '@/api/reachability';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Icon } from '@/ui/Icon';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import { type RunState, isLeftAlone } from './run-state';
 import { ConversationCost } from './AnswerCost';
 import { useChat } from './chat-context';
 import type { ChatState } from './chat-state';
 import styles from './Composer.module.css';
 import type { PaidStep } from './spent';
+import { useDraft } from './use-draft';
 
 interface Props {
   state: ChatState;
@@ -24,6 +28,8 @@ interface Props {
 /** Where messages are written, sent and stopped, and where the page says how the connection is. */
 export function Composer({ state, active, isSending, steps }: Props) {
   const { t } = useSpeech();
+  const { session } = useChat();
+  useDraft(session, state.sending?.error ? state.sending.text : '');
   return (
     <div className={styles.dock}>
       <div className={styles.area}>
@@ -96,17 +102,17 @@ function StopButton({ isReady }: { isReady: boolean }) {
 function LeftAlone() {
   const { t } = useSpeech();
   const { session } = useChat();
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Error | null>(null);
   const goOn = () => {
-    session.resume().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
+    session.resume().catch((error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))));
   };
   return (
-    <p className={`${styles.hint} ${styles.attention}`}>
-      {problem ?? t.chat.hintLeftAlone}{' '}
+    <div className={`${styles.hint} ${styles.attention}`}>
+      {problem ? <ServerWords code={codeOfError(problem)} message={problem.message} /> : t.chat.hintLeftAlone}{' '}
       <Button size="small" onClick={goOn}>
         {t.chat.goOn}
       </Button>
-    </p>
+    </div>
   );
 }
 
@@ -125,6 +131,7 @@ function Hint({ phase }: { phase: RunState['phase'] | null }) {
 }
 
 function Connection({ state, isActive }: { state: ChatState; isActive: boolean }) {
+  const reach = useSyncExternalStore(subscribeReach, getReach);
   const { t } = useSpeech();
   const { session } = useChat();
   if (state.trouble !== null) {
@@ -135,11 +142,17 @@ function Connection({ state, isActive }: { state: ChatState; isActive: boolean }
     );
     return (
       <div className={styles.bar}>
-        <Notice tone="bad" title={t.app.wentWrong} detail={state.trouble.message} actions={again} />
+        <Notice
+          tone="bad"
+          title={t.app.wentWrong}
+          detail={<ServerWords code={codeOfError(state.trouble)} message={state.trouble.message} />}
+          actions={again}
+        />
       </div>
     );
   }
-  if (state.link === 'live' || !isActive) return null;
+  // That nobody answers at all is said at the top of the page, once.
+  if (state.link === 'live' || !isActive || reach === 'down') return null;
   return (
     <div className={styles.bar}>
       <Notice tone="warn" icon="offline" title={t.chat.lost} />

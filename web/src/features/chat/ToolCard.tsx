@@ -3,15 +3,18 @@ import { useSpeech } from '@/lib/i18n/locale';
 import { formatDuration } from '@/lib/time';
 import { VisibleText } from '@/ui/Code';
 import { Icon, type IconName } from '@/ui/Icon';
+import { lazyPart } from '@/ui/lazy-part';
+import { ServerWords } from '@/ui/ServerWords';
 import { Spinner } from '@/ui/Spinner';
-import { Attachments } from './Attachments';
-import { BrowserCode } from './BrowserCode';
 import { type ShownState, isCached, labelsOf, shownState, standIn, summaryOf, tookMs, waitsForPage } from './call-view';
 import { useChat } from './chat-context';
 import type { CallPlace } from './thread-messages';
 import styles from './ToolCard.module.css';
-import { ToolDetails } from './ToolDetails';
 import { useWholeCall } from './use-whole-call';
+
+const Attachments = lazyPart(async () => (await import('./Attachments')).Attachments);
+const BrowserCode = lazyPart(async () => (await import('./BrowserCode')).BrowserCode);
+const ToolDetails = lazyPart(async () => (await import('./ToolDetails')).ToolDetails);
 
 const ICONS: Record<ShownState, IconName | null> = {
   writing: null,
@@ -122,9 +125,9 @@ function Attention({ place }: { place: CallPlace }): ReactNode {
   // Whoever is asked about an unknown outcome reads the reason there.
   if (call.failure && !(call.state === 'unknown' && approval)) {
     parts.push(
-      <p key="failure" className={styles.error}>
-        <VisibleText text={call.failure.message} />
-      </p>,
+      <div key="failure" className={styles.error}>
+        <ServerWords code={call.failure.kind} message={call.failure.message} />
+      </div>,
     );
   }
   // What was asked for is looked at, not searched for.

@@ -1,9 +1,10 @@
 import { MessagePrimitive } from '@assistant-ui/react';
+import type { ReactNode } from 'react';
 import { ApiError } from '@/api/errors';
-import { type Strings } from '@/lib/i18n/en';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import { useChat } from './chat-context';
 import styles from './Message.module.css';
 import { useEntry } from './use-entry';
@@ -27,7 +28,7 @@ export function UserMessage() {
           <Notice
             tone="bad"
             title={t.chat.notSent}
-            detail={reasonOf(error, t)}
+            detail={<Reason error={error} />}
             actions={
               <>
                 <Button size="small" onClick={sendAgain}>
@@ -46,9 +47,14 @@ export function UserMessage() {
 }
 
 /** What the server said, and what to do about it where that is known. */
-function reasonOf(error: Error, t: Strings): string {
+function Reason({ error }: { error: Error }): ReactNode {
+  const { t } = useSpeech();
   if (!(error instanceof ApiError)) return t.app.unreachable;
   if (error.code === 'conversation_busy') return t.chat.busyElsewhere;
-  const hint = /model/.test(error.code) ? t.chat.unknownModel : '';
-  return [error.message, hint].filter(Boolean).join('\n');
+  return (
+    <>
+      <ServerWords code={error.code} message={error.message} />
+      {/model/.test(error.code) && <div>{t.chat.unknownModel}</div>}
+    </>
+  );
 }

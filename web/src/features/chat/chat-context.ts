@@ -15,6 +15,8 @@ export interface Chat {
   ApprovalView: ComponentType<ApprovalViewProps>;
   /** Sends a message as the composer would. */
   ask: (text: string) => void;
+  /** Sends what the answer was to once more; the answer is named by its entry. */
+  askAgain: (entry: string) => void;
   sendAgain: () => void;
 }
 

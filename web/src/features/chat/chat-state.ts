@@ -122,6 +122,16 @@ export function entriesOf(state: ChatState): Entry[] {
   return entries;
 }
 
+/** What a person said last before an answer. */
+export function askedBefore(entries: Entry[], answer: string): string | null {
+  const before = entries.slice(
+    0,
+    entries.findIndex(({ id }) => id === answer),
+  );
+  const asked = before.findLast((entry) => entry.kind === 'asked');
+  return asked?.kind === 'asked' ? asked.text : null;
+}
+
 const known = new WeakMap<object, Entry>();
 
 /** The entry for a thing; as long as the thing is the same, so is its entry, and nothing is drawn again. */

@@ -18,6 +18,12 @@ interface Part {
 export class FakeFeed {
   readonly log: EventBody[] = [];
   #open: Part[] = [];
+
+  /** What is being written. */
+  get open(): readonly Part[] {
+    return this.#open;
+  }
+
   #step: { step: number; attempt: number } | null = null;
 
   /** Says when a fact happened; by default facts are a millisecond apart. */

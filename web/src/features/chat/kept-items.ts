@@ -10,6 +10,8 @@ export function keptItems(message: Message): Item[] {
       case 'text':
       case 'reasoning':
         return [{ kind: part.type, key, text: part.text, open: false }];
+      case 'cut_off':
+        return [{ kind: 'broken', key, text: part.text, now: 'last' }];
       case 'tool':
         return [keptCall(part)];
       case 'said':

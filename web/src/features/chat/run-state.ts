@@ -58,7 +58,16 @@ export type End =
   | { how: 'failed'; code: string; message: string }
   | { how: 'cancelled'; by: string };
 
-export type Item = Said | Spoken | Shortened | Call;
+export type Item = Said | BrokenOff | Spoken | Shortened | Call;
+
+/** What was read of an answer that broke off. */
+export interface BrokenOff {
+  kind: 'broken';
+  key: string;
+  text: string;
+  /** Whether it is asked for again, or is all that there will be. */
+  now: 'retried' | 'last';
+}
 
 /** What a person said while the run was at work. */
 export interface Spoken {
@@ -234,7 +243,7 @@ function applyLive(state: RunState, live: Live): RunState {
       // Parts of an attempt that left no trace in the log are void all the same.
       const attempt = `${live.step}.${live.attempt}.`;
       const open = state.open.filter(({ part }) => part.startsWith(attempt));
-      return open.length === state.open.length ? state : { ...state, open };
+      return open.length === state.open.length ? state : { ...breakOff(state), open };
     }
     default:
       return state;
@@ -327,18 +336,23 @@ function applyFact(state: RunState, fact: EventBody): RunState {
     case 'step.finished': {
       const { step, usage, cost_nanos: cost, model } = fact;
       const paid = { step, model: model ?? state.asked?.model ?? '', usage, cost_nanos: cost ?? null };
-      return { ...state, phase: 'running', open: [], steps: [...state.steps, paid] };
+      const items = withoutRetried(state.items);
+      return { ...state, phase: 'running', items, open: [], steps: [...state.steps, paid] };
     }
     case 'step.restarted':
-      return { ...state, phase: 'running', open: [] };
+      return { ...breakOff(state), phase: 'running' };
+    case 'text.cut_off': {
+      const item: BrokenOff = { kind: 'broken', key: fact.part, text: fact.text, now: 'last' };
+      return { ...state, items: [...withoutRetried(state.items), item], open: [] };
+    }
     case 'run.waiting':
       return { ...state, phase: fact.state };
     case 'run.resumed':
-      return { ...state, phase: 'running', open: [], items: state.items.map(withoutProgress) };
+      return { ...breakOff({ ...state, items: state.items.map(withoutProgress) }), phase: 'running' };
     case 'run.finished':
       return over(state, 'completed', { how: 'finished', ending: fact.ending });
     case 'run.failed':
-      return over(state, 'failed', { how: 'failed', code: fact.code, message: fact.message });
+      return over(asLast(breakOff(state)), 'failed', { how: 'failed', code: fact.code, message: fact.message });
     case 'run.cancelled':
       return over(state, 'cancelled', { how: 'cancelled', by: fact.by });
     case 'tool.late':
@@ -347,6 +361,23 @@ function applyFact(state: RunState, fact: EventBody): RunState {
       // A newer server may say more than this page understands.
       return state;
   }
+}
+
+/** What is being written is void; what was read of it stays until another attempt has replaced it. */
+function breakOff(state: RunState): RunState {
+  const texts = state.open.filter(({ kind, text }) => kind === 'text' && text.trim() !== '');
+  if (texts.length === 0) return { ...state, open: [] };
+  const broken = texts.map(({ part, text }): BrokenOff => ({ kind: 'broken', key: part, text, now: 'retried' }));
+  return { ...state, items: [...withoutRetried(state.items), ...broken], open: [] };
+}
+
+/** Attempts are never joined: of those that broke off the latest is shown. */
+function withoutRetried(items: Item[]): Item[] {
+  return items.filter((item) => item.kind !== 'broken' || item.now === 'last');
+}
+
+function asLast(state: RunState): RunState {
+  return { ...state, items: state.items.map((item) => (item.kind === 'broken' ? { ...item, now: 'last' } : item)) };
 }
 
 function finish(state: RunState, part: PartId | null, item: Item): RunState {
@@ -389,5 +420,5 @@ function withoutProgress(item: Item): Item {
 }
 
 function over(state: RunState, phase: Phase, end: End): RunState {
-  return { ...state, phase, end, open: [] };
+  return { ...state, phase, end, items: withoutRetried(state.items), open: [] };
 }

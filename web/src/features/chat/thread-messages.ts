@@ -59,6 +59,7 @@ function toPart(item: Item, place: Omit<CallPlace, 'call'>): Part {
     return { type: 'data-spoken', data };
   }
   if (item.kind === 'shortened') return { type: 'data-shortened', data: item };
+  if (item.kind === 'broken') return { type: 'data-broken', data: item };
   if (item.kind !== 'call') return { type: item.kind, text: item.text };
   const artifact: CallPlace = { call: item, ...place };
   // The arguments are shown from the call itself; read here they would be read again for every character.

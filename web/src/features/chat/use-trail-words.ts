@@ -1,13 +1,14 @@
 import type { Stage } from '@/api/generated/events';
 import { formatBytes } from '@/lib/bytes';
 import { useSpeech } from '@/lib/i18n/locale';
+import { own } from '@/lib/own';
 import { formatDuration } from '@/lib/time';
 
 /** Says what a stage of the pipeline decided. */
 export function useTrailWords(): (stage: Stage) => string {
   const { t, tag } = useSpeech();
   const words = t.tools.stage;
-  const said = (word: string) => words.said[word] ?? word;
+  const said = (word: string) => own(words.said, word) ?? word;
   return (stage) => {
     switch (stage.stage) {
       case 'resolve':

@@ -1,27 +1,33 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
+import { codeOfError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { pathOf } from '@/lib/paths';
 import { Button, IconButton } from '@/ui/Button';
 import { Menu, MenuItem } from '@/ui/Menu';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
+import { lazyPart } from '@/ui/lazy-part';
 import { useNow } from '@/ui/use-now';
 import styles from './ConversationList.module.css';
 import { byAge } from './list-state';
-import { RemoveDialog } from './RemoveDialog';
-import { RenameDialog } from './RenameDialog';
 import type { Conversations } from './use-conversations';
+
+const RemoveDialog = lazyPart(async () => (await import('./RemoveDialog')).RemoveDialog);
+const RenameDialog = lazyPart(async () => (await import('./RenameDialog')).RenameDialog);
 
 interface Props {
   conversations: Conversations;
   current: string | null;
+  /** Runs that wait for somebody. */
+  waiting: ReadonlySet<string>;
   onOpen: (id: string) => void;
   onRemoved: (id: string) => void;
 }
 
 type Asking = { what: 'rename' | 'remove'; conversation: Conversation } | null;
 
-export function ConversationList({ conversations, current, onOpen, onRemoved }: Props) {
+export function ConversationList({ conversations, current, waiting, onOpen, onRemoved }: Props) {
   const { t } = useSpeech();
   const [asking, setAsking] = useState<Asking>(null);
   const now = useNow(false);
@@ -32,7 +38,7 @@ export function ConversationList({ conversations, current, onOpen, onRemoved }: 
         <Notice
           tone="bad"
           title={t.app.wentWrong}
-          detail={error.message}
+          detail={<ServerWords code={codeOfError(error)} message={error.message} />}
           actions={<Button onClick={conversations.refresh}>{t.app.retry}</Button>}
         />
       )}
@@ -46,6 +52,7 @@ export function ConversationList({ conversations, current, onOpen, onRemoved }: 
                 key={conversation.id}
                 conversation={conversation}
                 isCurrent={conversation.id === current}
+                isWaiting={waiting.has(conversation.active_run ?? '')}
                 onOpen={() => onOpen(conversation.id)}
                 onAsk={(what) => setAsking({ what, conversation })}
               />
@@ -84,11 +91,12 @@ export function ConversationList({ conversations, current, onOpen, onRemoved }: 
 interface ItemProps {
   conversation: Conversation;
   isCurrent: boolean;
+  isWaiting: boolean;
   onOpen: () => void;
   onAsk: (what: 'rename' | 'remove') => void;
 }
 
-function Item({ conversation, isCurrent, onOpen, onAsk }: ItemProps) {
+function Item({ conversation, isCurrent, isWaiting, onOpen, onAsk }: ItemProps) {
   const { t } = useSpeech();
   const title = conversation.title || t.conversations.untitled;
   return (
@@ -106,7 +114,14 @@ function Item({ conversation, isCurrent, onOpen, onAsk }: ItemProps) {
         }}
       >
         <span className={styles.title}>{title}</span>
-        {conversation.active_run && <span className={styles.running} role="img" aria-label={t.conversations.running} />}
+        {conversation.active_run && (
+          <span
+            className={isWaiting ? styles.waiting : styles.running}
+            role="img"
+            aria-label={isWaiting ? t.conversations.waiting : t.conversations.running}
+            title={isWaiting ? t.conversations.waiting : t.conversations.running}
+          />
+        )}
       </a>
       <span className={styles.actions}>
         <Menu

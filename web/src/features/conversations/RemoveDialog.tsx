@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { Conversation } from '@/api/conversations';
-import { ApiError } from '@/api/errors';
+import { ApiError, codeOfError } from '@/api/errors';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import styles from './ConversationList.module.css';
 
 interface Props {
@@ -29,7 +30,12 @@ export function RemoveDialog({ conversation, remove, onClose }: Props) {
     <Dialog title={t.conversations.removeTitle} onClose={onClose}>
       <div className={styles.form}>
         <p>{t.conversations.removeText(conversation.title || t.conversations.untitled)}</p>
-        {error && <Notice tone="bad" title={isRunning ? t.conversations.busy : error.message} />}
+        {error && (
+          <Notice
+            tone="bad"
+            title={isRunning ? t.conversations.busy : <ServerWords code={codeOfError(error)} message={error.message} />}
+          />
+        )}
         <div className={styles.buttons}>
           <Button look="quiet" onClick={onClose}>
             {t.app.cancel}

@@ -1,9 +1,11 @@
 import { type FormEvent, useState } from 'react';
+import { codeOfError } from '@/api/errors';
 import type { Conversation } from '@/api/conversations';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Dialog';
 import { Notice } from '@/ui/Notice';
+import { ServerWords } from '@/ui/ServerWords';
 import styles from './ConversationList.module.css';
 
 interface Props {
@@ -34,7 +36,7 @@ export function RenameDialog({ conversation, rename, onClose }: Props) {
             onChange={(event) => setTitle(event.target.value)}
           />
         </label>
-        {error && <Notice tone="bad" title={error.message} />}
+        {error && <Notice tone="bad" title={<ServerWords code={codeOfError(error)} message={error.message} />} />}
         <div className={styles.buttons}>
           <Button look="quiet" onClick={onClose}>
             {t.app.cancel}

@@ -1,9 +1,12 @@
 import { type ReactNode, createContext, useContext, useEffect, useMemo, useState } from 'react';
 import { recall, remember } from '@/lib/storage';
-import { type Strings, en } from './en';
-import { zh } from './zh';
+import type { Strings } from './en';
 
-const TABLES = { en, zh } satisfies Record<string, Strings>;
+/** Only the language that is spoken is brought. */
+const TABLES = {
+  en: { name: 'English', load: async () => (await import('./en')).en },
+  zh: { name: '中文', load: async () => (await import('./zh')).zh },
+} satisfies Record<string, { name: string; load: () => Promise<Strings> }>;
 
 export type Locale = keyof typeof TABLES;
 
@@ -12,39 +15,50 @@ export const LOCALES = Object.entries(TABLES).map(([locale, { name }]) => ({ loc
 /** As `Intl` and the `lang` attribute call them. */
 const TAGS: Record<Locale, string> = { en: 'en', zh: 'zh-CN' };
 
-interface Speech {
+/** A language with all that the page says in it. */
+export interface Spoken {
   locale: Locale;
+  t: Strings;
+}
+
+interface Speech extends Spoken {
   /** For `Intl`. */
   tag: string;
-  t: Strings;
   choose: (locale: Locale) => void;
 }
 
-const SpeechContext = createContext<Speech>({ locale: 'en', tag: TAGS.en, t: en, choose: () => {} });
+const SpeechContext = createContext<Speech | null>(null);
 
 /** What to say and how to write numbers and times. */
 export function useSpeech(): Speech {
-  return useContext(SpeechContext);
+  const speech = useContext(SpeechContext);
+  if (speech === null) throw new Error('there is no speech around this');
+  return speech;
 }
 
-export function SpeechProvider({ children }: { children: ReactNode }) {
-  const [locale, setLocale] = useState(initialLocale);
+export function SpeechProvider({ first, children }: { first: Spoken; children: ReactNode }) {
+  const [spoken, setSpoken] = useState(first);
   useEffect(() => {
-    document.documentElement.lang = TAGS[locale];
-  }, [locale]);
+    document.documentElement.lang = TAGS[spoken.locale];
+  }, [spoken]);
   const speech = useMemo<Speech>(() => {
     const choose = (chosen: Locale) => {
       remember('language', chosen);
-      setLocale(chosen);
+      void speak(chosen).then(setSpoken);
     };
-    return { locale, tag: TAGS[locale], t: TABLES[locale], choose };
-  }, [locale]);
+    return { ...spoken, tag: TAGS[spoken.locale], choose };
+  }, [spoken]);
   return <SpeechContext value={speech}>{children}</SpeechContext>;
 }
 
-function initialLocale(): Locale {
+export async function speak(locale: Locale): Promise<Spoken> {
+  return { locale, t: await TABLES[locale].load() };
+}
+
+/** The language that was chosen here, or that the browser asks for. */
+export function initialLocale(): Locale {
   const chosen = recall('language');
-  if (chosen !== null && chosen in TABLES) return chosen as Locale;
+  if (chosen !== null && Object.hasOwn(TABLES, chosen)) return chosen as Locale;
   return preferredLocale(navigator.languages);
 }
 
@@ -52,7 +66,7 @@ function initialLocale(): Locale {
 export function preferredLocale(languages: readonly string[]): Locale {
   for (const language of languages) {
     const locale = language.toLowerCase().split('-')[0] ?? '';
-    if (locale in TABLES) return locale as Locale;
+    if (Object.hasOwn(TABLES, locale)) return locale as Locale;
   }
   return 'en';
 }

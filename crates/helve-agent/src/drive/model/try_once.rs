@@ -2,7 +2,7 @@
 
 use helve_dialect::Profile;
 use helve_model::{Model, ModelError, ModelErrorKind};
-use helve_types::{Mode, ModelParams};
+use helve_types::{Mode, ModelParams, PartId};
 use tokio::time::Instant;
 
 use super::Quest;
@@ -19,7 +19,8 @@ pub(super) enum Try {
     Heard(Heard),
     /// A person stopped it; this is what had been said.
     Stopped(Heard),
-    Broken(Broken),
+    /// It broke off; this much of its text was seen.
+    Broken(Broken, Vec<(PartId, String)>),
 }
 
 impl Try {
@@ -28,7 +29,7 @@ impl Try {
         match self {
             Self::Heard(_) => Asked::Answered,
             Self::Stopped(_) => Asked::Stopped,
-            Self::Broken(broken) => Asked::Failed(broken.error.kind),
+            Self::Broken(broken, _) => Asked::Failed(broken.error.kind),
         }
     }
 }
@@ -45,7 +46,7 @@ impl Driver {
         if let (Mode::Prompt(name), None) = (mode, profile) {
             let message = format!("there is no prompt profile `{name}`");
             let error = ModelError::new(ModelErrorKind::Refused, message);
-            return Ok(Try::Broken(Broken { error, shown: false }));
+            return Ok(Try::Broken(Broken { error, shown: false }, vec![]));
         }
         let params = self.params(model, quest);
         let asking = self.asking(model, profile, &params, quest);
@@ -98,7 +99,7 @@ impl Driver {
             Ok(()) => Try::Heard(self.priced(model, listener.heard(mode.clone(), quest.tools))),
             Err(broken) => {
                 self.lose(model, mode, quest.step, quest.attempt, listener.usage());
-                Try::Broken(broken)
+                Try::Broken(broken, listener.cut_text())
             }
         })
     }

@@ -222,6 +222,7 @@ impl Heard {
     /// Two attempts that were put together would not be the beginning of anything.
     fn check(&self, part: &PartId) -> Result<(), String> {
         let (kind, text) = &self.parts[part];
+        let text = &without_half_characters(text);
         let expected = if *kind == PartKind::Input { arguments().to_owned() } else { words(WORDS) };
         let same = match kind {
             // Some servers send an object, which has many spellings.
@@ -239,6 +240,7 @@ impl Heard {
     fn record(&mut self, fact: &Fact) -> Result<(), String> {
         match fact {
             Fact::TextFinished { text, step, .. } => {
+                let text = without_half_characters(text);
                 let said = text.trim_end_matches('x');
                 if said != words(3) && said != words(WORDS) {
                     return Err(format!("recorded: {text:?}"));
@@ -274,6 +276,11 @@ impl Heard {
         self.finished.push((step, what));
         Ok(())
     }
+}
+
+/// Half a character is shown as what it is; the text around it is whole.
+fn without_half_characters(text: &str) -> String {
+    text.replace('\u{fffd}', "")
 }
 
 fn arguments() -> &'static str {

@@ -150,6 +150,8 @@ impl Screen {
             | Fact::ToolLate { .. }
             | Fact::ApprovalAsked(_)
             | Fact::MessageTaken { .. }
+            // It stands on the screen already.
+            | Fact::TextCutOff { .. }
             | Fact::StepFinished { .. }
             | Fact::RunWaiting { .. }
             | Fact::RunFinished { .. } => {}

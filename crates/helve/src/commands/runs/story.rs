@@ -59,6 +59,7 @@ fn words(fact: &Fact) -> Option<(&'static str, Words)> {
         Fact::StepRestarted { because, .. } => ("again", said(&format!("the answer broke off: {because}"))),
         Fact::ReasoningFinished { text, .. } => ("thought", Words::Text(text.clone())),
         Fact::TextFinished { text, .. } => ("model", Words::Text(text.clone())),
+        Fact::TextCutOff { text, .. } => ("cut off", Words::Text(text.clone())),
         Fact::ToolRequested { call, tool, arguments, .. } => {
             ("call", Words::Both(format!("{} {}", number(call), line(tool)), arguments.clone()))
         }

@@ -1,0 +1,67 @@
+import { useSpeech } from '@/lib/i18n/locale';
+import { type Member, membersOf } from '@/lib/json-members';
+import { own } from '@/lib/own';
+import { Clip } from '@/ui/Clip';
+import { Code, VisibleText } from '@/ui/Code';
+import styles from './Deed.module.css';
+import type { ToolWords } from './tool-words';
+
+/** Arguments that are code: their characters stand in columns. */
+const CODE = /^(?:code|sql|script|command|query|expression|body_json)$/;
+
+/** What would happen, in the tool's own words, with its arguments as a form. */
+export function Deed({ words, input }: { words: ToolWords; input: string }) {
+  const { t } = useSpeech();
+  const members = membersOf(input);
+  return (
+    <>
+      {words.deed !== null && (
+        <p className={styles.deed}>
+          <VisibleText text={words.deed} />
+        </p>
+      )}
+      {members?.length === 0 && <p className={styles.none}>{t.approvals.noArguments}</p>}
+      {members !== null && members.length > 0 && (
+        <dl className={styles.fields}>
+          {members.map((member) => (
+            <div key={member.name} className={styles.field}>
+              <dt>
+                <VisibleText text={words.label(member.name)} />
+              </dt>
+              <dd>
+                <Clip>
+                  <Value {...member} />
+                </Clip>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {members === null && (
+        <Clip>
+          <pre className={styles.code}>
+            <VisibleText text={input} />
+          </pre>
+        </Clip>
+      )}
+    </>
+  );
+}
+
+function Value({ name, text, kind }: Member) {
+  const { t } = useSpeech();
+  if (kind === 'json') {
+    return (
+      <pre className={styles.code}>
+        <Code text={text} language="json" exact />
+      </pre>
+    );
+  }
+  if (text === '') return <span className={styles.none}>{t.approvals.empty}</span>;
+  if (kind === 'plain') return <span className={styles.value}>{own(t.approvals.plain, text) ?? text}</span>;
+  return (
+    <span className={CODE.test(name) ? `${styles.value} ${styles.mono}` : styles.value}>
+      <VisibleText text={text} />
+    </span>
+  );
+}
