@@ -8,7 +8,10 @@ use serde_json::json;
 
 use crate::lab::{Lab, settle};
 
-include!("../../../helve-dialect/src/guarantees/samples.rs");
+#[path = "../../../helve-dialect/src/guarantees/samples.rs"]
+mod samples;
+
+use self::samples::{CHANNELS, FORMS};
 
 /// A call of `look` in every dialect.
 fn forms() -> impl Iterator<Item = (&'static str, String)> {

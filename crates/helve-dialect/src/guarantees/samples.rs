@@ -1,4 +1,4 @@
-// One call in every dialect. The tests of the agent include this file.
+//! One call in every dialect. The tests of the agent use this file too.
 
 /// A call of `get_weather` with one text, as a dialect writes it; `¤` stands for the text.
 pub(crate) const FORMS: &[(&str, &str)] = &[

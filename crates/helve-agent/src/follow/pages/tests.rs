@@ -1,3 +1,5 @@
+//! Pages of the log that several readers share.
+
 use helve_store::MemoryStore;
 use helve_store::contract::Actor;
 use helve_types::{Ending, Fact, PartId};

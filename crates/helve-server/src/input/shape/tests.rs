@@ -1,3 +1,5 @@
+//! What fits the shape of a body and what does not.
+
 use helve_types::Answer;
 use serde::Deserialize;
 use serde_json::json;
