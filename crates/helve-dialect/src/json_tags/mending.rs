@@ -47,7 +47,9 @@ impl JsonBody {
 
     /// What seemed to be an object is text. Behind a call that ends the section.
     pub(super) fn no_object(&self, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
-        if self.calls == 0 || self.lists > 0 && self.standing == Standing::Alone {
+        // An object without markup that holds calls would be read as a section again, with the same end.
+        let alone = self.standing == Standing::Alone;
+        if self.calls == 0 || alone && (self.lists > 0 || self.of_object > 0) {
             return Step::NotACall(Rest::at(chunk.pos));
         }
         report.forget();

@@ -110,7 +110,7 @@ fn a_running_server_has_what_the_command_line_adds_and_keeps_it_over_a_restart()
 }
 
 #[test]
-fn a_configuration_may_name_tools_that_are_rows_and_that_are_gone_but_none_that_never_were() {
+fn a_configuration_may_name_tools_that_are_not_there_and_have_never_been() {
     let data = scratch();
     let file = data.join("helve.toml");
     std::fs::write(
@@ -124,8 +124,9 @@ fn a_configuration_may_name_tools_that_are_rows_and_that_are_gone_but_none_that_
         let output = run(&[&["doctor", "--data", data.to_str().unwrap()], &at[..]].concat(), "");
         assert!(out(&output).contains(expected), "{expected}: {}", out(&output));
     };
-    doctor("BAD   ");
     doctor("there is no tool `sum`");
+    doctor("the agent `clerk` starts without it");
+    doctor("Helve can start");
     // The tool that the configuration waits for can be made.
     assert_eq!(done(&data, &with(&["add", "-"]), SUM), "sum  version 1, off\n");
     doctor("Helve can start");

@@ -69,7 +69,7 @@ fn a_run_that_was_left_alone_is_taken_up_when_a_person_says_so() {
     let mut last = last_event(&first);
     // It ends every server that takes it up, in the same step.
     drop(first);
-    for _ in 0..4 {
+    for _ in 0..3 {
         let served = home.serve(&[]);
         while last_event(&served) == last {
             std::thread::sleep(std::time::Duration::from_millis(10));

@@ -112,6 +112,6 @@ mod tests {
         assert_eq!(told(&format!("[{JSON}, {JSON}]")), "tool 2: there are two named `a`");
         assert_eq!(told(&format!("[{JSON}, {{\"name\": \"b\"}}]")), "tool 2: `description`: it is missing");
         assert_eq!(told(r#"{"tools": [], "name_": 1}"#), "`name_`: beside `tools` nothing else may stand");
-        assert_eq!(told("7"), "`definition`: invalid type: integer `7`, expected struct ToolDefinition");
+        assert_eq!(told("7"), "`definition`: it must be a JSON object");
     }
 }
