@@ -226,12 +226,15 @@ async fn runs_are_tried_one_by_one_after_the_second_crash_and_only_the_one_that_
 
 #[tokio::test(start_paused = true)]
 async fn new_work_and_runs_that_were_in_one_crash_do_not_wait_for_each_other() {
-    let lab = Lab::new([Reply::new().hangs(), Reply::new().hangs(), reply("say Here.")]);
+    let hanging = || Reply::new().hangs();
+    let lab = Lab::new([hanging(), hanging(), hanging(), reply("say Here.")]);
     let suspect = crashed(&lab, |_| vec![]).await;
     for resumes in 1..=2 {
         lab.restarted().runtime.recover().await.unwrap();
         lab.taken_up(suspect, resumes).await;
+        settled().await;
     }
+    assert_eq!(lab.model.asked().len(), 3);
     let mut begun = lab.start("hello").await;
     assert_eq!(settle(&mut begun.follower).await, "run.finished", "also while another is tried alone");
 }

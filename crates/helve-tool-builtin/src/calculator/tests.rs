@@ -554,10 +554,7 @@ fn numbers_as_programs_write_them_are_read_whole_or_refused() {
         ("0xfg", "error at position 4 of the expression: `g` is no hexadecimal digit"),
         ("0b12", "error at position 4 of the expression: `2` is no binary digit"),
         ("0o8", "error at position 3 of the expression: `8` is no octal digit"),
-        (
-            "0x_1",
-            "error at position 3 of the expression: expected a number, `(` or a function, found the end",
-        ),
+        ("0x_1", "error at position 3 of the expression: `_` has no meaning here"),
         (
             "5x0x10",
             "error at position 3 of the expression: this could be a hexadecimal number or a product; write `*` for times",

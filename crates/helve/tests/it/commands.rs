@@ -143,7 +143,7 @@ fn doctor_says_what_to_do_about_each_problem() {
     assert!(err(&wrong).starts_with("helve: one thing to put right: configuration: "), "{}", err(&wrong));
     std::fs::write(&file, "[[agents]]\nname = \"a\"\ntools = [\"nope\"]\n").unwrap();
     let unknown = run(&["doctor", "--config", file.to_str().unwrap(), "--data", data.to_str().unwrap()], "");
-    assert!(err(&unknown).contains("line 3 at `tools`: there is no tool `nope`"), "{}", err(&unknown));
+    assert!(out(&unknown).contains("line 3 at `tools`: there is no tool `nope`"), "{}", out(&unknown));
 }
 
 #[test]
