@@ -207,7 +207,9 @@ describe('a stream', () => {
     await shows(answer(page).getByText(FIRST));
     await page.getByRole('button', { name: 'Stop' }).click();
     await finished(page);
-    await shows(answer(page).getByText(/stopped this answer/));
+    await shows(answer(page).getByText('You stopped this answer.'));
+    await page.reload();
+    await shows(answer(page).getByText('You stopped this answer.'));
   });
 });
 
