@@ -1,3 +1,5 @@
+//! Pages of a log that readers share: how many are held, and that each is read once.
+
 use helve_store::MemoryStore;
 use helve_store::contract::Actor;
 use helve_types::{Ending, Fact, PartId};
