@@ -180,7 +180,9 @@ describe('the inbox', () => {
     await page.getByRole('button', { name: /New conversation/ }).click();
     await page.getByRole('button', { name: /approvals? (?:is|are) waiting/ }).click();
     const inbox = page.getByRole('dialog', { name: 'Waiting for you' });
-    await inbox.getByRole('button', { name: 'Allow', exact: true }).first().click();
+    const allow = inbox.getByRole('button', { name: 'Allow', exact: true }).first();
+    await allow.scrollIntoViewIfNeeded();
+    await allow.click();
     await shows(inbox.getByText('Allowed by you'));
     await inbox.getByRole('button', { name: 'Open the conversation' }).first().click();
     await finished(page);

@@ -135,7 +135,7 @@ describe('JavaScript for the browser', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await shows(page.getByText('Running…'));
     await page.reload();
-    await shows(page.getByText(/had begun to run it and was loaded again/));
+    await shows(page.getByText(/started to run it and was then reloaded/));
     const second = await openAgain(page);
     await shows(second.getByText('Another window runs this call.'));
     await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -207,7 +207,9 @@ describe('a stream', () => {
     await shows(answer(page).getByText(FIRST));
     await page.getByRole('button', { name: 'Stop' }).click();
     await finished(page);
-    await shows(answer(page).getByText(/stopped this answer/));
+    await shows(answer(page).getByText('You stopped this answer.'));
+    await page.reload();
+    await shows(answer(page).getByText('You stopped this answer.'));
   });
 });
 

@@ -65,7 +65,7 @@ describe('the model picker', () => {
 test.skipIf(isMock)('a model is asked what it can do, and the picker tells what was found', async () => {
   const page = await openPage();
   await page.getByRole('button', { name: 'Model: demo' }).click();
-  await page.getByRole('menuitem', { name: /^Find out what demo can do/ }).click();
+  await page.getByRole('menuitem', { name: /^Test what demo can do/ }).click();
   await page.getByRole('button', { name: 'Model: demo' }).click();
   await shows(page.getByRole('menuitemradio', { name: /demo .*probed: native calls, several at once/ }));
 });

@@ -5,7 +5,7 @@ import { type TestServer, startServer } from './server';
 describe.runIf(!isGiven)('a server with a token', () => {
   let guarded: TestServer;
   beforeAll(async () => {
-    guarded = await startServer('open-sesame');
+    guarded = await startServer('open-sesame-and-close');
   });
   afterAll(() => guarded.close());
 
@@ -15,7 +15,7 @@ describe.runIf(!isGiven)('a server with a token', () => {
     await page.getByRole('textbox', { name: 'Access token' }).fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await shows(page.getByText('This token is not accepted.'));
-    await page.getByRole('textbox', { name: 'Access token' }).fill('open-sesame');
+    await page.getByRole('textbox', { name: 'Access token' }).fill('open-sesame-and-close');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await ask(page, 'what is 12.5% of 3,480?');
     await finished(page);

@@ -26,16 +26,16 @@ describe.skipIf(isMock || isGiven)('a run at work', () => {
     await page.getByRole('button', { name: 'Send now' }).click();
     const said = answer(page).getByRole('note', { name: 'You' });
     await shows(said.getByText('and be quick about it'));
-    await shows(said.getByText('Will be heard at the next step'));
+    await shows(said.getByText('Will be read at the next step'));
 
     await server.restart(300);
     await page.reload();
-    await shows(said.getByText('Will be heard at the next step'));
+    await shows(said.getByText('Will be read at the next step'));
     await page.getByRole('button', { name: 'Continue' }).click();
     await shows(page.getByRole('group', { name: 'Allow “Save a note”?' }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await finished(page);
-    expect(await said.getByText('Will be heard').count()).toBe(0);
+    expect(await said.getByText('Will be read').count()).toBe(0);
     expect(await said.count()).toBe(1);
 
     // What is read again looks the same.
@@ -49,7 +49,7 @@ describe.skipIf(isMock || isGiven)('a run at work', () => {
     await ask(page, QUESTION);
     await page.getByRole('button', { name: 'Stop here' }).click();
     await finished(page);
-    await shows(page.getByText('A budget is used up, so this ends here'));
+    await shows(page.getByText('A budget is used up'));
     await shows(page.getByText(/nobody allowed the run to use more of its budget/));
   });
 });

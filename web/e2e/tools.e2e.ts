@@ -139,7 +139,11 @@ describe.runIf(binary)('a tool of one’s own', () => {
     const page = await called('thermometer');
     await shows(card(page, /thermometer: Failed/).getByText(/failed \(500\): the barometer fell down/));
     const chinese = await called('thermometer', 'zh-CN');
-    await shows(card(chinese, /thermometer: 失败/).getByText(/the barometer fell down/));
+    const failed = card(chinese, /thermometer: 失败/);
+    await shows(failed.getByText('工具执行失败。'));
+    // The tool's own words are one click away.
+    await failed.getByText('原始信息（英文）').click();
+    await shows(failed.getByText(/the barometer fell down/));
   });
 });
 

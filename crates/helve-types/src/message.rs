@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Answer, ApprovalKind, CallId, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
+    Answer, ApprovalKind, CallId, Cancelled, Compaction, Fact, Failure, FailureKind, Fingerprint, MessageId,
     OutcomeAnswer, RunId, Timestamp, ToolOutput, Usage, canonical_json,
 };
 
@@ -83,6 +83,12 @@ pub enum Part {
     /// The run ended here for another reason than an answer.
     Notice {
         text: String,
+        /// The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// Who stopped it, where somebody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
 }
 
@@ -267,10 +273,14 @@ impl Message {
             }
             Fact::MessageTaken { message, step } => self.hear(*message, *step),
             Fact::RunFinished { .. } if self.has_unheard() => {
-                self.parts.push(Part::Notice { text: UNHEARD.into() });
+                self.parts.push(notice(UNHEARD, "unheard"));
             }
-            Fact::BudgetSpent { because } => self.parts.push(Part::Notice { text: because.clone() }),
-            Fact::RunFailed { message, .. } => self.parts.push(Part::Notice { text: message.clone() }),
+            Fact::BudgetSpent { because } => self.parts.push(notice(because, "budget_spent")),
+            Fact::RunFailed { message, code } => self.parts.push(notice(message, code)),
+            Fact::RunCancelled(Cancelled { by }) => {
+                let (text, code) = (format!("stopped by {by}"), Some("cancelled".into()));
+                self.parts.push(Part::Notice { text, code, by: Some(by.clone()) });
+            }
             Fact::StepFinished { step, usage, cost_nanos, model, fingerprint, echo, .. } => {
                 let model = model.as_ref().or(self.model.as_ref());
                 self.steps.push(StepRecord {
@@ -288,8 +298,7 @@ impl Message {
             | Fact::ApprovalAnswered { call: None, .. }
             | Fact::RunWaiting { .. }
             | Fact::RunResumed { .. }
-            | Fact::RunFinished { .. }
-            | Fact::RunCancelled(_) => {}
+            | Fact::RunFinished { .. } => {}
         }
     }
 
@@ -336,6 +345,10 @@ impl Message {
             change(part);
         }
     }
+}
+
+fn notice(text: &str, code: &str) -> Part {
+    Part::Notice { text: text.into(), code: Some(code.into()), by: None }
 }
 
 /// Shown where a run came to its end before it could take in what a person had said last.

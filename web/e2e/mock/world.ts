@@ -191,7 +191,9 @@ function keptMessage(run: MockRun): Message {
     const times = { requested_at: 0, started_at: startedAt, ended_at: endedAt };
     return { type: 'tool', step, call: call ?? '', tool, input, state: kept, output, failure, ...times };
   });
-  if (state.end?.how === 'failed') parts.push({ type: 'notice', text: state.end.message });
+  if (state.end?.how === 'failed') parts.push({ type: 'notice', text: state.end.message, code: state.end.code });
+  if (state.end?.how === 'cancelled')
+    parts.push({ type: 'notice', text: 'stopped', code: 'cancelled', by: state.end.by });
   const { id, ids } = run;
   const { asked, steps } = state;
   return { id: ids.reply, role: 'assistant', at: asked?.at ?? 0, run: id, model: ids.model, parts, steps };

@@ -63,7 +63,7 @@ async fn a_hard_limit_ends_the_run_before_the_next_spending_and_says_which() {
     .await;
     let messages = lab.store.messages(Scope::Everyone, started.conversation.unwrap()).await.unwrap();
     let notice = messages[1].parts.iter().find_map(|part| match part {
-        Part::Notice { text } => Some(text.as_str()),
+        Part::Notice { text, .. } => Some(text.as_str()),
         _ => None,
     });
     assert_eq!(notice, Some("the budget is used up: this run has used 1200 of 1000 tokens"));

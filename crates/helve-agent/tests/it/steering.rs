@@ -112,7 +112,7 @@ async fn a_message_that_comes_when_the_steps_are_used_up_is_kept_and_said_to_be_
         parts.iter().any(|part| matches!(part, Part::Said { step: None, text, .. } if text == "and then?")),
         "{parts:?}"
     );
-    let Some(Part::Notice { text }) = parts.last() else { panic!("{parts:?}") };
+    let Some(Part::Notice { text, .. }) = parts.last() else { panic!("{parts:?}") };
     assert_eq!(text, "the run ended before the last message could be answered");
     lab.model.then(reply("say Then nothing."));
     let input = StartInput::Message { conversation: started.conversation, text: "well?".into() };

@@ -461,6 +461,14 @@ export type Part =
       type: 'compacted';
     })
   | {
+      /**
+       * Who stopped it, where somebody did.
+       */
+      by?: string | null;
+      /**
+       * The same as a word for programs: that of a failed run, or `budget_spent`, `unheard` or `cancelled`.
+       */
+      code?: string | null;
       text: string;
       type: 'notice';
     };

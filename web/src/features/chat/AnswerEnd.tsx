@@ -1,4 +1,5 @@
 import { type ReactNode } from 'react';
+import type { Part } from '@/api/generated/events';
 import { useSpeech } from '@/lib/i18n/locale';
 import { Button } from '@/ui/Button';
 import { Notice } from '@/ui/Notice';
@@ -13,29 +14,49 @@ export function AnswerEnd(): ReactNode {
   const entry = useEntry();
   if (entry?.kind === 'run') return <RunEnd run={entry.run} />;
   const notice = entry?.kind === 'kept' ? keptNotice(entry.message) : null;
-  return notice === null || entry === undefined ? null : <Failed code="" message={notice} entry={entry.id} />;
+  return notice === null || entry === undefined ? null : <KeptEnd notice={notice} entry={entry.id} />;
+}
+
+/** The same as a run that was followed here says at its end. */
+function KeptEnd({ notice, entry }: { notice: Extract<Part, { type: 'notice' }>; entry: string }): ReactNode {
+  const { t } = useSpeech();
+  const { me } = useChat();
+  const { code, text, by } = notice;
+  switch (code) {
+    case 'cancelled':
+      return <Stopped by={by ?? me} />;
+    case 'budget_spent':
+      return <BudgetSpent because={text} />;
+    case 'unheard':
+      return <Notice title={t.chat.notHeard} />;
+    default:
+      return <Failed code={code ?? ''} message={text} entry={entry} />;
+  }
+}
+
+function Stopped({ by }: { by: string | null }) {
+  const { t } = useSpeech();
+  const { me } = useChat();
+  return <Notice icon="stop" title={t.chat.stopped(by === me ? null : by)} />;
+}
+
+function BudgetSpent({ because }: { because: string | null }) {
+  const { t } = useSpeech();
+  const detail = because && <ServerWords code="budget_spent" message={because} />;
+  return <Notice tone="warn" title={t.chat.budgetSpent} detail={detail} />;
 }
 
 function RunEnd({ run }: { run: RunState }): ReactNode {
   const { t } = useSpeech();
-  const { me } = useChat();
   const { end } = run;
   if (end === null) return null;
   switch (end.how) {
     case 'cancelled':
-      return <Notice icon="stop" title={t.chat.stopped(end.by === me ? null : end.by)} />;
+      return <Stopped by={end.by} />;
     case 'failed':
       return <Failed code={end.code} message={end.message} entry={run.run} />;
     case 'finished':
-      if (end.ending === 'budget_spent') {
-        return (
-          <Notice
-            tone="warn"
-            title={t.chat.budgetSpent}
-            detail={run.budgetSpent && <ServerWords code="budget_spent" message={run.budgetSpent} />}
-          />
-        );
-      }
+      if (end.ending === 'budget_spent') return <BudgetSpent because={run.budgetSpent} />;
       if (end.ending === 'step_limit') return <Notice tone="warn" title={t.chat.stepLimit} />;
       return end.ending === 'repeating' ? <Notice tone="warn" title={t.chat.repeating} /> : null;
   }

@@ -49,13 +49,15 @@ export function Thread({ state, isMoving }: Props) {
             </ThreadPrimitive.Messages>
           </div>
         )}
-        <ThreadPrimitive.ScrollToBottom
-          className={styles.toBottom}
-          aria-label={t.chat.toBottom}
-          title={t.chat.toBottom}
-        >
-          <Icon name="toBottom" />
-        </ThreadPrimitive.ScrollToBottom>
+        <div className={styles.toBottomRow}>
+          <ThreadPrimitive.ScrollToBottom
+            className={styles.toBottom}
+            aria-label={t.chat.toBottom}
+            title={t.chat.toBottom}
+          >
+            <Icon name="toBottom" />
+          </ThreadPrimitive.ScrollToBottom>
+        </div>
       </ThreadPrimitive.Viewport>
     </ThreadPrimitive.Root>
   );

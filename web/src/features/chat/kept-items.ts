@@ -1,6 +1,6 @@
 // What is kept of an answer, in the form in which a run followed here is shown.
 
-import type { Message, ToolPart } from '@/api/generated/events';
+import type { Message, Part, ToolPart } from '@/api/generated/events';
 import { type Call, type CallState, type Item, shortened } from './run-state';
 
 export function keptItems(message: Message): Item[] {
@@ -25,9 +25,9 @@ export function keptItems(message: Message): Item[] {
 }
 
 /** Why the answer ended otherwise than with an answer. */
-export function keptNotice(message: Message): string | null {
+export function keptNotice(message: Message): Extract<Part, { type: 'notice' }> | null {
   const notice = message.parts.findLast((part) => part.type === 'notice');
-  return notice?.type === 'notice' ? notice.text : null;
+  return notice?.type === 'notice' ? notice : null;
 }
 
 function keptCall(part: ToolPart): Call {

@@ -1,4 +1,4 @@
-//! Pages of the log that several readers share.
+//! Pages of a log that readers share: how many are held, and that each is read once.
 
 use helve_store::MemoryStore;
 use helve_store::contract::Actor;
