@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use helve_guard::{Change, Limited, Slot, Ticket, UnavailableBecause, Verdict};
+use helve_store::StoreError;
 use helve_types::{Failure, FailureKind, Stage, Trail};
 use tokio::time::Instant;
 
@@ -11,31 +12,70 @@ use super::{Permit, millis, rest};
 use crate::CallContext;
 use crate::outcome::Stop;
 
+/// The places that a call holds: the user's and the tool's.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    user: Option<Slot>,
+    tool: Option<Slot>,
+}
+
+impl Slots {
+    /// The call leaves now: this is the time that counts for the rate.
+    pub(super) fn sent(&mut self) {
+        self.user.iter_mut().chain(&mut self.tool).for_each(Slot::sent);
+    }
+}
+
+/// Why there is no place.
+enum NoPlace {
+    Limited(Limited),
+    Stop(Stop),
+}
+
+impl From<Limited> for NoPlace {
+    fn from(limited: Limited) -> Self {
+        Self::Limited(limited)
+    }
+}
+
+impl From<StoreError> for NoPlace {
+    fn from(error: StoreError) -> Self {
+        Self::Stop(error.into())
+    }
+}
+
 impl Permit {
     /// A place among those who may call the tool at once and in a window: first the user's, then the tool's.
-    pub(super) async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<[Option<Slot>; 2], Stop> {
+    pub(super) async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<Slots, Stop> {
         let guarding = &self.tool.guarding;
         if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
-            return Ok([None, None]);
+            return Ok(Slots::default());
         }
         if cx.skip.limit {
             let skipped = Stage::Skipped { guard: "limit".into() };
             if !trail.0.contains(&skipped) {
                 trail.push(skipped);
             }
-            return Ok([None, None]);
+            return Ok(Slots::default());
         }
         let asked = Instant::now();
         let entered = async {
             let user = match &guarding.user_limiter {
-                Some(limiter) => Some(limiter.enter(&cx.user.0).await?),
+                Some(limiters) => {
+                    let limiter = limiters.limiter(&cx.user.0)?;
+                    self.recall(&limiter, Some(&cx.user), cx).await?;
+                    Some(limiter.enter().await?)
+                }
                 None => None,
             };
             let tool = match &guarding.limiter {
-                Some(limiter) => Some(limiter.enter().await?),
+                Some(limiter) => {
+                    self.recall(limiter, None, cx).await?;
+                    Some(limiter.enter().await?)
+                }
                 None => None,
             };
-            Ok([user, tool])
+            Ok(Slots { user, tool })
         };
         let entered = tokio::select! {
             entered = entered => entered,
@@ -43,7 +83,11 @@ impl Permit {
         };
         let waited_ms = millis(asked.elapsed());
         entered
-            .map_err(|limited: Limited| {
+            .map_err(|no_place| {
+                let limited = match no_place {
+                    NoPlace::Limited(limited) => limited,
+                    NoPlace::Stop(stop) => return stop,
+                };
                 trail.push(Stage::Limit { waited_ms, refused: Some(limited.to_string()) });
                 let name = &self.tool.spec.name;
                 let mut failure = Failure::new(
