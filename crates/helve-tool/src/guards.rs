@@ -1,6 +1,7 @@
 //! What protects a tool from its callers and its callers from it.
 
 mod asked;
+mod rate;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use helve_guard::{
 use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
 use tokio::time::Instant;
 
+pub use self::rate::{Rate, RateTerms};
 use crate::outcome::Stop;
 use crate::{CallContext, JsonBounds};
 

@@ -51,31 +51,32 @@ impl Permit {
         if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
             return Ok(Slots::default());
         }
-        if cx.skip.limit {
-            let skipped = Stage::Skipped { guard: "limit".into() };
-            if !trail.0.contains(&skipped) {
-                trail.push(skipped);
-            }
-            return Ok(Slots::default());
-        }
         let asked = Instant::now();
         let entered = async {
-            let user = match &guarding.user_limiter {
-                Some(limiters) => {
-                    let limiter = limiters.limiter(&cx.user.0)?;
-                    self.recall(&limiter, Some(&cx.user), cx).await?;
-                    Some(limiter.enter().await?)
+            let user =
+                guarding.user_limiter.as_ref().map(|limiters| limiters.limiter(&cx.user.0)).transpose();
+            // Also for a call that goes past the limits: only what was sent before it is told to them.
+            for (limiter, user) in [
+                (user.as_ref().ok().and_then(Option::as_ref), Some(&cx.user)),
+                (guarding.limiter.as_ref(), None),
+            ] {
+                if let Some(limiter) = limiter {
+                    self.recall(limiter, user, cx).await?;
                 }
-                None => None,
-            };
-            let tool = match &guarding.limiter {
-                Some(limiter) => {
-                    self.recall(limiter, None, cx).await?;
-                    Some(limiter.enter().await?)
-                }
-                None => None,
-            };
-            Ok(Slots { user, tool })
+            }
+            if cx.skip.limit {
+                return Ok(Slots::default());
+            }
+            Ok(Slots {
+                user: match user? {
+                    Some(limiter) => Some(limiter.enter().await?),
+                    None => None,
+                },
+                tool: match &guarding.limiter {
+                    Some(limiter) => Some(limiter.enter().await?),
+                    None => None,
+                },
+            })
         };
         let entered = tokio::select! {
             entered = entered => entered,
@@ -97,7 +98,15 @@ impl Permit {
                 failure.retry_after_ms = limited.retry_after.map(millis);
                 Stop::from(failure)
             })
-            .inspect(|_| trail.push(Stage::Limit { waited_ms, refused: None }))
+            .inspect(|_| {
+                let passed = match cx.skip.limit {
+                    true => Stage::Skipped { guard: "limit".into() },
+                    false => Stage::Limit { waited_ms, refused: None },
+                };
+                if !(cx.skip.limit && trail.0.contains(&passed)) {
+                    trail.push(passed);
+                }
+            })
     }
 
     /// Waits while the other side wants a pause, as far as that fits into what is left of the call's time: only for a
