@@ -4,8 +4,10 @@
 //! the slot that running work owns.
 //!
 //! Promises:
-//! - For every real interval `(t − window, t]` at most `per_window` requests were admitted, wherever one puts
-//!   it (above 10,000 a window this is approximate and the status says so).
+//! - In every real interval `(t − window, t]` at most `per_window` requests arrive at the other side, wherever one
+//!   puts it (above 10,000 a window this is approximate and the status says so). A request arrives between
+//!   [`Slot::sent`] and the end of its slot, and ten seconds after the former at the latest.
+//! - What was sent before the limiter was made counts too, once it is told ([`Limiter::recall_once`]).
 //! - At most `concurrent` slots exist. A slot ends when its owner drops it; no timer ends it.
 //! - Waiting is first come, first served. A waiter that is dropped vanishes and does not hold up the others.
 //! - A rate slot once taken is not given back, also when its work is cancelled: the far side may have counted
@@ -31,6 +33,7 @@ pub use keyed::{KeyedLimiter, KeyedStatus};
 
 use crate::lock::lock;
 use line::{Arrival, Line, Look, nanoseconds};
+use rate::OPEN;
 
 /// What a limiter allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,11 +111,13 @@ pub struct LimitStatus {
 #[derive(Debug, Clone)]
 pub struct Limiter {
     line: Arc<Mutex<Line>>,
+    /// Held while the requests from before are looked up.
+    recall: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Limiter {
     pub fn new(settings: LimitSettings) -> Self {
-        Self { line: Arc::new(Mutex::new(Line::new(settings, Instant::now()))) }
+        Self { line: Arc::new(Mutex::new(Line::new(settings, Instant::now()))), recall: Arc::default() }
     }
 
     /// Takes a slot, waiting in line as long as the settings allow. Drop the future to stop waiting.
@@ -131,7 +136,7 @@ impl Limiter {
         let mut line = lock(&self.line);
         let now = Instant::now();
         match line.arrive(now, Some(now))? {
-            Arrival::Admitted => Ok(self.slot()),
+            Arrival::Admitted(at) => Ok(self.slot(at)),
             // Nobody waits until a moment that has come.
             Arrival::Waiting(number, _) => {
                 line.leave(number);
@@ -151,6 +156,23 @@ impl Limiter {
         ring(head);
     }
 
+    /// Counts the requests that were sent before the limiter knew of its rate, such as before a restart: `ages` looks
+    /// up how long ago that was. It is awaited once, by the first caller; the others wait for it.
+    pub async fn recall_once<E>(
+        &self,
+        ages: impl Future<Output = Result<Vec<Duration>, E>>,
+    ) -> Result<(), E> {
+        if lock(&self.line).is_recalled() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.recall.lock().await;
+        if !lock(&self.line).is_recalled() {
+            let ages = ages.await?;
+            lock(&self.line).recall(ages, Instant::now());
+        }
+        Ok(())
+    }
+
     pub fn status(&self) -> LimitStatus {
         let mut line = lock(&self.line);
         line.status(Instant::now())
@@ -167,15 +189,15 @@ impl Limiter {
         let mut line = lock(&self.line);
         // The clock is read under the lock: the order of admissions is the order of their times.
         match line.arrive(Instant::now(), deadline)? {
-            Arrival::Admitted => Ok(Entrance::Admitted(self.slot())),
+            Arrival::Admitted(at) => Ok(Entrance::Admitted(self.slot(at))),
             Arrival::Waiting(number, alarm) => {
                 Ok(Entrance::Waiting(Place { limiter: self.clone(), number, alarm }))
             }
         }
     }
 
-    fn slot(&self) -> Slot {
-        Slot { line: self.line.clone() }
+    fn slot(&self, admitted_at: u64) -> Slot {
+        Slot { line: self.line.clone(), admitted_at, stamp: OPEN }
     }
 
     /// Nothing but this handle knows the limiter, and its window is empty: forgetting it loses nothing.
@@ -189,13 +211,24 @@ impl Limiter {
 #[must_use = "the slot is free again as soon as this is dropped"]
 pub struct Slot {
     line: Arc<Mutex<Line>>,
+    admitted_at: u64,
+    /// What the rate holds for it.
+    stamp: u64,
+}
+
+impl Slot {
+    /// The request is sent now. Until this is said the slot counts as if it were sent at any moment; one that ends
+    /// without it was not sent, and counts from its admission.
+    pub fn sent(&mut self) {
+        self.stamp = lock(&self.line).sent(self.stamp, Instant::now());
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let head = {
             let mut line = lock(&self.line);
-            line.release();
+            line.release(self.admitted_at, self.stamp, Instant::now());
             line.head_alarm()
         };
         ring(head);
@@ -219,7 +252,7 @@ impl Place {
         loop {
             let look = lock(&self.limiter.line).look(self.number, Instant::now())?;
             match look {
-                Look::Admitted => return Ok(self.limiter.slot()),
+                Look::Admitted(at) => return Ok(self.limiter.slot(at)),
                 Look::Wait(until) => _ = timeout_at(until, self.alarm.notified()).await,
             }
         }

@@ -44,6 +44,11 @@ const SQLITE: &[Migration] = &[
         name: "open_calls",
         sql: include_str!("../migrations/sqlite/0013_open_calls.sql"),
     },
+    Migration {
+        number: 14,
+        name: "tool_sends",
+        sql: include_str!("../migrations/sqlite/0014_tool_sends.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]

@@ -61,6 +61,7 @@ macro_rules! store_contract {
             the_list_of_calls_goes_on_where_a_page_ended,
             a_call_says_what_became_of_it_and_whose_it_was,
             nobody_finds_anothers_calls,
+            it_is_known_when_a_tool_was_sent_to_and_for_whom,
             an_approval_is_settled_once,
             open_questions_are_withdrawn_when_the_run_ends,
             questions_past_their_time_are_found,

@@ -161,6 +161,22 @@ impl RunJournal {
         Desk::new(self.shared.store.clone(), user, self.shared.run, conversation)
     }
 
+    /// How long ago a tool was sent to by a user or by everybody, for what was sent within `within`; the latest first,
+    /// `limit` at most. What seems to be sent later than now, because a clock was set, was sent now.
+    pub async fn sends(
+        &self,
+        tool: &str,
+        user: Option<&UserId>,
+        within: Duration,
+        limit: usize,
+    ) -> Result<Vec<Duration>, StoreError> {
+        let now = self.now();
+        let since = Timestamp(now.0.saturating_sub(i64::try_from(within.as_millis()).unwrap_or(i64::MAX)));
+        let sends = self.shared.store.sends(tool.to_owned(), user.cloned(), since, limit).await?;
+        let age = |at: &Timestamp| u64::try_from(now.0.saturating_sub(at.0)).unwrap_or_default();
+        Ok(sends.iter().map(|at| Duration::from_millis(age(at))).collect())
+    }
+
     /// What a person has allowed for all calls of one version of a tool, as of now.
     pub async fn allowances(&self, key: AllowanceKey) -> Result<Vec<Allowance>, StoreError> {
         self.shared.store.allowances_of(key, self.shared.world.now()).await

@@ -32,8 +32,8 @@ pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use offers::ToolOffer;
 pub use plans::{PLANS_MAX, PlanBody, PlanChange, PlanStatus, PlanStep, UserPlan};
-pub use port::{ENDED_SESSIONS_MAX, EXPIRED_MAX, Store, StoreFuture};
-pub use projection::{CallChange, CallResult, call_change};
+pub use port::{ENDED_SESSIONS_MAX, EXPIRED_MAX, SENDS_KEPT_MS, Store, StoreFuture};
+pub use projection::{CallChange, CallResult, call_change, sent_to};
 pub use records::{
     ActFor, Append, Approval, ApprovalFilter, ApprovalState, AuditEntry, CallRecord, CallState, Claimed,
     Conversation, DayUsed, IdempotencyKey, NewRun, OnCommit, Opened, Page, Place, Recorded, RunFilter,

@@ -44,6 +44,8 @@ struct Shelves {
     wholes: HashMap<CallId, String>,
     files: BTreeMap<(RunId, String), KeptFile>,
     plans: BTreeMap<UserId, Vec<PlanShelf>>,
+    /// By tool, in the order in which they were written.
+    sends: HashMap<String, Vec<(Timestamp, UserId)>>,
     approvals: BTreeMap<ApprovalId, Approval>,
     allowances: BTreeMap<ApprovalId, Allowance>,
     /// By day, user and agent.
@@ -199,6 +201,16 @@ impl Store for MemoryStore {
         page: ExecutionPage,
     ) -> StoreFuture<'_, Vec<Execution>> {
         self.look(|all| all.executions(&scope, &filter, &page))
+    }
+
+    fn sends(
+        &self,
+        tool: String,
+        user: Option<UserId>,
+        since: Timestamp,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<Timestamp>> {
+        self.look(move |all| all.sends(&tool, user.as_ref(), since, limit))
     }
 
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {

@@ -18,6 +18,10 @@ pub const EXPIRED_MAX: usize = 1_000;
 /// So many ended sessions of one token are kept; those that were begun before the first of them count as ended too.
 pub const ENDED_SESSIONS_MAX: usize = 100;
 
+/// How long is known when a tool was sent to, in milliseconds: the longest window of a rate limit is a day, and what was
+/// sent arrives a little later.
+pub const SENDS_KEPT_MS: i64 = 25 * 60 * 60 * 1_000;
+
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Where everything durable lives.
@@ -71,6 +75,16 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreFuture<'_, Vec<Execution>>;
 
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution>;
+
+    /// When calls were sent to a tool, whatever they called it by: every attempt since then, the latest first, by all
+    /// users or by one, `limit` at most. They are kept for `SENDS_KEPT_MS`, also when their runs are forgotten.
+    fn sends(
+        &self,
+        tool: String,
+        user: Option<UserId>,
+        since: Timestamp,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<Timestamp>>;
 
     /// The whole text of an output that was too large for the model.
     fn whole_output(&self, call: CallId) -> StoreFuture<'_, String>;

@@ -119,6 +119,14 @@ pub fn call_change(fact: &Fact) -> Option<CallChange<'_>> {
     })
 }
 
+/// The tool that the fact says a call is sent to, if it says that.
+pub fn sent_to(fact: &Fact) -> Option<&str> {
+    match fact {
+        Fact::ToolStarted { tool, instead, .. } => Some(instead.as_deref().unwrap_or(tool)),
+        _ => None,
+    }
+}
+
 fn refused(failure: &Failure) -> CallState {
     match failure.kind {
         FailureKind::Denied => CallState::Denied,

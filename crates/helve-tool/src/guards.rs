@@ -1,6 +1,7 @@
 //! What protects a tool from its callers and its callers from it.
 
 mod asked;
+mod rate;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use helve_guard::{
     Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
 };
 use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
+use tokio::time::Instant;
 
+pub use self::rate::{Rate, RateTerms};
 use crate::outcome::Stop;
 use crate::{CallContext, JsonBounds};
 
@@ -107,6 +110,8 @@ pub(crate) struct Guarding {
     pub(crate) user_limiter: Option<Arc<KeyedLimiter>>,
     pub(crate) breaker: Option<Breaker>,
     pub(crate) cache: Option<(CachePolicy, Cache<Arc<ToolOutput>, Stop>)>,
+    /// When the first version of the tool was made here: what was sent before was sent by another process.
+    pub(crate) since: Instant,
 }
 
 /// Each tool has a cache of its own, so that unrelated tools share neither a lock nor a bound.
@@ -130,6 +135,7 @@ impl Guarding {
                 .map(|limit| Arc::new(KeyedLimiter::new(limit, LIMITED_USERS_MAX))),
             breaker: settings.breaker.map(|settings| Breaker::new(settings, chance)),
             cache: cache.map(|policy| (policy, Cache::new(CACHE, weight))),
+            since: Instant::now(),
             settings,
         }
     }
@@ -137,6 +143,7 @@ impl Guarding {
     /// The guards with all that those of another version have seen: who calls, who was let in, what failed. Only where
     /// a guard has come to mean something else does it begin anew. Limits hold as they were until `set_limits`.
     pub(crate) fn following(mut self, before: &Self) -> Self {
+        self.since = before.since;
         if let (Some(limiter), Some(held)) = (&mut self.limiter, &before.limiter) {
             *limiter = held.clone();
         }

@@ -45,7 +45,7 @@ pub use catalogue::{
     Over, RESERVED_NAMES, ToolSource, differences, read_definition,
 };
 pub use context::{CallContext, Grant, Progress, SentBefore, Skip};
-pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits};
+pub use guards::{CachePolicy, CacheScope, Failures, Guards, Limits, Rate, RateTerms};
 pub use histogram::{BOUNDS_US, Distribution, Histogram};
 pub use hooks::{
     ChangedOutput, Hook, HookCall, HookError, HookFuture, HookPoint, HookQuestion, HookRefusal, HookSettings,

@@ -7,6 +7,7 @@
 mod after;
 mod cached;
 mod entrance;
+mod recall;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 
 pub(crate) use self::after::too_late;
 use self::after::{After, Ended, Pause, Tries, after};
+use self::entrance::Slots;
 use crate::gate::Candidate;
 use crate::outcome::{Outcome, Stop, Unknown};
 use crate::{CallContext, Progress, Registered, Request, ToolError};
@@ -89,9 +91,9 @@ impl Permit {
             if tries > 1 {
                 self.outwait_cool_down(left(), cx).await?;
             }
-            let slots = self.limit(cx, trail).await?;
+            let mut slots = self.limit(cx, trail).await?;
             let ticket = self.admit_by_breaker(trail)?;
-            let Sent { at, ended } = self.send(cx, attempts_before + tries, trail).await?;
+            let Sent { at, ended } = self.send(cx, attempts_before + tries, &mut slots, trail).await?;
             self.tell_breaker(ticket, &ended);
             // Nothing runs during the pause.
             drop(slots);
@@ -119,7 +121,13 @@ impl Permit {
     }
 
     /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable, nor after a stop.
-    async fn send(&self, cx: &CallContext, attempt: u32, trail: &mut Trail) -> Result<Sent, Stop> {
+    async fn send(
+        &self,
+        cx: &CallContext,
+        attempt: u32,
+        slots: &mut Slots,
+        trail: &mut Trail,
+    ) -> Result<Sent, Stop> {
         if cx.cancel.is_cancelled() {
             return Err(Stop::cancelled());
         }
@@ -128,6 +136,7 @@ impl Permit {
         cx.world.fate.at("tool.after_started");
         let at = cx.journal.now();
         let began = Instant::now();
+        slots.sent();
         let ended = self.make(cx).await;
         trail.push(Stage::Run { attempt, ms: millis(began.elapsed()) });
         cx.world.fate.at("tool.after_run");
@@ -163,7 +172,8 @@ impl Permit {
         let mut unseen = Trail::default();
         let slots = self.limit(cx, &mut unseen).await;
         let ticket = slots.and_then(|slots| Ok((slots, self.admit_by_breaker(&mut unseen)?)));
-        let Ok((_slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
+        let Ok((mut slots, ticket)) = ticket else { return Some(Err("it is not available".into())) };
+        slots.sent();
         let ended = self.make(&CallContext { progress: Progress::default(), ..cx.clone() }).await;
         self.tell_breaker(ticket, &ended);
         Some(match ended {

@@ -194,6 +194,14 @@ pub struct RateLimit {
     pub per_minute: Option<NonZeroU32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_minute_and_user: Option<NonZeroU32>,
+    /// As `per_minute`, in any interval of `window_ms`; one or the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_window: Option<NonZeroU32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_window_and_user: Option<NonZeroU32>,
+    /// The length of the window that `per_window` and `per_window_and_user` are about, 100 ms to a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<NonZeroU64>,
     /// How long a call waits for its turn before it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,

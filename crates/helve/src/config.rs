@@ -156,6 +156,7 @@ impl Config {
         let (images, undrawn) = images::images(file.images, &mut egress, environment, &places)?;
         let (databases, missing) = databases::databases(file.databases, environment, &places)?;
         let agents = file::agents(file.agents, &models, &places)?;
+        file::check_rates(&file.tools, &places)?;
         file::check_rules(&file.permissions, &agents, &places)?;
         let of_server = |key: &'static str| {
             let places = &places;

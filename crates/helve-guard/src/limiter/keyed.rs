@@ -97,7 +97,8 @@ impl KeyedLimiter {
         lock(&self.keys).limiters.len()
     }
 
-    fn limiter(&self, key: &str) -> Result<Limiter, Limited> {
+    /// The key's own limiter. It is not forgotten as long as the caller holds it.
+    pub fn limiter(&self, key: &str) -> Result<Limiter, Limited> {
         let mut keys = lock(&self.keys);
         if let Some(limiter) = keys.limiters.get(key) {
             return Ok(limiter.clone());

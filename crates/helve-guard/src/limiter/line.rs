@@ -8,7 +8,10 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{LimitSettings, LimitStatus, Limited, LimitedBy, rate::Rate};
+use super::{
+    LimitSettings, LimitStatus, Limited, LimitedBy,
+    rate::{ARRIVES_WITHIN, OPEN, Rate},
+};
 
 #[derive(Debug)]
 pub(super) struct Line {
@@ -17,6 +20,8 @@ pub(super) struct Line {
     in_use: u32,
     waiting: VecDeque<Waiter>,
     next_number: u64,
+    /// The rate knows of all requests that were sent before it.
+    recalled: bool,
     epoch: Instant,
     latest: u64,
 }
@@ -31,7 +36,8 @@ struct Waiter {
 /// What becomes of a newcomer.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    Admitted,
+    /// At this time, as the rate counts it.
+    Admitted(u64),
     /// It is in line under this number; the alarm rings when it should look again.
     Waiting(u64, Arc<Notify>),
 }
@@ -39,8 +45,8 @@ pub(super) enum Arrival {
 /// What a waiter learns when it looks.
 #[derive(Debug)]
 pub(super) enum Look {
-    /// It has left the line and is running.
-    Admitted,
+    /// It has left the line and is running since this time, as the rate counts it.
+    Admitted(u64),
     /// Look again when the alarm rings, and at this time at the latest.
     Wait(Instant),
 }
@@ -53,6 +59,7 @@ impl Line {
             in_use: 0,
             waiting: VecDeque::new(),
             next_number: 0,
+            recalled: false,
             epoch: now,
             latest: 0,
         }
@@ -64,7 +71,7 @@ impl Line {
         let ahead = self.waiting.len();
         let Some(obstacle) = self.obstacle(now, ahead) else {
             self.admit(now);
-            return Ok(Arrival::Admitted);
+            return Ok(Arrival::Admitted(now));
         };
         let patience = now.saturating_add(nanoseconds(self.settings.wait));
         let deadline = deadline.map_or(patience, |deadline| patience.min(self.since_epoch(deadline)));
@@ -95,7 +102,7 @@ impl Line {
         if is_head && now <= deadline && self.obstacle(now, 0).is_none() {
             self.waiting.pop_front();
             self.admit(now);
-            return Ok(Look::Admitted);
+            return Ok(Look::Admitted(now));
         }
         if now >= deadline {
             let limited = self.limited(LimitedBy::Wait, now, position);
@@ -104,7 +111,7 @@ impl Line {
         }
         let free_at = self.rate.free_at(now, 0).filter(|&free_at| is_head && free_at > now);
         let again = free_at.unwrap_or(deadline).min(deadline);
-        Ok(Look::Wait(self.epoch + Duration::from_nanos(again)))
+        Ok(Look::Wait(self.epoch + Duration::from_nanos(again.saturating_sub(EPOCH))))
     }
 
     /// The waiter with this number has gone away.
@@ -114,9 +121,39 @@ impl Line {
         }
     }
 
+    /// A request that was admitted is sent now; gives its new stamp.
+    pub(super) fn sent(&mut self, stamp: u64, now: Instant) -> u64 {
+        let now = self.clock(now);
+        let latest = now.saturating_add(nanoseconds(ARRIVES_WITHIN));
+        self.rate.settle(stamp, latest, now);
+        latest
+    }
+
     /// Work that was admitted has ended.
-    pub(super) fn release(&mut self) {
+    pub(super) fn release(&mut self, admitted_at: u64, stamp: u64, now: Instant) {
+        let now = self.clock(now);
+        match stamp {
+            OPEN => self.rate.settle(OPEN, admitted_at, now),
+            // It has arrived, if it ever did.
+            _ if stamp > now => self.rate.settle(stamp, now, now),
+            _ => {}
+        }
         self.in_use = self.in_use.saturating_sub(1);
+    }
+
+    pub(super) fn is_recalled(&self) -> bool {
+        self.recalled || self.settings.per_window.is_none()
+    }
+
+    /// Counts requests that arrived so long ago.
+    pub(super) fn recall(&mut self, mut ages: Vec<Duration>, now: Instant) {
+        let now = self.clock(now);
+        ages.retain(|age| *age < self.settings.window);
+        ages.sort_unstable();
+        for age in ages.into_iter().rev() {
+            self.rate.recall(now.saturating_sub(nanoseconds(age)), now);
+        }
+        self.recalled = true;
     }
 
     /// Who must look again after anything above has changed: only the head can have become free to go.
@@ -126,6 +163,7 @@ impl Line {
 
     pub(super) fn reconfigure(&mut self, settings: LimitSettings, now: Instant) {
         let now = self.clock(now);
+        self.recalled &= self.settings.per_window.is_some();
         self.rate = std::mem::replace(&mut self.rate, Rate::Unlimited).adapted(&settings, now);
         self.settings = settings;
     }
@@ -171,9 +209,12 @@ impl Line {
     }
 
     fn since_epoch(&self, at: Instant) -> u64 {
-        nanoseconds(at.saturating_duration_since(self.epoch))
+        EPOCH.saturating_add(nanoseconds(at.saturating_duration_since(self.epoch)))
     }
 }
+
+/// What the clock says when the limiter is made: there is room before it for a window of half a year.
+pub(super) const EPOCH: u64 = 1 << 54;
 
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

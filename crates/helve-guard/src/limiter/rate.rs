@@ -1,17 +1,28 @@
-//! How many were admitted lately.
+//! How many were sent lately.
+//!
+//! What counts is when a request arrives at the other side, which nobody here sees: only when it is admitted, when it
+//! is sent, and when it has ended. So each has a stamp, which is the last moment at which it can arrive: [`OPEN`] until
+//! it is sent, then [`ARRIVES_WITHIN`] after that, and its end if that comes sooner. Stamps may lie in the future. A
+//! request is admitted when at most `max − 1` stamps are later than one window ago.
 //!
 //! Up to [`EXACT_MAX`] admissions a window every one is remembered, and the bound holds for every real
-//! interval. Beyond that a single number is kept (GCRA), which lets up to 2N−1 through in one window and is
-//! labelled so.
+//! interval. Beyond that a single number is kept (GCRA), which counts admissions, lets up to 2N−1 of them through in
+//! one window and is labelled so.
 //!
-//! Times are nanoseconds since the limiter was made; the caller sees to it that they never go back.
+//! Times are nanoseconds since long before the limiter was made; the caller sees to it that they never go back.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use super::LimitSettings;
 
 /// Above this many a window, remembering each admission costs more memory than exactness is worth.
 pub(super) const EXACT_MAX: u32 = 10_000;
+
+/// The stamp of what was admitted and may be sent at any moment.
+pub(super) const OPEN: u64 = u64::MAX;
+
+/// A request that was sent has arrived after this, answered or not: connections are given up sooner.
+pub(super) const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) enum Rate {
@@ -42,8 +53,8 @@ impl Rate {
         match (&mut adapted, self) {
             (Self::Unlimited, _) => {}
             (Self::Exact(ring), Self::Exact(old)) => {
-                let forgotten = old.stamps.len().saturating_sub(ring.max);
-                ring.stamps.extend(old.stamps.into_iter().skip(forgotten));
+                ring.stamps = old.stamps;
+                ring.forget(now);
             }
             // Which admission was when is unknown, so all of them count as just now.
             (Self::Exact(ring), _) => {
@@ -69,12 +80,31 @@ impl Rate {
     pub(super) fn take(&mut self, now: u64) {
         match self {
             Self::Unlimited => {}
-            Self::Exact(ring) => ring.take(now),
+            Self::Exact(ring) => ring.add(OPEN, now),
             Self::Approximate(gcra) => gcra.take(now),
         }
     }
 
-    /// Admissions in `(now − window, now]`.
+    /// A request that had one stamp gets another. One that was admitted before there was a rate had none.
+    pub(super) fn settle(&mut self, from: u64, to: u64, now: u64) {
+        if let Self::Exact(ring) = self {
+            if let Ok(index) = ring.stamps.binary_search(&from) {
+                ring.stamps.remove(index);
+            }
+            ring.add(to, now);
+        }
+    }
+
+    /// Counts a request that arrived at `at`, no earlier than those that were recalled before.
+    pub(super) fn recall(&mut self, at: u64, now: u64) {
+        match self {
+            Self::Unlimited => {}
+            Self::Exact(ring) => ring.add(at, now),
+            Self::Approximate(gcra) => gcra.take(at),
+        }
+    }
+
+    /// Those that count in `(now − window, now]`.
     pub(super) fn used(&self, now: u64) -> u32 {
         match self {
             Self::Unlimited => 0,
@@ -88,7 +118,7 @@ impl Rate {
     }
 }
 
-/// The last `max` admissions, oldest first. It grows to `max` and then stays, so it soon stops allocating.
+/// The stamps of the last `max` requests and of all that can still arrive, in order.
 #[derive(Debug)]
 pub(super) struct Ring {
     max: usize,
@@ -106,17 +136,24 @@ impl Ring {
         let rounds = (ahead / self.max) as u64;
         let blocker = (self.stamps.len() + ahead % self.max).checked_sub(self.max);
         let first = match blocker.and_then(|index| self.stamps.get(index)) {
-            Some(stamp) => stamp.saturating_add(self.window).max(now),
+            // What is not settled may be settled now, but no sooner: then the answer is the earliest that is possible.
+            Some(stamp) => (*stamp).min(now).saturating_add(self.window).max(now),
             None => now,
         };
         Some(first.saturating_add(self.window.saturating_mul(rounds)))
     }
 
-    fn take(&mut self, now: u64) {
-        if self.stamps.len() >= self.max {
+    fn add(&mut self, stamp: u64, now: u64) {
+        let index = self.stamps.partition_point(|held| *held <= stamp);
+        self.stamps.insert(index, stamp);
+        self.forget(now);
+    }
+
+    /// Drops what holds up nobody: settled stamps before the last `max`.
+    fn forget(&mut self, now: u64) {
+        while self.stamps.len() > self.max && self.stamps.front().is_some_and(|stamp| *stamp <= now) {
             self.stamps.pop_front();
         }
-        self.stamps.push_back(now);
     }
 
     fn used(&self, now: u64) -> u32 {
@@ -172,14 +209,14 @@ mod tests {
             for gap in gaps {
                 now += gap;
                 if ring.free_at(now, 0) == Some(now) {
-                    ring.take(now);
+                    ring.add(now, now);
                 }
             }
             let foreseen = ring.free_at(now, ahead);
             let mut at = now;
             for _ in 0..ahead {
                 at = ring.free_at(at, 0).unwrap();
-                ring.take(at);
+                ring.add(at, at);
             }
             prop_assert_eq!(ring.free_at(at, 0), foreseen);
         }
@@ -230,6 +267,7 @@ mod tests {
         let mut rate = Rate::new(&settings(10_000));
         for at in 0..50 {
             rate.take(at);
+            rate.settle(OPEN, at, at);
         }
         let rate = rate.adapted(&settings(10_001), 50);
         assert_eq!((rate.used(50), rate.is_approximate()), (50, true));

@@ -16,7 +16,8 @@ use tokio::{
 
 use super::{
     KeyedLimiter, LimitSettings, Limited, LimitedBy, Limiter,
-    line::{Arrival, Line, Look},
+    line::{Arrival, EPOCH, Line, Look},
+    rate::OPEN,
 };
 
 const fn seconds(count: u64) -> Duration {
@@ -31,13 +32,17 @@ fn concurrent(max: u32, wait: Duration) -> LimitSettings {
     LimitSettings { concurrent: Some(max), wait, ..LimitSettings::default() }
 }
 
+/// A request that was sent has arrived after so many nanoseconds.
+const ARRIVES: u64 = 10_000_000_000;
+
 // The machine.
 
 #[derive(Debug, Clone)]
 enum Step {
     Pass(u64),
     Arrive { patience: Option<u64> },
-    Release,
+    Send(usize),
+    Release(usize),
     Cancel(usize),
     LookOutOfTurn(usize),
 }
@@ -46,14 +51,16 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (0u64..60).prop_map(Step::Pass),
         4 => proptest::option::of(0u64..200).prop_map(|patience| Step::Arrive { patience }),
-        2 => Just(Step::Release),
+        1 => Just(Step::Pass(ARRIVES)),
+        2 => any::<usize>().prop_map(Step::Send),
+        2 => any::<usize>().prop_map(Step::Release),
         1 => any::<usize>().prop_map(Step::Cancel),
         1 => any::<usize>().prop_map(Step::LookOutOfTurn),
     ]
 }
 
 fn any_settings() -> impl Strategy<Value = LimitSettings> {
-    (proptest::option::of(1u32..4), proptest::option::of(1u32..6), 0u64..100, 0u64..200, 0usize..6).prop_map(
+    (proptest::option::of(1u32..4), proptest::option::of(1u32..6), 1u64..100, 0u64..200, 0usize..6).prop_map(
         |(concurrent, per_window, window, wait, queue_max)| LimitSettings {
             concurrent,
             per_window,
@@ -69,10 +76,21 @@ struct History {
     settings: LimitSettings,
     line: Line,
     epoch: Instant,
+    /// What the line's clock said in the beginning, and what has passed since.
+    start: u64,
     now: u64,
-    admitted: Vec<u64>,
-    running: u32,
+    /// Everything that was admitted, in order.
+    admitted: Vec<Admitted>,
+    /// Which of these have not ended.
+    running: Vec<usize>,
     waiting: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Admitted {
+    at: u64,
+    stamp: u64,
+    ended: bool,
 }
 
 impl History {
@@ -82,9 +100,10 @@ impl History {
             settings,
             line: Line::new(settings, epoch),
             epoch,
+            start: EPOCH,
             now: 0,
             admitted: Vec::new(),
-            running: 0,
+            running: Vec::new(),
             waiting: Vec::new(),
         }
     }
@@ -97,10 +116,18 @@ impl History {
         match *step {
             Step::Pass(nanoseconds) => self.now += nanoseconds,
             Step::Arrive { patience } => self.arrive(patience),
-            Step::Release if self.running == 0 => {}
-            Step::Release => {
-                self.line.release();
-                self.running -= 1;
+            Step::Send(_) | Step::Release(_) if self.running.is_empty() => {}
+            Step::Send(index) => {
+                let it = &mut self.admitted[self.running[index % self.running.len()]];
+                if it.stamp == OPEN {
+                    it.stamp = self.line.sent(OPEN, self.epoch + Duration::from_nanos(self.now));
+                }
+            }
+            Step::Release(index) => {
+                let it = &mut self.admitted[self.running.remove(index % self.running.len())];
+                self.line.release(it.at, it.stamp, self.epoch + Duration::from_nanos(self.now));
+                it.ended = true;
+                it.stamp = if it.stamp == OPEN { it.at } else { it.stamp.min(self.start + self.now) };
             }
             Step::Cancel(_) | Step::LookOutOfTurn(_) if self.waiting.is_empty() => {}
             Step::Cancel(index) => {
@@ -114,9 +141,9 @@ impl History {
     fn arrive(&mut self, patience: Option<u64>) {
         let deadline = patience.map(|patience| self.at(self.now + patience));
         match self.line.arrive(self.at(self.now), deadline) {
-            Ok(Arrival::Admitted) => {
+            Ok(Arrival::Admitted(at)) => {
                 assert!(self.waiting.is_empty(), "a newcomer went past those who wait");
-                self.start();
+                self.admitted(at);
             }
             Ok(Arrival::Waiting(number, _)) => {
                 assert!(self.waiting.len() < self.settings.queue_max);
@@ -128,10 +155,10 @@ impl History {
 
     fn look(&mut self, index: usize) {
         match self.line.look(self.waiting[index], self.at(self.now)) {
-            Ok(Look::Admitted) => {
+            Ok(Look::Admitted(at)) => {
                 assert_eq!(index, 0, "one in the middle went first");
                 self.waiting.remove(0);
-                self.start();
+                self.admitted(at);
             }
             Ok(Look::Wait(until)) => assert!(until > self.at(self.now)),
             Err(limited) => {
@@ -141,29 +168,34 @@ impl History {
         }
     }
 
-    fn start(&mut self) {
-        self.running += 1;
-        self.admitted.push(self.now);
+    fn admitted(&mut self, at: u64) {
+        self.running.push(self.admitted.len());
+        self.admitted.push(Admitted { at, stamp: OPEN, ended: false });
+    }
+
+    /// How many can arrive or have arrived within one window that ends now.
+    fn lately(&self) -> u32 {
+        let window = self.settings.window.as_nanos() as u64;
+        let now = self.start + self.now;
+        self.admitted.iter().filter(|it| it.stamp == OPEN || it.stamp + window > now).count() as u32
     }
 
     /// Could the first in line, or a newcomer if there is none, go right now?
     fn is_free(&self) -> bool {
-        let slot = self.settings.concurrent.is_none_or(|max| self.running < max);
-        let in_window = |at: &&u64| **at + self.settings.window.as_nanos() as u64 > self.now;
-        let lately = self.admitted.iter().filter(in_window).count() as u32;
-        slot && self.settings.per_window.is_none_or(|max| lately < max) && self.waiting.is_empty()
+        let slot = self.settings.concurrent.is_none_or(|max| (self.running.len() as u32) < max);
+        let rate = self.settings.per_window.is_none_or(|max| self.lately() < max);
+        slot && rate && self.waiting.is_empty()
     }
 
     fn check(&mut self) {
         if let Some(max) = self.settings.per_window {
-            let window = self.settings.window.as_nanos() as u64;
-            for (first, last) in self.admitted.iter().zip(self.admitted.iter().skip(max as usize)) {
-                assert!(last - first >= window, "{} within {window}: {:?}", max + 1, self.admitted);
-            }
+            assert!(self.lately() <= max, "more than {max}: {:?}", self.admitted);
         }
-        assert!(self.settings.concurrent.is_none_or(|max| self.running <= max));
+        let running = self.running.len() as u32;
+        assert!(self.settings.concurrent.is_none_or(|max| running <= max));
+        assert_eq!(self.admitted.iter().filter(|it| !it.ended).count(), self.running.len());
         let status = self.line.status(self.at(self.now));
-        assert_eq!((status.in_use, status.waiting), (self.running, self.waiting.len()));
+        assert_eq!((status.in_use, status.waiting), (running, self.waiting.len()));
     }
 
     /// Everyone looks in turn until nothing changes: then the head waits for a reason.
@@ -215,13 +247,164 @@ proptest! {
                 line.reconfigure(settings(after), at);
             }
             let lately = admitted.iter().filter(|at| **at + window > now).count();
-            let is_admitted = line.arrive(at, None).is_ok();
-            prop_assert_eq!(is_admitted, lately < max as usize);
-            if is_admitted {
+            let arrival = line.arrive(at, None);
+            prop_assert_eq!(arrival.is_ok(), lately < max as usize);
+            if let Ok(Arrival::Admitted(admitted_at)) = arrival {
+                line.release(admitted_at, OPEN, at);
                 admitted.push(now);
             }
         }
     }
+}
+
+/// One call of a crowd, in milliseconds.
+#[derive(Debug, Clone)]
+struct Journey {
+    wants_at: u64,
+    /// Of each attempt: from the admission to the send, from there to the arrival, and from there to the answer.
+    attempts: Vec<[u64; 3]>,
+}
+
+fn journeys() -> impl Strategy<Value = Vec<Journey>> {
+    let attempts = proptest::collection::vec([0u64..3_000, 0u64..9_999, 0u64..60_000], 1..4);
+    let journey = (0u64..30_000, attempts).prop_map(|(wants_at, attempts)| Journey { wants_at, attempts });
+    proptest::collection::vec(journey, 1..40)
+}
+
+/// When the requests of a crowd arrive.
+async fn arrivals(limiter: Limiter, journeys: Vec<Journey>) -> Vec<u64> {
+    let (arrivals, began) = (Arc::new(Mutex::new(vec![])), Instant::now());
+    let mut crowd = JoinSet::new();
+    for Journey { wants_at, attempts } in journeys {
+        let (limiter, arrivals) = (limiter.clone(), arrivals.clone());
+        crowd.spawn(async move {
+            sleep(Duration::from_millis(wants_at)).await;
+            for [leaving, on_the_way, answering] in attempts {
+                let mut slot = limiter.enter().await.unwrap();
+                sleep(Duration::from_millis(leaving)).await;
+                slot.sent();
+                sleep(Duration::from_millis(on_the_way)).await;
+                arrivals.lock().unwrap().push(began.elapsed().as_millis() as u64);
+                sleep(Duration::from_millis(answering)).await;
+            }
+        });
+    }
+    crowd.join_all().await;
+    let mut arrivals = std::mem::take(&mut *arrivals.lock().unwrap());
+    arrivals.sort_unstable();
+    arrivals
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_interval_sees_more_arrivals_than_are_allowed_whatever_happens_on_the_way(
+        max in 1u32..6, window_ms in 1u64..20_000, before in proptest::collection::vec(0u64..30_000, 0..12),
+        journeys in journeys(),
+    ) {
+        let window = Duration::from_millis(window_ms);
+        let limiter = Limiter::new(LimitSettings { wait: seconds(864_000), ..rate(max, window) });
+        let seen = paused(async {
+            let limiter = Limiter::new(limiter.status().settings);
+            let ages = before.iter().map(|age| Duration::from_millis(*age)).collect();
+            limiter.recall_once(async { Ok::<_, ()>(ages) }).await.unwrap();
+            arrivals(limiter, journeys).await
+        });
+        // Those from before, as far as they were within the bound, lie before zero.
+        let mut before = before;
+        before.sort_unstable();
+        let mut all: Vec<i64> = before.iter().take(max as usize).rev().map(|age| -(*age as i64)).collect();
+        let known = all.len();
+        all.extend(seen.iter().map(|at| *at as i64));
+        for (index, (first, last)) in all.iter().zip(all.iter().skip(max as usize)).enumerate() {
+            let is_ours = index + max as usize >= known;
+            prop_assert!(!is_ours || last - first >= window_ms as i64, "{} within {window_ms}: {all:?}", max + 1);
+        }
+    }
+}
+
+#[test]
+fn fewer_places_count_everything_that_is_under_way() {
+    let epoch = Instant::now();
+    let mut line = Line::new(rate(5, seconds(60)), epoch);
+    let mut admitted = vec![];
+    while let Ok(Arrival::Admitted(at)) = line.arrive(epoch, None) {
+        admitted.push(at);
+    }
+    assert_eq!(admitted.len(), 5);
+    line.reconfigure(rate(2, seconds(60)), epoch);
+    let mut now = epoch;
+    for admitted_at in &admitted[..4] {
+        assert!(line.arrive(now + seconds(99), None).is_err());
+        now += seconds(100);
+        let stamp = line.sent(OPEN, now);
+        line.release(*admitted_at, stamp, now);
+    }
+    assert!(line.arrive(now + Duration::from_nanos(59_999_999_999), None).is_err());
+    // One may still be sent, and beside it there is place for one.
+    assert!(line.arrive(now + seconds(60), None).is_ok());
+    assert!(line.arrive(now + seconds(1_000), None).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_between_its_admission_and_its_send_keeps_its_place() {
+    let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(1, seconds(60)) });
+    let mut slot = limiter.enter().await.unwrap();
+    sleep(seconds(59)).await;
+    slot.sent();
+    let sent = Instant::now();
+    drop(slot);
+    drop(limiter.enter().await.unwrap());
+    assert_eq!(sent.elapsed(), seconds(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_costs_at_most_ten_seconds_of_its_place() {
+    let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(1, seconds(60)) });
+    let mut slow = limiter.enter().await.unwrap();
+    slow.sent();
+    let began = Instant::now();
+    let next = limiter.enter().await.unwrap();
+    assert_eq!(began.elapsed(), seconds(70));
+    drop((slow, next));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_before_the_limiter_was_made_counts_and_is_looked_up_once() {
+    let limiter = Limiter::new(LimitSettings { wait: seconds(600), ..rate(3, seconds(60)) });
+    let failed = limiter.recall_once(async { Err("the disk cannot be read") }).await;
+    assert_eq!(failed, Err("the disk cannot be read"));
+    let ages = vec![seconds(5), seconds(61), seconds(50)];
+    limiter.recall_once(async { Ok::<_, ()>(ages) }).await.unwrap();
+    limiter.recall_once(async { panic!("it asks again") as Result<_, ()> }).await.unwrap();
+    assert_eq!(limiter.status().admitted_in_window, 2);
+    let began = Instant::now();
+    let mut times = vec![];
+    for _ in 0..3 {
+        drop(limiter.enter().await.unwrap());
+        times.push(began.elapsed().as_secs());
+    }
+    assert_eq!(times, [0, 10, 55]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_limit_counts_what_was_sent_before_it_was_made_too() {
+    let limiter = Limiter::new(rate(20_000, seconds(60)));
+    limiter.recall_once(async { Ok::<_, ()>(vec![seconds(6); 20_000]) }).await.unwrap();
+    // A tenth of the window has passed, so a tenth of the places is free.
+    assert_eq!(limiter.status().admitted_in_window, 18_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_is_set_again_asks_what_was_sent_without_one() {
+    let limiter = Limiter::new(rate(2, seconds(60)));
+    limiter.recall_once(async { Ok::<_, ()>(vec![]) }).await.unwrap();
+    limiter.reconfigure(LimitSettings::default());
+    limiter.recall_once(async { panic!("it asks without a rate") as Result<_, ()> }).await.unwrap();
+    limiter.reconfigure(rate(2, seconds(60)));
+    limiter.recall_once(async { Ok::<_, ()>(vec![seconds(1); 5]) }).await.unwrap();
+    assert_eq!(limiter.try_enter().unwrap_err().retry_after, Some(seconds(59)));
 }
 
 // Refusals.
@@ -231,7 +414,9 @@ fn a_refusal_for_rate_says_when_the_next_one_may_come() {
     let epoch = Instant::now();
     let mut line = Line::new(rate(2, seconds(60)), epoch);
     for at in [0, 10] {
-        assert!(matches!(line.arrive(epoch + seconds(at), None), Ok(Arrival::Admitted)));
+        let at = epoch + seconds(at);
+        let Ok(Arrival::Admitted(admitted_at)) = line.arrive(at, None) else { panic!("refused") };
+        line.release(admitted_at, OPEN, at);
     }
     let limited = line.arrive(epoch + seconds(25), None).unwrap_err();
     assert_eq!(limited, Limited { by: LimitedBy::Rate, retry_after: Some(seconds(35)) });

@@ -127,6 +127,16 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.executions(scope, filter, page)
     }
 
+    fn sends(
+        &self,
+        tool: String,
+        user: Option<UserId>,
+        since: Timestamp,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<Timestamp>> {
+        self.inner.sends(tool, user, since, limit)
+    }
+
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
         self.inner.execution(scope, call)
     }

@@ -1,6 +1,6 @@
 //! The rows beside the log: what a fact changes in calls, questions and sums.
 
-use helve_store::{CallChange, CallState, Recorded, StoreError, call_change};
+use helve_store::{CallChange, CallState, Recorded, SENDS_KEPT_MS, StoreError, call_change, sent_to};
 use helve_types::{CallId, Fact, Failure, FailureKind, RunId, Spent, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -49,10 +49,29 @@ pub(super) fn derive(connection: &Connection, run: RunId, recorded: &Recorded) -
         add_spent(connection, run, &spent)?;
     }
     add_used(connection, run, recorded)?;
+    if let Some(tool) = sent_to(fact) {
+        keep_send(connection, run, tool, recorded)?;
+    }
     match (fact.call(), call_change(fact)) {
         (Some(call), Some(change)) => change_call(connection, run, at, call, &change),
         _ => Ok(()),
     }
+}
+
+/// Notes when the tool was sent to, and forgets what no window reaches back to.
+fn keep_send(connection: &Connection, run: RunId, tool: &str, recorded: &Recorded) -> Result<(), StoreError> {
+    let at = recorded.event.at.0;
+    execute(
+        connection,
+        "INSERT INTO tool_sends (tool, at, run, seq, user) SELECT ?1, ?2, id, ?4, user FROM runs WHERE id = ?3",
+        params![tool, at, run.0.as_bytes(), recorded.event.seq],
+    )?;
+    execute(
+        connection,
+        "DELETE FROM tool_sends WHERE tool = ?1 AND at < ?2",
+        params![tool, at.saturating_sub(SENDS_KEPT_MS)],
+    )?;
+    Ok(())
 }
 
 fn change_call(

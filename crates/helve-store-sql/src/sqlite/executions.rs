@@ -4,7 +4,7 @@
 //! index should not be chosen for has a `+` before it, which hides it from the planner.
 
 use helve_store::{CallState, Execution, ExecutionFilter, ExecutionPage, Scope, StoreError};
-use helve_types::{CallId, RunId, UserId};
+use helve_types::{CallId, RunId, Timestamp, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
@@ -35,6 +35,22 @@ pub(super) fn execution(
          WHERE tool_calls.run = ?1 AND tool_calls.id = ?2 AND (?3 IS NULL OR tool_calls.user = ?3)"
     );
     first(connection, &sql, params![run.0.as_bytes(), call.as_str(), only_user(scope)], read)?.ok_or(missing)
+}
+
+pub(super) fn sends(
+    connection: &Connection,
+    tool: &str,
+    user: Option<&UserId>,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<Timestamp>, StoreError> {
+    all(
+        connection,
+        "SELECT at FROM tool_sends WHERE tool = ?1 AND at >= ?2 AND (?3 IS NULL OR user = ?3)
+         ORDER BY at DESC LIMIT ?4",
+        params![tool, since.0, user.map(|user| &user.0), i64::try_from(limit).unwrap_or(i64::MAX)],
+        |row| Ok(Timestamp(column(row, "at")?)),
+    )
 }
 
 fn read(row: &Row<'_>) -> Result<Execution, StoreError> {
@@ -127,8 +143,6 @@ impl Clauses {
 
 #[cfg(test)]
 mod tests {
-    use helve_types::Timestamp;
-
     use super::*;
 
     /// How SQLite goes about it.

@@ -224,6 +224,16 @@ impl Store for SqliteStore {
         self.read(move |connection| executions::executions(connection, &scope, &filter, &page))
     }
 
+    fn sends(
+        &self,
+        tool: String,
+        user: Option<UserId>,
+        since: Timestamp,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<Timestamp>> {
+        self.read(move |connection| executions::sends(connection, &tool, user.as_ref(), since, limit))
+    }
+
     fn execution(&self, scope: Scope, call: CallId) -> StoreFuture<'_, Execution> {
         self.read(move |connection| executions::execution(connection, &scope, &call))
     }

@@ -4,7 +4,8 @@ use helve_types::{CallId, Fact, Failure, FailureKind, Stage, Timestamp, ToolOutp
 
 use super::{Actor, Started, Subject, requested, started};
 use crate::{
-    CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Recorded, Scope, StoreError, Urgency,
+    CallState, Execution, ExecutionFilter, ExecutionPage, Mark, Recorded, SENDS_KEPT_MS, Scope, StoreError,
+    Urgency,
 };
 
 /// Appends facts that happened at a moment of the scenario's choice.
@@ -225,4 +226,48 @@ pub async fn nobody_finds_anothers_calls(store: Subject) {
     assert_eq!(store.execution(li, call.clone()).await, missing);
     assert!(store.execution(mei.scope(), call.clone()).await.is_ok());
     assert_eq!(store.execution(Scope::Everyone, call.again()).await, missing);
+}
+
+pub async fn it_is_known_when_a_tool_was_sent_to_and_for_whom(store: Subject) {
+    let (mei, li) = (Actor::new(store.clone(), "mei"), Actor::new(store.clone(), "li"));
+    let mut hers = mei.start(mei.new_conversation(), "one").await;
+    let mut his = li.start(li.new_conversation(), "two").await;
+    let [a, b, c] = [CallId::new(hers.run, 1, 0), CallId::new(his.run, 1, 0), CallId::new(his.run, 1, 1)];
+    let instead = match started(&c, 1) {
+        Fact::ToolStarted { call, tool, version, effect, attempt, arguments, .. } => {
+            let instead = Some("post_letter".into());
+            Fact::ToolStarted { call, tool, version, effect, attempt, arguments, instead }
+        }
+        other => other,
+    };
+    at(&mei, &mut hers, 1_000, vec![wanted(&a, "send_mail"), started(&a, 1), started(&a, 2)]).await;
+    at(&li, &mut his, 2_000, vec![wanted(&b, "send_mail"), started(&b, 1), wanted(&c, "send_mail"), instead])
+        .await;
+    // A call that was never sent, such as one that was answered from the cache.
+    let cached = CallId::new(hers.run, 1, 1);
+    at(&mei, &mut hers, 2_500, vec![wanted(&cached, "send_mail"), finished(&cached, "kept")]).await;
+    at(&mei, &mut hers, 3_000, vec![started(&a, 3)]).await;
+
+    let sends = async |tool: &str, user: Option<&str>, since: i64, limit: usize| {
+        let user = user.map(|user| UserId(user.into()));
+        match store.sends(tool.into(), user, Timestamp(since), limit).await {
+            Ok(times) => times.into_iter().map(|at| at.0).collect::<Vec<_>>(),
+            Err(error) => panic!("nobody can say when {tool} was sent to: {error}"),
+        }
+    };
+    assert_eq!(sends("send_mail", None, 0, 100).await, [3_000, 2_000, 1_000, 1_000]);
+    assert_eq!(sends("send_mail", None, 1_001, 100).await, [3_000, 2_000]);
+    assert_eq!(sends("send_mail", None, 0, 3).await, [3_000, 2_000, 1_000]);
+    assert_eq!(sends("send_mail", Some("li"), 0, 100).await, [2_000]);
+    assert_eq!(sends("post_letter", None, 0, 100).await, [2_000]);
+    assert!(sends("nothing", None, 0, 100).await.is_empty());
+
+    // A user who forgets the conversation does not make the other side forget the calls.
+    mei.finish(&mut hers, "done").await;
+    let Some(conversation) = hers.conversation else { panic!("a run without a conversation") };
+    assert_eq!(store.delete_conversation(mei.scope(), conversation).await, Ok(()));
+    assert_eq!(sends("send_mail", None, 0, 100).await, [3_000, 2_000, 1_000, 1_000]);
+    // What no window can reach back to is not kept.
+    at(&li, &mut his, 2_001 + SENDS_KEPT_MS, vec![started(&b, 2)]).await;
+    assert_eq!(sends("send_mail", None, 0, 100).await, [2_001 + SENDS_KEPT_MS, 3_000]);
 }

@@ -1,11 +1,33 @@
 //! Looking for calls in memory: all of them are looked at.
 
-use helve_types::CallId;
+use helve_types::{CallId, RunId, Timestamp, UserId};
 
 use super::Shelves;
-use crate::{CallRecord, Execution, ExecutionFilter, ExecutionPage, Mark, Scope, StoreError};
+use crate::{CallRecord, Execution, ExecutionFilter, ExecutionPage, Mark, SENDS_KEPT_MS, Scope, StoreError};
 
 impl Shelves {
+    pub(super) fn keep_send(&mut self, run: RunId, tool: &str, at: Timestamp) {
+        let Some(shelf) = self.runs.get(&run) else { return };
+        let sends = self.sends.entry(tool.to_owned()).or_default();
+        sends.retain(|(kept, _)| kept.0 >= at.0.saturating_sub(SENDS_KEPT_MS));
+        sends.push((at, shelf.record.user.clone()));
+    }
+
+    pub(super) fn sends(
+        &self,
+        tool: &str,
+        user: Option<&UserId>,
+        since: Timestamp,
+        limit: usize,
+    ) -> Vec<Timestamp> {
+        let sends = self.sends.get(tool).into_iter().flatten();
+        let asked = sends.filter(|(at, of)| *at >= since && user.is_none_or(|user| user == of));
+        let mut times: Vec<_> = asked.map(|(at, _)| *at).collect();
+        times.sort_unstable_by(|one, other| other.cmp(one));
+        times.truncate(limit);
+        times
+    }
+
     pub(super) fn executions(
         &self,
         scope: &Scope,

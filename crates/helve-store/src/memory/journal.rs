@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helve_types::{Fact, RunId, Spent};
 
 use super::Shelves;
-use crate::{Append, Approval, ApprovalState, Recorded, StoreError, call_change};
+use crate::{Append, Approval, ApprovalState, Recorded, StoreError, call_change, sent_to};
 
 impl Shelves {
     pub(super) fn append(&mut self, batch: &Append) -> Result<(), StoreError> {
@@ -86,6 +86,9 @@ impl Shelves {
         {
             held.state = ApprovalState::Answered { answer: answer.clone(), by: by.clone(), answered_at: at };
             self.keep_allowance(run, *approval, answer, by, at);
+        }
+        if let Some(tool) = sent_to(fact) {
+            self.keep_send(run, tool, at);
         }
         if let (Some(call), Some(change)) = (fact.call(), call_change(fact)) {
             self.change_call(run, at, call, change);

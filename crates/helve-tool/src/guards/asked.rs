@@ -6,7 +6,7 @@ use std::time::Duration;
 use helve_guard::{BreakerSettings, LimitSettings};
 use helve_types::{BreakerTerms, CacheTerms, Effect, Fallback, RateLimit, ToolDefinition};
 
-use super::{CachePolicy, Guards, Limits};
+use super::{CachePolicy, Guards, Limits, Rate, RateTerms};
 use crate::DefinitionError;
 
 const TIMEOUT_MS_MIN: u64 = 100;
@@ -63,29 +63,33 @@ fn within(field: &str, value: u64, min: u64, max: u64) -> Result<(), DefinitionE
 }
 
 fn limits(held: Limits, asked: RateLimit) -> Result<Limits, DefinitionError> {
-    let RateLimit { concurrent, per_minute, per_minute_and_user, wait_ms } = asked;
+    let RateLimit { concurrent, wait_ms, .. } = asked;
+    let terms = RateTerms {
+        per_minute: asked.per_minute,
+        per_minute_and_user: asked.per_minute_and_user,
+        per_window: asked.per_window,
+        per_window_and_user: asked.per_window_and_user,
+        window_ms: asked.window_ms,
+    };
+    let wrong = |(field, what)| DefinitionError::new(format!("rate_limit.{field}"), what);
+    let [tool, user] = terms.read().map_err(wrong)?;
     if let Some(wait) = wait_ms {
         within("rate_limit.wait_ms", wait, 0, WAIT_MS_MAX)?;
     }
-    let laid = |held: Option<LimitSettings>, concurrent: Option<NonZeroU32>, rate: Option<NonZeroU32>| {
+    let laid = |held: Option<LimitSettings>, concurrent: Option<NonZeroU32>, rate: Option<Rate>| {
         // How long to wait says nothing where there is nothing to wait for.
         if held.is_none() && concurrent.is_none() && rate.is_none() {
             return None;
         }
         let unheld = LimitSettings { wait: Duration::from_millis(WAIT_MS), ..LimitSettings::default() };
-        let held = held.unwrap_or(unheld);
+        let held = Rate::over(rate, held.unwrap_or(unheld));
         Some(LimitSettings {
             concurrent: concurrent.map(NonZeroU32::get).or(held.concurrent),
-            per_window: rate.map(NonZeroU32::get).or(held.per_window),
-            window: rate.map_or(held.window, |_| Duration::from_secs(60)),
             wait: wait_ms.map_or(held.wait, Duration::from_millis),
             ..held
         })
     };
-    Ok(Limits {
-        tool: laid(held.tool, concurrent, per_minute),
-        user: laid(held.user, None, per_minute_and_user),
-    })
+    Ok(Limits { tool: laid(held.tool, concurrent, tool), user: laid(held.user, None, user) })
 }
 
 fn breaker(held: BreakerSettings, asked: &BreakerTerms) -> Result<BreakerSettings, DefinitionError> {
@@ -172,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn a_window_has_the_length_that_is_said() {
+        let limits = |wishes: Value| {
+            let asked = asked(Guards::default(), Effect::Read, json!({"rate_limit": wishes})).unwrap().limits;
+            [asked.tool, asked.user].map(|limit| limit.map(|it| (it.per_window, it.window.as_millis())))
+        };
+        let hour = json!({"per_window": 50, "window_ms": 3_600_000});
+        assert_eq!(limits(hour), [Some((Some(50), 3_600_000)), None]);
+        let both = json!({"per_minute": 5, "per_window_and_user": 2, "window_ms": 100});
+        assert_eq!(limits(both), [Some((Some(5), 60_000)), Some((Some(2), 100))]);
+        let day = json!({"per_window": 1, "per_minute_and_user": 2, "window_ms": 86_400_000});
+        assert_eq!(limits(day), [Some((Some(1), 86_400_000)), Some((Some(2), 60_000))]);
+    }
+
+    #[test]
     fn what_it_does_not_say_stays_as_the_tool_comes() {
         let five = LimitSettings { concurrent: Some(5), per_window: Some(9), ..LimitSettings::default() };
         let held = Guards {
@@ -208,6 +226,36 @@ mod tests {
                 Effect::Read,
                 json!({"rate_limit": {"wait_ms": 100000}}),
                 "`rate_limit.wait_ms`: 100000 is not between 0 and 60000",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_window": 1, "window_ms": 99}}),
+                "`rate_limit.window_ms`: 99 is not between 100 and 86400000",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_window_and_user": 1, "window_ms": 86400001}}),
+                "`rate_limit.window_ms`: 86400001 is not between 100 and 86400000",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_window": 1, "per_minute": 1, "window_ms": 1000}}),
+                "`rate_limit.per_window`: `per_minute` is said too; leave one of them out",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_window_and_user": 1, "per_minute_and_user": 1, "window_ms": 1000}}),
+                "`rate_limit.per_window_and_user`: `per_minute_and_user` is said too; leave one of them out",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_window": 1}}),
+                "`rate_limit.per_window`: it needs `window_ms`, the length of the window",
+            ),
+            (
+                Effect::Read,
+                json!({"rate_limit": {"per_minute": 1, "window_ms": 1000}}),
+                "`rate_limit.window_ms`: it needs `per_window` or `per_window_and_user`, how many calls the window may have",
             ),
             (Effect::Read, json!({"attempts": 9}), "`attempts`: 9 is not between 1 and 5"),
             (

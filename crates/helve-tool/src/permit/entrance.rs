@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use helve_guard::{Change, Limited, Slot, Ticket, UnavailableBecause, Verdict};
+use helve_store::StoreError;
 use helve_types::{Failure, FailureKind, Stage, Trail};
 use tokio::time::Instant;
 
@@ -11,31 +12,71 @@ use super::{Permit, millis, rest};
 use crate::CallContext;
 use crate::outcome::Stop;
 
+/// The places that a call holds: the user's and the tool's.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    user: Option<Slot>,
+    tool: Option<Slot>,
+}
+
+impl Slots {
+    /// The call leaves now: this is the time that counts for the rate.
+    pub(super) fn sent(&mut self) {
+        self.user.iter_mut().chain(&mut self.tool).for_each(Slot::sent);
+    }
+}
+
+/// Why there is no place.
+enum NoPlace {
+    Limited(Limited),
+    Stop(Stop),
+}
+
+impl From<Limited> for NoPlace {
+    fn from(limited: Limited) -> Self {
+        Self::Limited(limited)
+    }
+}
+
+impl From<StoreError> for NoPlace {
+    fn from(error: StoreError) -> Self {
+        Self::Stop(error.into())
+    }
+}
+
 impl Permit {
     /// A place among those who may call the tool at once and in a window: first the user's, then the tool's.
-    pub(super) async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<[Option<Slot>; 2], Stop> {
+    pub(super) async fn limit(&self, cx: &CallContext, trail: &mut Trail) -> Result<Slots, Stop> {
         let guarding = &self.tool.guarding;
         if guarding.limiter.is_none() && guarding.user_limiter.is_none() {
-            return Ok([None, None]);
-        }
-        if cx.skip.limit {
-            let skipped = Stage::Skipped { guard: "limit".into() };
-            if !trail.0.contains(&skipped) {
-                trail.push(skipped);
-            }
-            return Ok([None, None]);
+            return Ok(Slots::default());
         }
         let asked = Instant::now();
         let entered = async {
-            let user = match &guarding.user_limiter {
-                Some(limiter) => Some(limiter.enter(&cx.user.0).await?),
-                None => None,
-            };
-            let tool = match &guarding.limiter {
-                Some(limiter) => Some(limiter.enter().await?),
-                None => None,
-            };
-            Ok([user, tool])
+            let user =
+                guarding.user_limiter.as_ref().map(|limiters| limiters.limiter(&cx.user.0)).transpose();
+            // Also for a call that goes past the limits: only what was sent before it is told to them.
+            for (limiter, user) in [
+                (user.as_ref().ok().and_then(Option::as_ref), Some(&cx.user)),
+                (guarding.limiter.as_ref(), None),
+            ] {
+                if let Some(limiter) = limiter {
+                    self.recall(limiter, user, cx).await?;
+                }
+            }
+            if cx.skip.limit {
+                return Ok(Slots::default());
+            }
+            Ok(Slots {
+                user: match user? {
+                    Some(limiter) => Some(limiter.enter().await?),
+                    None => None,
+                },
+                tool: match &guarding.limiter {
+                    Some(limiter) => Some(limiter.enter().await?),
+                    None => None,
+                },
+            })
         };
         let entered = tokio::select! {
             entered = entered => entered,
@@ -43,7 +84,11 @@ impl Permit {
         };
         let waited_ms = millis(asked.elapsed());
         entered
-            .map_err(|limited: Limited| {
+            .map_err(|no_place| {
+                let limited = match no_place {
+                    NoPlace::Limited(limited) => limited,
+                    NoPlace::Stop(stop) => return stop,
+                };
                 trail.push(Stage::Limit { waited_ms, refused: Some(limited.to_string()) });
                 let name = &self.tool.spec.name;
                 let mut failure = Failure::new(
@@ -53,7 +98,15 @@ impl Permit {
                 failure.retry_after_ms = limited.retry_after.map(millis);
                 Stop::from(failure)
             })
-            .inspect(|_| trail.push(Stage::Limit { waited_ms, refused: None }))
+            .inspect(|_| {
+                let passed = match cx.skip.limit {
+                    true => Stage::Skipped { guard: "limit".into() },
+                    false => Stage::Limit { waited_ms, refused: None },
+                };
+                if !(cx.skip.limit && trail.0.contains(&passed)) {
+                    trail.push(passed);
+                }
+            })
     }
 
     /// Waits while the other side wants a pause, as far as that fits into what is left of the call's time: only for a

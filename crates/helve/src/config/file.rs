@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use helve_agent::AgentSettings;
-use helve_tool::{BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rule};
+use helve_tool::{
+    BreakerSettings, CachePolicy, CacheScope, Failures, Guards, LimitSettings, Rate, RateTerms, Rule,
+};
 use helve_types::{CacheSharing, Fallback, LabelTerms, ModelParams};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -120,6 +122,9 @@ pub struct GuardsTable {
     concurrent: Option<NonZeroU32>,
     per_minute: Option<NonZeroU32>,
     per_minute_and_user: Option<NonZeroU32>,
+    per_window: Option<NonZeroU32>,
+    per_window_and_user: Option<NonZeroU32>,
+    window_ms: Option<NonZeroU64>,
     concurrent_and_user: Option<NonZeroU32>,
     wait_ms: Option<u64>,
     cache_ms: Option<u64>,
@@ -277,15 +282,39 @@ pub(super) fn names_of(models: &[ModelSettings]) -> String {
     models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// What a table of `[tools]` says must be something that can be done.
+pub(super) fn check_rates(tools: &BTreeMap<String, GuardsTable>, places: &Places) -> anyhow::Result<()> {
+    for (name, table) in tools {
+        let wrong = |(key, what): (&str, String)| places.wrong(&["tools", name, key], what);
+        table.rate_terms().read().map_err(wrong)?;
+    }
+    Ok(())
+}
+
 impl GuardsTable {
+    fn rate_terms(&self) -> RateTerms {
+        RateTerms {
+            per_minute: self.per_minute,
+            per_minute_and_user: self.per_minute_and_user,
+            per_window: self.per_window,
+            per_window_and_user: self.per_window_and_user,
+            window_ms: self.window_ms,
+        }
+    }
+
+    /// Of the tool and of each user; they were checked when the file was read.
+    fn rates(&self) -> [Option<Rate>; 2] {
+        self.rate_terms().read().unwrap_or_default()
+    }
+
     fn user_limit(&self, of_tool: Option<LimitSettings>) -> Option<LimitSettings> {
-        let Self { concurrent_and_user, per_minute_and_user, .. } = self;
-        if of_tool.is_none() && concurrent_and_user.is_none() && per_minute_and_user.is_none() {
+        let [_, rate] = self.rates();
+        let concurrent_and_user = self.concurrent_and_user;
+        if of_tool.is_none() && concurrent_and_user.is_none() && rate.is_none() {
             return None;
         }
-        let mut limit = of_tool.unwrap_or_default();
+        let mut limit = Rate::over(rate, of_tool.unwrap_or_default());
         limit.concurrent = concurrent_and_user.map(NonZeroU32::get).or(limit.concurrent);
-        limit.per_window = per_minute_and_user.map(NonZeroU32::get).or(limit.per_window);
         limit.wait = self.wait_ms.map_or(limit.wait, Duration::from_millis);
         Some(limit)
     }
@@ -328,10 +357,10 @@ impl GuardsTable {
         over.timeout = ms(self.timeout_ms.map(NonZeroU64::get)).unwrap_or(over.timeout);
         over.attempts = self.attempts.map_or(over.attempts, NonZeroU32::get);
         over.output_bytes_max = self.output_bytes_max.map_or(over.output_bytes_max, NonZeroUsize::get);
-        if self.concurrent.is_some() || self.per_minute.is_some() || self.wait_ms.is_some() {
-            let mut limit = over.limits.tool.unwrap_or_default();
+        let [rate, _] = self.rates();
+        if self.concurrent.is_some() || rate.is_some() || self.wait_ms.is_some() {
+            let mut limit = Rate::over(rate, over.limits.tool.unwrap_or_default());
             limit.concurrent = self.concurrent.map(NonZeroU32::get).or(limit.concurrent);
-            limit.per_window = self.per_minute.map(NonZeroU32::get).or(limit.per_window);
             limit.wait = ms(self.wait_ms).unwrap_or(limit.wait);
             over.limits.tool = Some(limit);
         }

@@ -180,6 +180,15 @@ fn whatever_is_wrong_in_the_file_is_told_with_line_and_key() {
         (model.replace("\"m\"", "\"demo\""), "line 2 at `name`: `demo` is the model inside"),
         (format!("{agent}max_steps = 0"), "line 3 at `max_steps`: invalid value: integer `0`"),
         ("[tools.time]\nper_minute = 0".into(), "line 2 at `per_minute`: invalid value: integer `0`"),
+        (
+            "[tools.time]\nper_minute = 5\nper_window = 1\nwindow_ms = 1000".into(),
+            "line 3 at `per_window`: `per_minute` is said too; leave one of them out",
+        ),
+        ("[tools.time]\nper_window = 1".into(), "line 2 at `per_window`: it needs `window_ms`"),
+        (
+            "[tools.time]\nper_window = 1\nwindow_ms = 86400001".into(),
+            "line 3 at `window_ms`: 86400001 is not between 100 and 86400000",
+        ),
         ("[server]\nlisten = 5".into(), "line 2 at `listen`: invalid type: integer `5`"),
         ("[server]\nlisten = \"nowhere\"".into(), "line 2 at `listen`: `nowhere` is no address to listen on"),
         ("[server]\nzone = \"Mars/Base\"".into(), "line 2 at `zone`: there is no time zone `Mars/Base`"),
@@ -535,6 +544,29 @@ fn a_wrong_hook_is_told_with_its_line() {
         let told = refused(&hook(more));
         assert!(told.starts_with(&format!("helve.toml, {expected}")), "{told}");
     }
+}
+
+#[test]
+fn a_table_says_how_many_calls_a_window_of_its_length_may_have() {
+    use helve_tool::{Guards, LimitSettings, Limits};
+    let own = LimitSettings {
+        per_window: Some(9),
+        window: std::time::Duration::from_secs(7),
+        ..LimitSettings::default()
+    };
+    let limits = |text: &str| {
+        let config = parse(&format!("[tools.time]\n{text}"), &Environment::default()).unwrap();
+        let limits = Limits { tool: Some(own), user: None };
+        let over = config.tools[0].1.over(Guards { limits, ..Guards::default() }).limits;
+        [over.tool, over.user].map(|limit| limit.map(|it| (it.per_window, it.window.as_millis())))
+    };
+    assert_eq!(limits("wait_ms = 5"), [Some((Some(9), 7_000)), None]);
+    // A minute is a minute, whatever window the tool brings along.
+    assert_eq!(limits("per_minute = 5"), [Some((Some(5), 60_000)), None]);
+    assert_eq!(
+        limits("per_window = 2\nper_window_and_user = 1\nwindow_ms = 3600000"),
+        [Some((Some(2), 3_600_000)), Some((Some(1), 3_600_000))]
+    );
 }
 
 #[test]

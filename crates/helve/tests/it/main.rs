@@ -13,6 +13,7 @@ mod injection;
 mod notices;
 mod outside;
 mod people;
+mod rates;
 #[cfg(target_os = "linux")]
 mod readers;
 mod rows;
