@@ -40,11 +40,9 @@ impl NewMessages {
             }
             Fact::ToolUnknown { call, because, .. } => self.result(call, format!("Error: {because}")),
             // What it had said is void.
-            Fact::StepRestarted { .. } => {
-                if self.results.is_empty() {
-                    self.text.clear();
-                    self.calls.clear();
-                }
+            Fact::StepRestarted { .. } if self.results.is_empty() => {
+                self.text.clear();
+                self.calls.clear();
             }
             _ => {}
         }
