@@ -47,7 +47,7 @@ pub(crate) fn with_notes<'a>(description: &'a str, notes: &[String]) -> Cow<'a, 
     if notes.is_empty() {
         return Cow::Borrowed(description);
     }
-    let notes = notes.iter().map(|note| note.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
+    let notes = cut(notes.iter().map(|note| note.trim_end_matches('.')).collect::<Vec<_>>().join("; "));
     Cow::Owned(if description.is_empty() {
         format!("Arguments: {notes}.")
     } else {
@@ -60,12 +60,23 @@ fn describe(node: &mut Map<String, Value>, words: &[String]) {
     if words.is_empty() {
         return;
     }
-    let words = words.join("; ");
+    let words = cut(words.join("; "));
     let text = match node.get("description").and_then(Value::as_str).unwrap_or_default() {
         "" => words,
         said => format!("{said} ({words})"),
     };
     node.insert("description".to_owned(), Value::String(text));
+}
+
+/// More words about one field than this help nobody.
+const WORDS_BYTES_MAX: usize = 2_000;
+
+fn cut(mut words: String) -> String {
+    if words.len() > WORDS_BYTES_MAX {
+        words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX));
+        words.push('…');
+    }
+    words
 }
 
 /// The types that a schema names, without `null`, and whether it named that, too.

@@ -19,6 +19,8 @@ use helve_types::{CallId, ConversationId, ModelParams, RunId, ToolOutput, UserId
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bound::written_within;
+
 pub use self::questions::HookRefusal;
 
 /// Something of the operator's that is asked at certain points.
@@ -216,7 +218,7 @@ impl Placed {
         match said {
             Ok(Said::Nothing) => Answer::Nothing,
             Ok(Said::Change(change)) => Answer::Change(change),
-            Ok(Said::Refuse(reason)) => Answer::Refused(reason),
+            Ok(Said::Refuse(reason)) => Answer::Refused(written_within(&reason, REASON_BYTES_MAX)),
             Err(problem) => self.failed(&problem),
         }
     }
@@ -229,6 +231,11 @@ impl Placed {
         }
     }
 }
+
+/// How long the reason of a refusal may be; the rest is cut.
+const REASON_BYTES_MAX: usize = 2 << 10;
+/// How large a system prompt may be as a hook leaves it: it is sent with every step.
+const SYSTEM_BYTES_MAX: usize = 1 << 20;
 
 /// What comes of asking one hook.
 enum Answer<T> {

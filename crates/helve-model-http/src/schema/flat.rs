@@ -1,7 +1,7 @@
 //! A schema without indirections: references followed, `allOf` made one.
 //!
 //! A schema may refer to itself, so that it has no end: a reference is followed twice on the way down and then
-//! broken off, and neither depth nor size grow without bound.
+//! broken off, and neither depth nor size nor work grow without bound.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +15,11 @@ const ROUNDS_MAX: usize = 2;
 const DEPTH_MAX: usize = 24;
 /// How many fields a schema may have.
 const FIELDS_MAX: usize = 2_000;
+/// How much may be copied and compared for one schema, in values and pieces of text. The largest schema that a tool may
+/// have is a few thousand.
+const WORK_MAX: usize = 200_000;
+/// A text of so many bytes counts as a value.
+const BYTES_OF_A_VALUE: usize = 64;
 
 pub(super) struct Flat<'a> {
     root: &'a Value,
@@ -22,11 +27,13 @@ pub(super) struct Flat<'a> {
     open: Vec<String>,
     depth: usize,
     fields: usize,
+    /// What may still be copied and compared.
+    left: usize,
 }
 
 impl<'a> Flat<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        Self { root, open: vec![], depth: 0, fields: 0 }
+        Self { root, open: vec![], depth: 0, fields: 0, left: WORK_MAX }
     }
 
     /// Gives `visit` the schema without indirections, while what it refers to counts as open; none where it has
@@ -41,8 +48,12 @@ impl<'a> Flat<'a> {
             return visit(self, None);
         }
         let opened = self.open.len();
-        self.depth += 1;
         let node = self.node(schema);
+        if self.left == 0 {
+            self.open.truncate(opened);
+            return visit(self, None);
+        }
+        self.depth += 1;
         let made = visit(self, Some(node));
         self.depth -= 1;
         self.open.truncate(opened);
@@ -50,18 +61,41 @@ impl<'a> Flat<'a> {
     }
 
     fn node(&mut self, schema: &Value) -> Map<String, Value> {
+        self.spend(weight(schema));
+        if self.left == 0 {
+            return Map::new();
+        }
         let mut node = schema.as_object().cloned().unwrap_or_default();
         if let Some(reference) = node.remove("$ref") {
             let target = self.follow(reference.as_str().unwrap_or_default());
-            node = merge(node, target);
+            node = self.merged(node, target);
         }
         if let Some(Value::Array(parts)) = node.remove("allOf") {
             for part in &parts {
                 let part = self.node(part);
-                node = merge(node, part);
+                node = self.merged(node, part);
             }
         }
         node
+    }
+
+    /// What does not fit takes all, so that nothing more is tried.
+    fn spend(&mut self, work: usize) {
+        self.left = self.left.saturating_sub(work);
+    }
+
+    /// Merging copies fields and compares each value of a list with each of the other.
+    fn merged(&mut self, first: Map<String, Value>, second: Map<String, Value>) -> Map<String, Value> {
+        for (keyword, value) in &second {
+            let Some(known) = first.get(keyword) else { continue };
+            self.spend(match (known, value) {
+                (Value::Array(known), Value::Array(value)) => known.len().saturating_mul(value.len()) / 8,
+                (known, _) => weight(known),
+            });
+        }
+        let said = first.get("description").and_then(Value::as_str).map_or(0, str::len);
+        self.spend(said / BYTES_OF_A_VALUE);
+        if self.left == 0 { first } else { merge(first, second) }
     }
 
     fn follow(&mut self, reference: &str) -> Map<String, Value> {
@@ -86,9 +120,23 @@ impl<'a> Flat<'a> {
         let choice = ["anyOf", "oneOf"].iter().find_map(|keyword| node.remove(*keyword));
         let Some(Value::Array(forms)) = choice else { return node };
         let forms: Vec<_> = forms.iter().map(|form| self.node(form)).collect();
+        if self.left == 0 {
+            notes.push("they take one of several forms that are too long to tell".to_owned());
+            return node;
+        }
         let told: Vec<String> = forms.iter().map(form_in_words).collect();
         notes.push(format!("they take one of these forms: {}", told.join("; or ")));
         merge(node, any_of(&forms))
+    }
+}
+
+/// The values in it, and its text.
+fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::String(text) => text.len() / BYTES_OF_A_VALUE,
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.values().map(weight).sum(),
+        _ => 0,
     }
 }
 

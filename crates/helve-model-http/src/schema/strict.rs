@@ -56,7 +56,7 @@ pub(crate) fn for_strict_openai(schema: &Value) -> Option<Adapted> {
     if is_choice || schema.get("type").is_none_or(|kind| kind != "object") {
         return None;
     }
-    let mut walk = Walk { root: schema, depth: 0, fields: 0 };
+    let mut walk = Walk { flat: Flat::new(schema), depth: 0, fields: 0 };
     let mut notes = vec![];
     let mut made = walk.node(schema, &mut notes)?;
     for key in ["$defs", "definitions"] {
@@ -71,7 +71,8 @@ pub(crate) fn for_strict_openai(schema: &Value) -> Option<Adapted> {
 }
 
 struct Walk<'a> {
-    root: &'a Value,
+    /// One for all combinations, so that they have one bound together.
+    flat: Flat<'a>,
     depth: usize,
     fields: usize,
 }
@@ -103,7 +104,7 @@ impl Walk<'_> {
         }
         let given = match schema.get("allOf") {
             None => Cow::Borrowed(schema.as_object()?),
-            Some(_) => Cow::Owned(Flat::new(self.root).enter(schema, |_, whole| whole)?),
+            Some(_) => Cow::Owned(self.flat.enter(schema, |_, whole| whole)?),
         };
         let format = given.get("format").filter(|format| FORMATS.iter().any(|known| *format == known));
         let told = KNOWN.iter().chain(PASSED).copied().chain(format.map(|_| "format")).collect::<Vec<_>>();

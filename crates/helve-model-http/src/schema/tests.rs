@@ -141,3 +141,43 @@ fn whatever_a_schema_looks_like_each_vendor_gets_one_that_it_takes() {
     }
     assert!(strict > 20, "{strict}");
 }
+
+/// The values in it and its text, which is what a request to a vendor would hold.
+fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+#[test]
+fn references_to_combinations_of_references_are_followed_within_a_bound() {
+    // Each of two thousand fields is a combination of 600 that contradict each other, which is told in words: followed to the
+    // end it would be hundreds of megabytes.
+    let parts: Vec<_> = (0..600).map(|n| json!({"$ref": format!("#/$defs/p{n}")})).collect();
+    let mut definitions: Map<_, _> =
+        (0..600).map(|n| (format!("p{n}"), json!({"pattern": format!("^some pattern {n}$")}))).collect();
+    definitions.insert("all".into(), json!({"type": "string", "allOf": parts}));
+    let one = json!({"$ref": "#/$defs/all"});
+    let fields: Map<_, _> = (0..2_000).map(|n| (format!("f{n}"), one.clone())).collect();
+    let schema = json!({"type": "object", "properties": fields, "$defs": definitions});
+    let adapted = for_gemini(&schema);
+    assert_plain(&adapted.schema);
+    assert!(size(&adapted.schema) < 2_000_000, "{}", size(&adapted.schema));
+    if let Some(strict) = for_strict_openai(&schema) {
+        assert!(size(&strict.schema) < 2_000_000, "{}", size(&strict.schema));
+    }
+
+    let choice = json!({"type": "object", "anyOf": vec![one; 500], "$defs": schema["$defs"]});
+    let (made, notes) = for_anthropic(&choice);
+    assert!(size(&made) < 500_000 && with_notes("d", &notes).len() < 3_000, "{}", size(&made));
+}
+
+#[test]
+fn long_lists_in_combinations_are_compared_within_a_bound() {
+    let names: Vec<_> = (0..5_000).map(|n| format!("n{n}")).collect();
+    let part = json!({"type": "string", "enum": names, "required": names});
+    let parts = vec![json!({"$ref": "#/$defs/p"}), part.clone(), part.clone(), part.clone()];
+    let schema = json!({"type": "object", "properties": {"x": {"allOf": parts}}, "$defs": {"p": part}});
+    let adapted = for_gemini(&schema);
+    assert_plain(&adapted.schema);
+    assert!(size(&adapted.schema) < 500_000, "{}", size(&adapted.schema));
+    assert!(adapted.schema.to_string().contains("too long to tell"), "it is said");
+}

@@ -2,7 +2,7 @@
 
 use helve_types::ModelParams;
 
-use super::{Answer, HookPoint, HookQuestion, Hooks};
+use super::{Answer, HookPoint, HookQuestion, Hooks, SYSTEM_BYTES_MAX};
 
 /// The model must not be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,10 @@ impl Hooks {
         let mut changed: Option<String> = None;
         for placed in self.at(HookPoint::SystemPrompt, question.agent) {
             let now = changed.as_deref().unwrap_or(system);
-            let answer = placed.ask(placed.hook.system_prompt(question, now)).await;
+            let mut answer = placed.ask(placed.hook.system_prompt(question, now)).await;
+            if matches!(&answer, Answer::Change(system) if system.len() > SYSTEM_BYTES_MAX) {
+                answer = placed.failed(&format!("its system prompt has more than {SYSTEM_BYTES_MAX} bytes"));
+            }
             if let Some(system) = answer.given(placed.name())? {
                 changed = Some(system);
             }

@@ -21,10 +21,19 @@ const PAIRS_OF: u64 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
+/// What the check is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum For {
+    /// Whether it fits.
+    Verdict,
+    /// What does not fit: each member of a combination that does not holds a copy of the value for its error.
+    Errors,
+}
+
 /// Counts the steps, up to `steps_max`.
-pub(super) fn count(schema: &Schema, value: &Value, steps_max: u64) -> Result<u64, TooMuch> {
+pub(super) fn count(schema: &Schema, value: &Value, steps_max: u64, goal: For) -> Result<u64, TooMuch> {
     let refs = Refs::new(&schema.source);
-    let mut walk = Walk { schema, refs, left: steps_max };
+    let mut walk = Walk { schema, refs, left: steps_max, goal };
     walk.visit(&schema.source, value, 0)?;
     Ok(steps_max - walk.left)
 }
@@ -33,6 +42,7 @@ struct Walk<'s> {
     schema: &'s Schema,
     refs: Refs<'s>,
     left: u64,
+    goal: For,
 }
 
 impl<'s> Walk<'s> {
@@ -75,6 +85,9 @@ impl<'s> Walk<'s> {
     ) -> Result<(), TooMuch> {
         for (keyword, given) in members.iter().filter(|(keyword, _)| about(keyword) == Some(About::Same)) {
             for inside in schemas(keyword, given) {
+                if self.goal == For::Errors {
+                    self.copied(value)?;
+                }
                 self.visit(inside, value, depth + 1)?;
             }
         }
@@ -159,6 +172,20 @@ impl<'s> Walk<'s> {
             }
             ("uniqueItems", _, Value::Array(_)) => self.whole(value, PAIRS_OF),
             (_, _, Value::String(text)) => self.spend(text.len() / BYTES_OF_A_STEP / 4),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every value inside of it and all text.
+    fn copied(&mut self, value: &Value) -> Result<(), TooMuch> {
+        self.spend(1)?;
+        match value {
+            Value::String(text) => self.spend(text.len() / BYTES_OF_A_STEP),
+            Value::Array(items) => items.iter().try_for_each(|item| self.copied(item)),
+            Value::Object(members) => members.iter().try_for_each(|(name, member)| {
+                self.spend(1 + name.len() / BYTES_OF_A_STEP)?;
+                self.copied(member)
+            }),
             _ => Ok(()),
         }
     }

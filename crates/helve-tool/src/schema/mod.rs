@@ -21,6 +21,7 @@ use self::budget::CHECK_STEPS_MAX;
 pub use self::budget::{
     COMPILE_UNITS_MAX, CompileBudget, PATTERN_BYTES_MAX, PATTERNS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX,
 };
+use self::effort::For;
 use self::kept::Weight;
 use self::measure::Measure;
 
@@ -85,7 +86,7 @@ impl Schema {
 
     /// The steps that it takes to check a value, if those are few enough.
     pub(crate) fn effort(&self, value: &Value, steps_max: u64) -> Option<u64> {
-        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX)).ok()
+        effort::count(self, value, steps_max.min(CHECK_STEPS_MAX), For::Verdict).ok()
     }
 
     /// Whether a value fits.
@@ -99,9 +100,9 @@ impl Schema {
 
     /// What does not fit, as far as it can be found out with little work.
     pub(crate) fn errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
-        match self.effort(value, STEPS_TOLD_MAX) {
-            Some(_) => self.validator.iter_errors(value).take(ERRORS_MAX).collect(),
-            None => vec![],
+        match effort::count(self, value, STEPS_TOLD_MAX, For::Errors) {
+            Ok(_) => self.validator.iter_errors(value).take(ERRORS_MAX).collect(),
+            Err(_) => vec![],
         }
     }
 }
@@ -147,5 +148,7 @@ pub(crate) fn shortly(error: &dyn std::fmt::Display) -> String {
 
 const PROBLEM_BYTES_MAX: usize = 500;
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::budget::CHECK_STEPS_MAX;
-use super::{CompileBudget, Fit, Schema};
+use super::{COMPILE_UNITS_MAX, CompileBudget, ERRORS_MAX, Fit, STEPS_TOLD_MAX, Schema, hostile};
 
 fn compile(schema: &Value) -> Result<Arc<Schema>, String> {
     Schema::compile(schema, &mut CompileBudget::default())
@@ -184,4 +184,51 @@ fn an_error_is_told_shortly_whatever_it_quotes() {
     let errors = schema.errors(&value);
     let told = super::shortly(&errors[0]);
     assert!(told.len() < 510 && told.ends_with('…'), "{} bytes", told.len());
+}
+
+#[test]
+fn errors_are_not_looked_for_where_each_would_hold_a_copy_of_a_large_value() {
+    let mut nested = json!({"type": "integer"});
+    for _ in 0..9 {
+        nested = json!({"anyOf": [nested, nested]});
+    }
+    let schema = compile(&object(json!({"x": nested}))).unwrap();
+    let large = json!({"x": (0..60_000).collect::<Vec<_>>()});
+    // A thousand copies of sixty thousand numbers are gigabytes, although it takes few steps to see that they do not fit.
+    assert!(schema.effort(&large, STEPS_TOLD_MAX).is_some());
+    assert_eq!(schema.fit(&large), Fit::Misfit);
+    assert!(schema.errors(&large).is_empty());
+    assert!(!schema.errors(&json!({"x": "no"})).is_empty());
+    assert!(schema.errors(&json!({"x": "y".repeat(900_000)})).is_empty());
+}
+
+#[test]
+fn each_of_the_kept_schemas_is_refused_or_its_work_is_within_the_budget() {
+    let mut deep = json!("no");
+    for _ in 0..55 {
+        deep = json!({"x": deep});
+    }
+    let wide: Map<_, _> = (0..5_000).map(|n| (format!("k{n}"), json!(n))).collect();
+    let list: Vec<_> = (0..20_000).collect();
+    let values = [json!({"x": "a".repeat(100_000)}), json!({"x": list}), deep, wide.into()];
+    let (all, mut made) = (hostile::all(), 0);
+    assert!(all.len() >= 200, "{}", all.len());
+    for (name, schema) in &all {
+        let mut budget = CompileBudget::default();
+        let ready = match Schema::compile(schema, &mut budget) {
+            Ok(ready) => ready,
+            Err(problem) => {
+                assert!(problem.len() < 1000, "{name}: {problem}");
+                continue;
+            }
+        };
+        made += 1;
+        assert_eq!(budget.left(), COMPILE_UNITS_MAX - ready.measure.units, "{name} is paid for");
+        for value in &values {
+            let is_little = ready.effort(value, CHECK_STEPS_MAX).is_some();
+            assert_eq!(ready.fit(value) != Fit::TooMuchWork, is_little, "{name}");
+            assert!(ready.errors(value).len() <= ERRORS_MAX, "{name}");
+        }
+    }
+    assert!(made >= 40 && made <= all.len() - 60, "{made} of {} were taken", all.len());
 }

@@ -110,6 +110,25 @@ async fn a_command_gets_no_variable_that_is_not_listed() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_too_deep_too_wide_or_too_large_is_not_read() {
+    let cases = [
+        (
+            "printf '{\"arguments\":'; head -c 100000 /dev/zero | tr '\\0' '['",
+            "its answer is nested deeper than 64 levels",
+        ),
+        (
+            "printf '{\"arguments\":[0'; head -c 200000 /dev/zero | sed 's/\\x00/,0/g'; printf ']}'",
+            "its answer has more than 100000 values",
+        ),
+        ("head -c 5000000 /dev/zero | tr '\\0' ' '", "its answer is larger than 4194304 bytes"),
+    ];
+    for (script, expected) in cases {
+        let HookError(problem) = before(&by_command(script)).await.unwrap_err();
+        assert_eq!(problem, expected, "{script}");
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_fails_says_why() {
     let error = before(&by_command("echo out of paper >&2; exit 3")).await.unwrap_err();
     assert_eq!(error.0, "it ended with exit status: 3: out of paper");

@@ -1,6 +1,6 @@
 //! What a foreign hook is asked, and how its answer is read. A word that is not known is a mistake worth telling.
 
-use helve_tool::{ChangedOutput, HookError, HookPoint, Said};
+use helve_tool::{ChangedOutput, HookError, HookPoint, JsonBounds, Said};
 use helve_types::{ModelParams, ToolOutput};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +25,7 @@ pub(super) fn answer(bytes: &[u8]) -> Result<Option<Value>, HookError> {
     if bytes.is_empty() {
         return Ok(None);
     }
+    JsonBounds::default().check(bytes).map_err(|what| HookError(format!("its answer {what}")))?;
     serde_json::from_slice(bytes)
         .map(Some)
         .map_err(|error| HookError(format!("its answer is no JSON ({error})")))

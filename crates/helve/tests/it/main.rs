@@ -9,6 +9,8 @@ mod clients;
 mod commands;
 mod databases;
 mod going_down;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod injection;
 mod notices;
 mod outside;

@@ -149,3 +149,54 @@ fn too_many_operations_are_too_many() {
     let document = Document::of_value(json!({"openapi": "3.0.0", "paths": paths}), None).unwrap();
     assert!(matches!(import(&document, &Options::default()), Err(ImportError::Document(_))));
 }
+
+/// Operations with the same body, as short as they can be written.
+fn operations(count: usize, schemas: Value) -> Value {
+    let operation = json!({"requestBody": {"$ref": "#/components/requestBodies/b"}});
+    let paths: serde_json::Map<_, _> =
+        (0..count).map(|n| (format!("/{n}"), json!({"post": operation}))).collect();
+    let body = json!({"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/d0"}}}});
+    json!({"openapi": "3.1.0", "paths": paths, "components": {"schemas": schemas, "requestBodies": {"b": body}}})
+}
+
+#[test]
+fn the_patterns_of_all_tools_of_a_document_have_one_budget() {
+    let fields: serde_json::Map<_, _> = (0..5)
+        .map(|n| (format!("f{n}"), json!({"type": "string", "pattern": format!("\\p{{L}}{{20}}{n}")})))
+        .collect();
+    let import = imported(operations(40, json!({"d0": {"type": "object", "properties": fields}})));
+    assert_eq!(import.tools.len(), 40);
+    let all: Vec<&Value> = import
+        .tools
+        .iter()
+        .flat_map(|made| made.definition.parameters["properties"].as_object().unwrap().values())
+        .collect();
+    assert_eq!(all.len(), 200);
+    let patterns = all.iter().filter_map(|field| field.get("pattern")?.as_str());
+    let units: Vec<u64> = patterns.map(|pattern| helve_tool::pattern_units(pattern).unwrap()).collect();
+    assert!(!units.is_empty() && units.iter().sum::<u64>() <= 500_000, "{units:?}");
+    let told = all.iter().filter(|field| field.to_string().contains("p{L}")).count();
+    assert_eq!(told, 200, "what is no pattern is said in words");
+}
+
+#[test]
+fn a_small_document_that_is_expanded_for_each_of_many_operations_is_read_within_one_budget() {
+    let mut schemas = serde_json::Map::new();
+    for level in 0..12 {
+        let next = json!({"$ref": format!("#/components/schemas/d{}", level + 1)});
+        let fields: serde_json::Map<_, _> = (0..8).map(|n| (format!("f{level}_{n}"), next.clone())).collect();
+        schemas.insert(
+            format!("d{level}"),
+            json!({"type": "object", "allOf": [next, next, {"properties": fields}]}),
+        );
+    }
+    schemas.insert("d12".into(), json!({"type": "object", "properties": {"x": {"type": "integer"}}}));
+    let root = operations(190, schemas.into());
+    assert!(root.to_string().len() < 20_000, "{}", root.to_string().len());
+    let import = imported(root);
+    assert_eq!(import.tools.len() + import.skipped.len(), 190);
+    let refused: Vec<bool> =
+        import.skipped.iter().map(|skipped| skipped.reason.contains("takes too much work")).collect();
+    assert!(!refused[0], "the first ones are looked at");
+    assert_eq!(refused.last(), Some(&true), "the last ones are not, since the first have used up the work");
+}

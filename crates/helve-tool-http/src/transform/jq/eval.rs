@@ -14,10 +14,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use regex::Regex;
-
 use self::steps::{Track, step};
-use super::function;
+use super::function::{self, Compiled};
 use super::operator::operate;
 use super::syntax::{Filter, Operator, Step};
 use super::value::{Meter, Stop, Val};
@@ -25,7 +23,7 @@ use super::value::{Meter, Stop, Val};
 pub(super) struct Engine {
     pub(super) meter: Meter,
     /// Patterns that this evaluation has met.
-    patterns: RefCell<HashMap<String, Rc<Regex>>>,
+    patterns: RefCell<HashMap<String, Rc<Compiled>>>,
 }
 
 /// A value and, if anybody wants to know, the way to it.
@@ -159,7 +157,7 @@ impl Engine {
     }
 
     /// A pattern, compiled once.
-    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Regex>, Stop> {
+    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Result<Rc<Compiled>, Stop> {
         let key = format!("{flags}/{pattern}");
         if let Some(known) = self.patterns.borrow().get(&key) {
             return Ok(known.clone());

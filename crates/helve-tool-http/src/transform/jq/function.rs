@@ -8,8 +8,8 @@ use super::operator::{add, joined};
 use super::syntax::Function;
 use super::value::{Members, Meter, Stop, Val};
 
-pub(super) use self::order::ordered;
-pub(super) use self::text::compile;
+pub(super) use self::order::{ordered, sorted};
+pub(super) use self::text::{Compiled, compile};
 
 pub(super) fn apply(function: Function, input: &Val, given: &[Val], engine: &Engine) -> Result<Val, Stop> {
     use Function as F;
@@ -107,6 +107,7 @@ fn contains(whole: &Val, part: &Val, meter: &Meter) -> Result<bool, Stop> {
         (Val::List(whole), Val::List(part)) => {
             'parts: for part in part.iter() {
                 for held in whole.iter() {
+                    meter.spend(1)?;
                     if held.kind() == part.kind() && contains(held, part, meter)? {
                         continue 'parts;
                     }

@@ -348,7 +348,74 @@ fn nothing_takes_more_steps_than_it_may() {
     assert_eq!(error("\"x\" * 1e18", json!(null)), "a text in it is larger than 4194304 bytes");
     assert_eq!(error("[range(1e5)] | .[]", json!(null)), "it gives more than 10000 values");
     assert_eq!(error(".[1e9] = 1", json!([])), "number (1000000000) is out of range");
-    assert!(error("test(\"(a{1000}){1000}\")", json!("a")).contains("is wrong"));
+    assert!(error("test(\"(a{300}){300}\")", json!("a")).contains("is wrong"));
+}
+
+#[test]
+fn work_on_text_is_paid_for_by_its_bytes() {
+    let too_many = "it takes too many steps";
+    // 4 MB of text: a hundred thousand copies would be 400 GB.
+    let long = json!("x".repeat(4 << 20));
+    for each in [
+        "ascii_downcase",
+        "ascii_upcase",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "ltrimstr(\"x\")",
+        "rtrimstr(\"x\")",
+        "startswith($x)",
+        "endswith($x)",
+        "try tonumber catch .",
+        "test(\"y\")",
+        "tojson",
+        "reverse",
+        ".[1:]",
+    ] {
+        assert_eq!(error(&format!(". as $x | [range(1e5) | $x | {each}]"), long.clone()), too_many, "{each}");
+    }
+    // What is caught quotes nothing long.
+    for each in ["{} | .[$x] | .a", "1 | .[$x]", "\"a\" | test($x)", "$x | fromjson"] {
+        let filter = format!(". as $x | [range(10) | try ({each}) catch length] | max");
+        let found = Jq::parse(&filter).unwrap().apply(&long);
+        if let Ok(found) = found {
+            assert!(found[0].as_u64().unwrap_or(0) <= 1000, "{each}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_pattern_is_paid_for_by_its_size_for_each_character() {
+    let text = json!("ab".repeat(200_000));
+    assert_eq!(
+        error("test(\"^[ab]*$\")", text.clone()),
+        "it gave 1 values",
+        "a plain pattern on a long text is served"
+    );
+    let dear = r#"test(".{40}c")"#;
+    assert_eq!(error(dear, text.clone()), "it takes too many steps");
+    assert_eq!(error(dear, json!("ab".repeat(100))), "it gave 1 values");
+    assert!(error("test(.)", text).contains("1000 are the most"));
+    assert_eq!(error(r#"test("\\p{L} {9}"; "x")"#, json!("a")), "`x` is no flag of a pattern");
+    assert!(error(r#"test("(?x)\\p{L} {9}")"#, json!("a")).contains("flag `x`"));
+}
+
+#[test]
+fn looking_for_items_in_items_is_paid_for_also_where_their_kinds_differ() {
+    let (texts, numbers) = (vec![json!("a"); 40_000], vec![json!(1); 40_000]);
+    let whole: Vec<Value> = [texts, vec![json!(1)]].concat();
+    let value = json!({"whole": whole, "part": numbers});
+    assert_eq!(error(". as $v | .whole | contains($v.part)", value), "it takes too many steps");
+}
+
+#[test]
+fn a_sort_that_runs_out_of_steps_ends_with_an_error() {
+    let mixed: Vec<u64> = (0..90_000_u64).map(|n| n.wrapping_mul(2_654_435_761) % 99_991).collect();
+    for filter in
+        ["sort", "sort_by([., .])", "group_by([.])", "unique_by([.])", "del(.[])", "del(.[range(9e4)])"]
+    {
+        assert_eq!(error(filter, json!(mixed)), "it takes too many steps", "{filter}");
+    }
 }
 
 #[test]

@@ -23,8 +23,11 @@ pub(super) enum Stop {
 }
 
 impl Stop {
+    /// A filter may catch and keep it, so it does not quote what is long.
     pub(super) fn error(text: impl AsRef<str>) -> Self {
-        Self::Error(Val::text(text.as_ref()))
+        const BYTES_MAX: usize = 1000;
+        let text = text.as_ref();
+        Self::Error(Val::text(&text[..text.floor_char_boundary(BYTES_MAX)]))
     }
 }
 

@@ -430,3 +430,32 @@ async fn a_call_that_repeats_itself_is_put_before_the_hooks_before_a_person_sees
         "{outcome:?}"
     );
 }
+
+/// A hook that makes the system prompt this long.
+struct Wordy(usize);
+
+impl Hook for Wordy {
+    fn system_prompt<'a>(&'a self, _: &'a crate::HookQuestion<'a>, _: &'a str) -> HookFuture<'a, String> {
+        Box::pin(std::future::ready(Ok(Said::Change("x".repeat(self.0)))))
+    }
+}
+
+#[tokio::test]
+async fn a_system_prompt_of_more_than_a_mebibyte_is_a_failure_of_the_hook() {
+    let user = helve_types::UserId("mei".into());
+    let question = crate::HookQuestion {
+        run: helve_types::World::still().run_id(),
+        conversation: None,
+        agent: "default",
+        user: &user,
+        model: "m",
+        step: 1,
+    };
+    let made = async |bytes: usize, on_failure| {
+        let at = HookSettings { points: vec![HookPoint::SystemPrompt], ..settings("wordy", on_failure) };
+        Hooks::new().with(at, Arc::new(Wordy(bytes))).system_prompt(&question, "before").await
+    };
+    assert_eq!(made(1 << 20, OnFailure::Refuse).await.unwrap().unwrap().len(), 1 << 20);
+    assert!(made((1 << 20) + 1, OnFailure::Refuse).await.is_err());
+    assert_eq!(made((1 << 20) + 1, OnFailure::Continue).await, Ok(None), "the prompt stays as it was");
+}

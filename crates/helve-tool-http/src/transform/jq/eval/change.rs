@@ -1,9 +1,8 @@
 //! Values with something changed at a place, or without it.
 
-use std::cmp::Ordering;
-
 use super::steps::{Track, Way, bounds, place, step};
 use super::{At, Ended, Engine, Scope};
+use crate::transform::jq::function;
 use crate::transform::jq::operator::operate;
 use crate::transform::jq::syntax::{Filter, Operator};
 use crate::transform::jq::value::{Stop, Val};
@@ -144,16 +143,7 @@ impl Engine {
             let shown = ways.iter().map(|way| way.shown(&self.meter)).collect::<Result<Vec<_>, _>>()?;
             keyed.push((Val::list(shown, &self.meter)?, ways));
         }
-        let mut failed = None;
-        keyed.sort_by(|(a, _), (b, _)| {
-            b.compare(a, &self.meter).unwrap_or_else(|stop| {
-                failed = Some(stop);
-                Ordering::Equal
-            })
-        });
-        if let Some(stop) = failed {
-            return Err(stop);
-        }
+        let keyed = function::sorted(keyed, |(a, _), (b, _)| b.compare(a, &self.meter))?;
         for (_, ways) in keyed {
             value = self.without(&value, &ways)?;
         }

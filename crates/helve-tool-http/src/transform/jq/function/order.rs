@@ -17,17 +17,7 @@ pub(in super::super) fn ordered(
         Function::Max | Function::MaxBy => return extreme(keyed, Ordering::is_ge, meter),
         _ => {}
     }
-    let mut failed = None;
-    keyed.sort_by(|(a, _), (b, _)| {
-        // Once the steps are used up every further comparison ends at once.
-        a.compare(b, meter).unwrap_or_else(|stop| {
-            failed = Some(stop);
-            Ordering::Equal
-        })
-    });
-    if let Some(stop) = failed {
-        return Err(stop);
-    }
+    keyed = sorted(keyed, |(a, _), (b, _)| a.compare(b, meter))?;
     if matches!(function, Function::Sort | Function::SortBy) {
         return Val::list(keyed.into_iter().map(|(_, item)| item).collect(), meter);
     }
@@ -58,4 +48,40 @@ fn extreme(keyed: Vec<(Val, Val)>, beats: fn(Ordering) -> bool, meter: &Meter) -
         }
     }
     Ok(best.map_or(Val::Null, |(_, item)| item))
+}
+
+/// The items in their order, equal ones as they were. The library's sort may panic where a comparison gives up in the middle;
+/// this one ends.
+pub(in super::super) fn sorted<T>(
+    items: Vec<T>,
+    compare: impl Fn(&T, &T) -> Result<Ordering, Stop>,
+) -> Result<Vec<T>, Stop> {
+    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
+    while runs.len() > 1 {
+        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(first) = pairs.next() {
+            merged.push(match pairs.next() {
+                Some(second) => merge(first, second, &compare)?,
+                None => first,
+            });
+        }
+        runs = merged;
+    }
+    Ok(runs.pop().unwrap_or_default())
+}
+
+fn merge<T>(
+    first: Vec<T>,
+    second: Vec<T>,
+    compare: impl Fn(&T, &T) -> Result<Ordering, Stop>,
+) -> Result<Vec<T>, Stop> {
+    let mut merged = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
+    while let (Some(a), Some(b)) = (first.peek(), second.peek()) {
+        merged.extend(if compare(b, a)?.is_lt() { second.next() } else { first.next() });
+    }
+    merged.extend(first);
+    merged.extend(second);
+    Ok(merged)
 }
