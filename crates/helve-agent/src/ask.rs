@@ -3,13 +3,14 @@
 mod demand;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use helve_dialect::{
     CallView, Language, Profile, Quotable, Reading, ResultView, TurnRole, harmless_output, harmless_words,
 };
-use helve_model::{Form, Holds, ModelRequest, Needs, Turn};
-use helve_types::{Message, Mode, ModelParams, ToolChoice, ToolSpec};
+use helve_model::{Form, Holds, ModelRequest, Needs, Turn, TurnCall};
+use helve_types::{CallId, Message, Mode, ModelParams, ToolChoice, ToolSpec};
 
 use crate::agents::Kit;
 use crate::forms;
@@ -244,6 +245,8 @@ fn in_text<'a>(
             TurnRole::Assistant => said(Cow::Owned(example.text)),
         })
         .collect();
+    // Ids that the model has never seen: its way of writing calls has none, and it gave none itself.
+    let mut unseen: HashSet<String> = HashSet::new();
     let mut turns = turns.into_iter().peekable();
     while let Some(turn) = turns.next() {
         match turn {
@@ -255,6 +258,9 @@ fn in_text<'a>(
                     .map(|call| CallView { id: &call.id, name: &call.tool, arguments: &call.arguments })
                     .collect();
                 let written = profile.call(&views);
+                let own =
+                    |call: &&TurnCall<'_>| call.id.parse::<CallId>().is_ok() && !written.contains(&*call.id);
+                unseen.extend(calls.iter().filter(own).map(|call| call.id.to_string()));
                 let words = if words.is_empty() { written } else { format!("{words}\n{written}") };
                 text.push(said(Cow::Owned(words)));
             }
@@ -263,7 +269,7 @@ fn in_text<'a>(
                 while let Some(more) = turns.next_if(|next| matches!(next, Turn::Result { .. })) {
                     results.push(more);
                 }
-                text.push(Turn::User(Cow::Owned(results_in_text(&results, profile, language))));
+                text.push(Turn::User(Cow::Owned(results_in_text(&results, &unseen, profile, language))));
             }
         }
     }
@@ -274,11 +280,26 @@ fn said(text: Cow<'_, str>) -> Turn<'_> {
     Turn::Assistant { text, reasoning: Cow::Borrowed(""), echo: None, calls: vec![] }
 }
 
-fn results_in_text(results: &[Turn<'_>], profile: &Profile, language: Language) -> String {
+/// Results as the profile writes them, each under an id that the model knows: its own, or one made of the tool's name.
+fn results_in_text(
+    results: &[Turn<'_>],
+    unseen: &HashSet<String>,
+    profile: &Profile,
+    language: Language,
+) -> String {
+    let ids: Vec<Cow<'_, str>> = results
+        .iter()
+        .map(|turn| match turn {
+            Turn::Result { id, tool, .. } if unseen.contains(&**id) => Cow::Owned(format!("{tool}_result")),
+            Turn::Result { id, .. } => Cow::Borrowed(&**id),
+            Turn::User(_) | Turn::Assistant { .. } => Cow::Borrowed(""),
+        })
+        .collect();
     let views: Vec<_> = results
         .iter()
-        .filter_map(|turn| match turn {
-            Turn::Result { id, tool, text, is_error } => {
+        .zip(&ids)
+        .filter_map(|(turn, id)| match turn {
+            Turn::Result { tool, text, is_error, .. } => {
                 // The template says itself that it is one.
                 let text = text.strip_prefix("Error: ").filter(|_| *is_error).unwrap_or(text);
                 Some(ResultView { id, name: tool, text, is_error: *is_error })
@@ -294,4 +315,36 @@ pub(crate) fn profile_of<'a>(mode: &Mode, own: &'a [Arc<Profile>]) -> Option<&'a
     let Mode::Prompt(name) = mode else { return None };
     let own = own.iter().find(|profile| profile.name() == name).map(|profile| &**profile);
     own.or_else(|| Profile::named(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The result of one call, as the profile shows it after the call was written.
+    fn result(profile: &str, id: &str) -> String {
+        let call = TurnCall { id: id.to_owned().into(), tool: "look".into(), arguments: "{}".into() };
+        let turns = vec![
+            Turn::Assistant { text: "".into(), reasoning: "".into(), echo: None, calls: vec![call] },
+            Turn::Result {
+                id: id.to_owned().into(),
+                tool: "look".into(),
+                text: "found".into(),
+                is_error: false,
+            },
+        ];
+        let profile = Profile::named(profile).expect("is shipped");
+        match in_text(turns, profile, &[], Language::English).pop() {
+            Some(Turn::User(text)) => text.into_owned(),
+            _ => panic!("the result is the last turn"),
+        }
+    }
+
+    #[test]
+    fn a_result_has_the_id_that_the_model_knows() {
+        let ours = "01a1b2c3-0000-7000-8000-000000000001:1:0";
+        assert!(result("xml_tag", ours).contains("<id>look_result</id>"));
+        assert!(result("xml_tag", "my1").contains("<id>my1</id>"));
+        assert!(result("json_strict", ours).contains(ours), "the call was shown with it");
+    }
 }

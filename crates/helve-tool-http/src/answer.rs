@@ -40,9 +40,9 @@ pub(crate) enum Answer {
     File(OutputFile),
 }
 
-/// What the body is; or why it is not what was wanted.
+/// What the body is; or why it is not what was wanted. The body is UTF-8 already, if it is text: what was decoded twice
+/// would be garbled.
 pub(crate) fn read(tool: &str, head: &Head, body: Vec<u8>, wants_json: bool) -> Result<Answer, String> {
-    let body = to_utf8(&head.kind, &head.charset, body);
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Answer::Empty);
     }

@@ -65,9 +65,15 @@ pub(super) fn redact(text: &str, key: Option<&SecretString>) -> String {
     told
 }
 
-/// The text without a key, also one that was cut off with the text.
+/// The text without a key in any form, also one that was cut off with the text.
 fn without(text: &str, key: &str) -> String {
     let mut text = text.replace(key, HIDDEN);
+    if key.len() >= REAL_KEY_BYTES_MIN {
+        let mut redactor = Redactor::of_value(key);
+        let mut bytes = redactor.push(Bytes::from(text)).to_vec();
+        bytes.extend_from_slice(&redactor.finish());
+        text = String::from_utf8_lossy(&bytes).into_owned();
+    }
     let beginnings = key.char_indices().rev().map(|(at, _)| &key[..at]);
     let cut = beginnings.take_while(|begin| begin.len() >= KEY_BYTES_MIN).find(|begin| text.ends_with(begin));
     if let Some(begin) = cut {
@@ -90,6 +96,17 @@ mod tests {
             pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece.as_bytes()))).collect();
         let cleaned: Vec<_> = cleaned(stream::iter(pieces), Some(&SecretString::from(key))).collect().await;
         cleaned.into_iter().map(|piece| String::from_utf8(piece.unwrap().to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn an_error_tells_the_key_in_no_form() {
+        let key = "7f3c-0123456789-ours";
+        let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for form in [key.to_owned(), key.to_uppercase(), hex.clone(), hex.to_uppercase()] {
+            let told = redact(&format!("bad key {form}, sorry"), Some(&SecretString::from(key)));
+            assert!(!told.contains(&form), "{told}");
+            assert!(told.starts_with("bad key ") && told.ends_with(", sorry"), "{told}");
+        }
     }
 
     #[tokio::test]

@@ -19,7 +19,8 @@ fn head(content_type: &str) -> Head {
 }
 
 fn check(content_type: &str, body: &[u8], expected: Expect) {
-    let read = read("tool", &head(content_type), body.to_vec(), false);
+    let head = head(content_type);
+    let read = read("tool", &head, to_utf8(&head.kind, &head.charset, body.to_vec()), false);
     expected.assert_eq(&read.map_or_else(|problem| format!("no: {problem}"), |answer| format!("{answer:?}")));
 }
 

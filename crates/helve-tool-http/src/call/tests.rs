@@ -259,6 +259,13 @@ async fn what_is_not_json_is_said_to_be_none() {
 }
 
 #[tokio::test]
+async fn an_answer_in_utf_16_is_decoded_once() {
+    // The bytes of "你好" in UTF-16LE are these four letters in ASCII.
+    let utf16 = "content-type: text/plain; charset=utf-16le\r\n";
+    check_status("200 OK", utf16, "`O}Y", json!({}), expect!["你好"]).await;
+}
+
+#[tokio::test]
 async fn what_was_done_is_never_told_as_failed() {
     let html = "content-type: text/html\r\n";
     let post = json!({"endpoint": {"method": "POST"}, "response_transform": {"path": "id"}});

@@ -17,10 +17,30 @@ const DESCRIPTION_CHARS_MAX: usize = 16_000;
 const DESCRIPTION_CHARS_ODD: usize = 2_000;
 const LABEL_CHARS_MAX: usize = 100;
 
+/// The fields that are objects themselves.
+const OBJECTS: [&str; 8] = [
+    "endpoint",
+    "endpoint.auth",
+    "response_transform",
+    "rate_limit",
+    "cache",
+    "breaker",
+    "fallback",
+    "labels",
+];
+
+fn is_list(given: &Value, field: &str) -> bool {
+    given.pointer(&format!("/{}", field.replace('.', "/"))).is_some_and(Value::is_array)
+}
+
 /// A definition as a person wrote it; an error names the field.
 pub fn read_definition(given: Value) -> Result<ToolDefinition, DefinitionError> {
     if !given.is_object() {
         return Err(DefinitionError::new("definition", "it must be a JSON object"));
+    }
+    // What has fields is written with their names: a list would be read as fields in their order.
+    if let Some(field) = OBJECTS.iter().find(|field| is_list(&given, field)) {
+        return Err(DefinitionError::new(*field, "it must be a JSON object"));
     }
     // What has no fields would take any.
     let auth = given.pointer("/endpoint/auth").and_then(Value::as_object);

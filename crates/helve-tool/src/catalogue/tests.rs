@@ -424,3 +424,22 @@ async fn what_is_odd_is_told_but_no_reason_to_refuse() {
     assert_eq!(catalogue.check(&weather("https://a.example")), Ok(vec![]));
     assert!(!catalogue.is_taken("weather"), "a look keeps nothing");
 }
+
+#[test]
+fn what_has_fields_is_never_read_by_position() {
+    for (field, list) in [
+        ("rate_limit", json!([3, 7])),
+        ("cache", json!([1000])),
+        ("breaker", json!([2, 9000])),
+        ("fallback", json!([5])),
+        ("labels", json!([true, false])),
+        ("response_transform", json!(["a.b"])),
+        ("endpoint", json!(["https://x.example/"])),
+    ] {
+        let mut given =
+            json!({"name": "x", "description": "x", "endpoint": {"url_template": "https://x.example/"}});
+        given[field] = list;
+        let error = super::read_definition(given).unwrap_err();
+        assert_eq!((error.field.as_str(), error.problem.as_str()), (field, "it must be a JSON object"));
+    }
+}
