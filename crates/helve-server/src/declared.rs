@@ -106,9 +106,10 @@ fn spec(declared: Declared) -> ToolSpec {
 /// A message of a client's history.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ClientMessage {
-    /// `system`, `user`, `assistant` or `tool`.
+    /// `system`, `user`, `assistant` or `tool`. What a client says as `system` is read by the model as the user's words,
+    /// below the agent's own instructions.
     role: String,
-    /// Text, or a list of parts of which the text counts.
+    /// Text, or a list of parts `{"type": "text", "text": …}`; parts of another type are refused.
     #[serde(default)]
     content: Option<Value>,
     #[serde(default)]
@@ -173,20 +174,35 @@ fn chat_message(number: usize, message: ClientMessage) -> Result<ChatMessage, Pr
     };
     Ok(ChatMessage {
         role,
-        content: text_of(message.content),
+        content: text_of(number, message.content)?,
         reasoning: message.reasoning_content.unwrap_or_default(),
         calls: message.tool_calls.unwrap_or_default().into_iter().enumerate().map(call).collect(),
         call_id: message.tool_call_id,
     })
 }
 
-fn text_of(content: Option<Value>) -> String {
-    match content {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text,
-        Some(Value::Array(parts)) => {
-            parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+fn text_of(number: usize, content: Option<Value>) -> Result<String, Problem> {
+    let refused = |kind: &str| {
+        let detail = format!(
+            "message {number} has {kind}; only text is read here: send `content` as a text, or as parts of the type `text`"
+        );
+        Err(Problem::bad_request("unsupported_content", detail))
+    };
+    let parts = match content {
+        None | Some(Value::Null) => return Ok(String::new()),
+        Some(Value::String(text)) => return Ok(text),
+        Some(Value::Array(parts)) => parts,
+        Some(_) => return refused("a `content` that is neither a text nor a list of parts"),
+    };
+    let mut texts = vec![];
+    for part in &parts {
+        match (part["type"].as_str(), part["text"].as_str()) {
+            (None | Some("text" | "input_text" | "output_text"), Some(text)) => texts.push(text),
+            (kind, _) => {
+                let kind = kind.unwrap_or("unknown").chars().take(40).collect::<String>();
+                return refused(&format!("a part of the type `{kind}`"));
+            }
         }
-        Some(other) => other.to_string(),
     }
+    Ok(texts.join("\n"))
 }

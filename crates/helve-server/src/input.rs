@@ -336,6 +336,33 @@ pub(crate) struct Parameters {
     pub(crate) known: Vec<String>,
     /// Name those that are not known in a header, and go on.
     pub(crate) is_foreign: bool,
+    /// Whether the operation reads a body. Where it does not, one that says something is refused.
+    pub(crate) takes_body: bool,
+}
+
+/// The most that is read of a body that nobody wants.
+const UNWANTED_BODY_BYTES_MAX: usize = 16 << 10;
+
+/// Refuses a body that says something to an operation that reads none.
+async fn refuse_body(body: axum::body::Body) -> Result<(), Problem> {
+    let no_body = |detail: &str| Err(Problem::bad_request("bad_body", detail));
+    let Ok(collected) = Limited::new(body, UNWANTED_BODY_BYTES_MAX).collect().await else {
+        return no_body("this request takes no body, and the one it has is too large");
+    };
+    let bytes = collected.to_bytes();
+    if bytes.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Null) => Ok(()),
+        Ok(Value::Object(fields)) => match fields.keys().next() {
+            None => Ok(()),
+            Some(name) => {
+                Err(unknown_field("unknown_field", "field", &UnknownField::new("", name, [].iter())))
+            }
+        },
+        Ok(_) | Err(_) => no_body("this request takes no body; leave it out"),
+    }
 }
 
 /// The value of a parameter in an address.
@@ -355,6 +382,15 @@ pub(crate) async fn check_parameters(
         .filter(|(name, _)| !taken.known.contains(name))
         .map(|(name, _)| UnknownField::new("", &name, taken.known.iter()))
         .collect();
+    if !taken.takes_body {
+        if let Some(first) = unknown.first() {
+            return unknown_field("unknown_parameter", "parameter", first).into_response();
+        }
+        return match refuse_body(body).await {
+            Ok(()) => next.run(Request::from_parts(parts, axum::body::Body::empty())).await,
+            Err(problem) => problem.into_response(),
+        };
+    }
     let request = Request::from_parts(parts, body);
     match unknown.first() {
         None => next.run(request).await,

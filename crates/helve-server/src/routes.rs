@@ -196,7 +196,12 @@ impl Routes {
         let method_router = if operation.method == Method::GET {
             method_router
         } else {
-            let taken = Parameters { known: operation.parameters(), is_foreign: operation.is_foreign };
+            let taken = Parameters {
+                known: operation.parameters(),
+                is_foreign: operation.is_foreign,
+                // The form of a signed link is no JSON, and no route of the API.
+                takes_body: operation.body.is_some() || !operation.path.starts_with("/api/"),
+            };
             method_router.layer(from_fn_with_state(Arc::new(taken), check_parameters))
         };
         self.router = self.router.route(operation.path, method_router.layer(guard));

@@ -198,6 +198,50 @@ async fn every_changing_route_refuses_an_unknown_parameter() {
 }
 
 #[tokio::test]
+async fn a_route_without_a_body_refuses_one_that_says_something() {
+    let house = house().await;
+    let document = document(&house).await;
+    let mut tried = 0;
+    for (method, path, operation) in addresses(&document, "weather") {
+        let takes_body = operation["requestBody"].is_object() || !path.starts_with("/api/");
+        if method == Method::GET || takes_body {
+            continue;
+        }
+        let send = |body: Value| house.request(method.clone(), &path).json(&body).send();
+        let answer = send(json!({"force": true})).await.unwrap();
+        let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
+        assert_eq!(
+            (status, &told["code"]),
+            (StatusCode::BAD_REQUEST, &json!("unknown_field")),
+            "{method} {path}"
+        );
+        assert_eq!(told["field"], "force", "{told}");
+        assert_ne!(send(json!([1])).await.unwrap().status(), StatusCode::OK, "{method} {path}");
+        let empty = send(json!({})).await.unwrap().text().await.unwrap();
+        assert!(!empty.contains("unknown_field") && !empty.contains("bad_body"), "{method} {path}: {empty}");
+        tried += 1;
+    }
+    assert!(tried > 5, "{tried} routes");
+}
+
+#[tokio::test]
+async fn a_picture_in_a_message_is_refused_and_not_dropped() {
+    let house = house().await;
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
+    for content in [json!([{"type": "text", "text": "What is this?"}, picture]), json!([picture]), json!(5)] {
+        let messages = json!([{"role": "user", "content": content}]);
+        let answer = house.post("/api/chat", json!({"messages": messages})).await;
+        let (status, told) = (answer.status(), answer.json::<Value>().await.unwrap());
+        assert_eq!(
+            (status, &told["code"]),
+            (StatusCode::BAD_REQUEST, &json!("unsupported_content")),
+            "{told}"
+        );
+        assert!(told["detail"].as_str().unwrap().starts_with("message 1 has "), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_misspelt_field_is_named_with_the_one_that_was_meant() {
     let house = House::new([]).await;
     let approval = format!("/api/approvals/{NOTHING}");
