@@ -179,16 +179,26 @@ impl HttpTool {
         let bytes = body.len();
         let wants_json = self.wants_json || self.transform.is_some();
         let body = answer::to_utf8(&head.kind, &head.charset, body);
-        // Lines of JSON are put together by us; what a transform makes is not what its server wrote.
-        let whole = self.transform.is_none() && head.kind != Kind::Lines;
-        let written = std::str::from_utf8(&body).ok().filter(|_| whole).map(str::to_owned);
+        // Lines of JSON are put together by us.
+        let written = std::str::from_utf8(&body).ok().filter(|_| head.kind != Kind::Lines);
+        let written = written.map(|text| text.trim_start_matches('\u{feff}').to_owned());
+        let as_written = |output: ToolOutput, part: Option<&str>| match part {
+            Some(part) => ToolOutput { text: answer::json_as_written(part), ..output },
+            None => output,
+        };
         let read = match answer::read(&self.spec.name, head, body, wants_json) {
             Ok(read) => read,
             Err(problem) => return self.unusable(head, Unusable::NoJson, &problem, None),
         };
         match (&self.transform, read) {
             (Some(transform), Answer::Value(value)) => match transform.apply(value.clone()).await {
-                Ok(found) => Ok(self.told(head, bytes, answer::picked(found))),
+                Ok(found) => {
+                    let picked = answer::picked(found);
+                    let is_value = matches!(&picked, Answer::Value(value) if !value.is_string());
+                    let part =
+                        written.as_deref().filter(|_| is_value).and_then(|text| transform.written(text));
+                    Ok(as_written(self.told(head, bytes, picked), part))
+                }
                 Err(problem) => {
                     let problem = format!("the transform of this tool does not fit its answer: {problem}");
                     self.unusable(head, Unusable::Unfit, &problem, Some(value))
@@ -196,14 +206,7 @@ impl HttpTool {
             },
             (_, read) => {
                 let is_value = matches!(&read, Answer::Value(value) if !value.is_string());
-                let output = self.told(head, bytes, read);
-                Ok(match written.filter(|_| is_value) {
-                    Some(written) => {
-                        let text = answer::json_as_written(written.trim_start_matches('\u{feff}'));
-                        ToolOutput { text, ..output }
-                    }
-                    None => output,
-                })
+                Ok(as_written(self.told(head, bytes, read), written.as_deref().filter(|_| is_value)))
             }
         }
     }

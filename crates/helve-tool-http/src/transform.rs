@@ -55,6 +55,15 @@ impl Transform {
         Ok(Self { how: how.into(), bytes_max })
     }
 
+    /// The part of an answer in JSON that is picked, as its server wrote it. None where a filter makes something of its own.
+    pub(crate) fn written<'a>(&self, text: &'a str) -> Option<&'a str> {
+        match &*self.how {
+            How::Whole => Some(text),
+            How::Path(path) => path.find_written(text),
+            How::Jq(_) => None,
+        }
+    }
+
     /// All values that come of this one; a path has one, a filter any number.
     pub(crate) async fn apply(&self, value: Value) -> Result<Vec<Value>, String> {
         let found = match &*self.how {

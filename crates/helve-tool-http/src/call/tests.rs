@@ -259,6 +259,17 @@ async fn what_is_not_json_is_said_to_be_none() {
 }
 
 #[tokio::test]
+async fn what_a_path_picks_stays_as_it_was_written() {
+    let body = r#"{"w": [{"z": 2.50, "a": 1}]}"#;
+    for (path, expected) in
+        [("w.0", expect![[r#"{"z":2.50,"a":1}"#]]), ("w.0.z", expect!["2.50"]), ("w[-1].z", expect!["2.50"])]
+    {
+        check_status("200 OK", JSON, body, json!({"response_transform": {"path": path}}), expected).await;
+    }
+    check_status("200 OK", JSON, body, json!({}), expect![[r#"{"w":[{"z":2.50,"a":1}]}"#]]).await;
+}
+
+#[tokio::test]
 async fn an_answer_in_utf_16_is_decoded_once() {
     // The bytes of "你好" in UTF-16LE are these four letters in ASCII.
     let utf16 = "content-type: text/plain; charset=utf-16le\r\n";
@@ -350,7 +361,7 @@ async fn answers_are_transformed() {
     let body = r#"{"data": {"items": [{"name": "a", "id": 2}, {"name": "b", "id": 1}], "text": "hello"}}"#;
     for (transform, text) in [
         (json!({"path": "data.items.1.name"}), "b"),
-        (json!({"path": "/data/items/0"}), r#"{"id":2,"name":"a"}"#),
+        (json!({"path": "/data/items/0"}), r#"{"name":"a","id":2}"#),
         (json!({"jq": ".data.items | sort_by(.id) | map(.name)"}), r#"["b","a"]"#),
         (json!({"jq": ".data.items[] | \"\\(.id): \\(.name)\""}), "2: a\n1: b"),
         (

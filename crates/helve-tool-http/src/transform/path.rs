@@ -1,6 +1,9 @@
 //! The way to a part of an answer: `data.items.0.title`, `$.data[0]["a b"]` or `/data/items/0`.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 const BYTES_MAX: usize = 1 << 10;
 
@@ -62,6 +65,24 @@ impl Path {
             })?;
         }
         Ok(found)
+    }
+}
+
+impl Path {
+    /// What the path leads to, as it stands in the text, which is JSON.
+    pub(crate) fn find_written<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let mut found = text;
+        for step in &self.steps {
+            found = match found.trim_start().as_bytes().first()? {
+                b'{' => serde_json::from_str::<HashMap<String, &RawValue>>(found).ok()?.get(step)?.get(),
+                b'[' => {
+                    let items: Vec<&RawValue> = serde_json::from_str(found).ok()?;
+                    items.get(index(step, items.len())?)?.get()
+                }
+                _ => return None,
+            };
+        }
+        Some(found)
     }
 }
 
