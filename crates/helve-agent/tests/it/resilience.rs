@@ -350,7 +350,8 @@ async fn a_step_ends_with_its_time_whatever_is_left_to_try() {
     );
     expect![[r#"
         1 run.started tell me
-        2 run.failed model_unavailable: the model `a` did not answer in the time of the step
+        2 text.cut_off Well
+        3 run.failed model_unavailable: the model `a` did not answer in the time of the step
     "#]]
     .assert_eq(&house.log().await);
     assert_eq!(began.elapsed().as_secs(), 60);
