@@ -85,6 +85,18 @@ fn without_mark(body: &[u8]) -> &[u8] {
     body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
+/// The text of a body as one JSON value, if it is JSON: lines of it are the items of a list.
+pub(crate) fn written(kind: &Kind, body: &str) -> String {
+    let body = body.trim_start_matches('\u{feff}');
+    match kind {
+        Kind::Lines => {
+            let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
+            format!("[{}]", lines.join(","))
+        }
+        _ => body.to_owned(),
+    }
+}
+
 /// A value on each line, or just text.
 fn lines(text: &str) -> Answer {
     let lines = text.lines().filter(|line| !line.trim().is_empty());

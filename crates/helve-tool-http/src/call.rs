@@ -179,9 +179,7 @@ impl HttpTool {
         let bytes = body.len();
         let wants_json = self.wants_json || self.transform.is_some();
         let body = answer::to_utf8(&head.kind, &head.charset, body);
-        // Lines of JSON are put together by us.
-        let written = std::str::from_utf8(&body).ok().filter(|_| head.kind != Kind::Lines);
-        let written = written.map(|text| text.trim_start_matches('\u{feff}').to_owned());
+        let written = std::str::from_utf8(&body).ok().map(|text| answer::written(&head.kind, text));
         let as_written = |output: ToolOutput, part: Option<&str>| match part {
             Some(part) => ToolOutput { text: answer::json_as_written(part), ..output },
             None => output,

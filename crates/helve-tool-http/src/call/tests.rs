@@ -267,6 +267,9 @@ async fn what_a_path_picks_stays_as_it_was_written() {
         check_status("200 OK", JSON, body, json!({"response_transform": {"path": path}}), expected).await;
     }
     check_status("200 OK", JSON, body, json!({}), expect![[r#"{"w":[{"z":2.50,"a":1}]}"#]]).await;
+    let lines = "content-type: application/x-ndjson\r\n";
+    let body = "{\"z\": 2.50, \"a\": 1}\n\n{\"z\": 1e3}\n";
+    check_status("200 OK", lines, body, json!({}), expect![[r#"[{"z":2.50,"a":1},{"z":1e3}]"#]]).await;
 }
 
 #[tokio::test]
