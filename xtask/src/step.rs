@@ -14,15 +14,15 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs a program in a folder below the root and fails if it does.
 pub(crate) fn step(what: &str, folder: &str, line: &[&str]) -> anyhow::Result<()> {
-    step_with(what, folder, line, None)
+    step_with(what, folder, line, [])
 }
 
-/// The same, with a variable of its environment.
+/// The same, with variables of its environment.
 pub(crate) fn step_with(
     what: &str,
     folder: &str,
     line: &[&str],
-    variable: Option<(&str, String)>,
+    variables: impl IntoIterator<Item = (&'static str, String)>,
 ) -> anyhow::Result<()> {
     let shown = line.join(" ");
     println!("\n── {what}: {shown}");
@@ -30,7 +30,7 @@ pub(crate) fn step_with(
     let [program, arguments @ ..] = line else { bail!("a step needs a program") };
     let status = Command::new(program)
         .args(arguments)
-        .envs(variable)
+        .envs(variables)
         .current_dir(root().join(folder))
         .status()
         .with_context(|| format!("`{program}` cannot be started; is it installed?"))?;

@@ -1,4 +1,4 @@
-//! How much of the shared corpus is read right. The corpus is not part of the repository; without it, this skips.
+//! How much of the shared corpus is read right. The corpus is not part of the repository; without it, this is skipped.
 //!
 //! `cargo test -p helve-dialect --test corpus -- --nocapture` prints one table per file, format by format, and every
 //! case that is read otherwise than expected. `FORMAT=name` narrows the list of cases to one format.
@@ -44,7 +44,7 @@ struct Row {
 fn cases(file: &str) -> Option<Vec<Value>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no {}", path.display());
+        helve_test_support::skip_test(file, "the corpus is not beside the repository, in `../shared/corpus`");
         return None;
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -117,7 +117,7 @@ fn read_case(case: &Value, given: bool) -> ReadResult {
 }
 
 /// The page that tells every case that is read otherwise than expected, and why.
-const PAGE: &str = include_str!("../../../docs/reference/corpus.md");
+const PAGE: &str = include_str!("../../../docs/evidence/corpus.md");
 
 /// Whether the page has the case among those read otherwise. Of several from one source it names the first in full.
 fn is_on_page(id: &str) -> bool {
@@ -144,7 +144,7 @@ fn score(file: &str) -> Option<BTreeMap<String, Row>> {
         let text_right = text_matches(&results[0], &case);
         let id = text(&case, "id");
         let read_otherwise = right.contains(&false);
-        assert_eq!(is_on_page(id), read_otherwise, "docs/reference/corpus.md on {id}: {results:?}");
+        assert_eq!(is_on_page(id), read_otherwise, "docs/evidence/corpus.md on {id}: {results:?}");
         let (format, tier) = (text(&case, "format"), text(&case, "tier"));
         for key in [format, &format!("tier {tier}"), &format!("{format}, tier {tier}"), "all"] {
             let row = rows.entry(key.to_owned()).or_default();

@@ -1,4 +1,4 @@
-//! Disks that fail, and kills at system calls. Both need programs of the system's; without them this says so.
+//! Disks that fail, and kills at system calls. Both need programs of the system; without them they are skipped.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -7,8 +7,8 @@ use helve_lab::disk::{CALLS, Sweep, missing, missing_strace};
 
 #[test]
 fn a_disk_that_fails_loses_nothing_and_sends_nothing() {
-    if let Some(line) = missing() {
-        eprintln!("not tried: {line}");
+    if let Some(reason) = missing() {
+        helve_test_support::skip_test("fault lab: disks that fail", &reason);
         return;
     }
     // A process of its own, since what it mounts must be its own.
@@ -19,8 +19,8 @@ fn a_disk_that_fails_loses_nothing_and_sends_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_promise_is_broken_by_a_death_at_a_write_a_sync_a_send_or_a_receipt() {
-    if let Some(line) = missing_strace() {
-        eprintln!("not tried: {line}");
+    if let Some(reason) = missing_strace() {
+        helve_test_support::skip_test("fault lab: kills at system calls", &reason);
         return;
     }
     let dir = tempfile::tempdir().unwrap();
