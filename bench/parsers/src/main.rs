@@ -1,7 +1,7 @@
 //! Throughput of tool-call parsers, in pieces of four characters and whole, in one run on one machine.
 //!
 //! `cargo run --release [-- --format NAME] [--largest BYTES]`. Every parser's figures come first, then the tables of
-//! `docs/reference/parsers.md`. Figures are MB/s, the best of several tries; `lost` means that calls did not come
+//! `docs/evidence/parsers.md`. Figures are MB/s, the best of several tries; `lost` means that calls did not come
 //! out, `-` that the parser does not know the format, `slow` that it was given up.
 
 mod measure;
