@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
-use helve_guard::Pass;
+use helve_guard::AdmissionPermit;
 use helve_store::{Entry, RunJournal, StoreError};
 use helve_tool::{Fault, Pipeline};
 use helve_types::{CallId, ConversationId, Ending, Fact, Message, RunState, Timestamp, UserId};
@@ -76,7 +76,7 @@ pub(crate) struct Driver {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
     /// Its turn to work, if it has one.
-    pub(crate) pass: Option<Pass>,
+    pub(crate) pass: Option<AdmissionPermit>,
     /// Held until the step in which it was interrupted is done.
     pub(crate) trial: Option<Trial>,
     /// Stops the model and the tools.
@@ -101,7 +101,7 @@ pub(crate) struct Parts {
     pub(crate) kit: Arc<Kit>,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) commands: mpsc::UnboundedReceiver<Command>,
-    pub(crate) pass: Option<Pass>,
+    pub(crate) pass: Option<AdmissionPermit>,
     pub(crate) trial: Option<Trial>,
 }
 

@@ -30,7 +30,7 @@ pub use command::CommandError;
 pub use compact::CompactionSettings;
 pub use feed::Frame;
 pub use follow::Follower;
-pub use helve_guard::{TurnSettings, TurnStatus};
+pub use helve_guard::{AdmissionSettings, AdmissionStatus};
 pub use helve_model::Model;
 pub use metrics::{BudgetCounters, BudgetMetrics, ModelCounters, ModelMetrics, RunCounters, RunMetrics};
 pub use models::{ModelOptions, Models, Origin};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_dialect::Profile;
-use helve_guard::{TurnSettings, TurnStatus, Turnstile};
+use helve_guard::{Admission, AdmissionSettings, AdmissionStatus};
 use helve_store::{Disk, Recorded, RunJournal, Scope, Store, StoreError};
 use helve_tool::{Catalogue, Hooks, Registry, Rule};
 use helve_types::{ApprovalId, Fact, MessageId, RunId, RunInput, RunState, Seal, World};
@@ -66,7 +66,7 @@ pub struct RuntimeSettings {
     /// How much one user may keep before the next run is refused.
     pub share: ShareSettings,
     /// How many runs are at work at a time, in all and of each user, and how many more may wait to begin.
-    pub runs: TurnSettings,
+    pub runs: AdmissionSettings,
     /// Whether there is room for more.
     pub disk: Arc<Disk>,
     /// Calls of one run that are under way at a time; the others wait.
@@ -114,7 +114,7 @@ impl Default for RuntimeSettings {
             default_profile: "json_strict".into(),
             compaction: CompactionSettings::default(),
             share: ShareSettings::default(),
-            runs: TurnSettings { all: 200, each: 20, queue_max: 1_000, wait: Duration::from_secs(10) },
+            runs: AdmissionSettings { all: 200, each: 20, queue_max: 1_000, wait: Duration::from_secs(10) },
             disk: Arc::default(),
             parallel_calls_max: 4,
             calls_per_message_max: CALLS_PER_STEP_MAX,
@@ -145,7 +145,7 @@ pub(crate) struct Shared {
     feeds: Feeds,
     seats: Arc<Seats>,
     /// Whose turn it is to be at work.
-    pub(crate) turns: Turnstile,
+    pub(crate) turns: Admission,
     recovery: Recovery,
     pub(crate) rests: Rests,
     pub(crate) leases: Leases,
@@ -186,7 +186,7 @@ impl Runtime {
             models,
             agents,
             catalogue,
-            turns: Turnstile::new(settings.runs),
+            turns: Admission::new(settings.runs),
             recovery: Recovery::default(),
             rests: Rests::default(),
             settings,
@@ -243,7 +243,7 @@ impl Runtime {
     }
 
     /// How many runs are at work, and how many wait for their turn.
-    pub fn admission(&self) -> TurnStatus {
+    pub fn admission(&self) -> AdmissionStatus {
         self.shared.turns.status()
     }
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use helve_guard::{
-    Breaker, BreakerSettings, Cache, CacheSettings, KeyParts, KeyedLimiter, LimitSettings, Limiter, Ran,
-    Scope, Terms,
+    Breaker, BreakerSettings, Cache, CacheLifetime, CacheSettings, KeyParts, KeyedLimiter, LimitSettings,
+    Limiter, Scope, WorkResult,
 };
 
 /// Few enough to end within one time slice, so that a busy machine spoils only some of the runs.
@@ -62,33 +62,33 @@ async fn main() {
     .await;
 
     let arguments =
-        r#"{"count":10,"language":"en","query":"how to write a cache","region":"eu","safe":true}"#;
-    let terms = Terms { ttl: Duration::from_secs(3_600), keep: Duration::ZERO };
+        r#"{"count":10,"language":"en","query":"outcome to write a cache","region":"eu","safe":true}"#;
+    let lifetime = CacheLifetime { ttl: Duration::from_secs(3_600), keep: Duration::ZERO };
     let answer: Arc<str> = "x".repeat(2_000).into();
     let cache: Cache<Arc<str>, ()> = Cache::new(CacheSettings::default(), |value| value.len());
     measure("cache: key alone", |_| async { black_box(parts(arguments)).key() }).await;
     measure("cache: hit", |_| async {
-        cache.run(&parts(arguments), terms, || async { Ran::Keep(answer.clone()) }).await
+        cache.run(&parts(arguments), lifetime, || async { WorkResult::Store(answer.clone()) }).await
     })
     .await;
     let thousand: Vec<String> = (0..1_000).map(|number| format!("{number}{arguments}")).collect();
     measure("cache: hit, one of a thousand", |round| {
         let arguments = &thousand[round as usize % thousand.len()];
         let (cache, answer) = (&cache, &answer);
-        async move { cache.run(&parts(arguments), terms, || async { Ran::Keep(answer.clone()) }).await }
+        async move { cache.run(&parts(arguments), lifetime, || async { WorkResult::Store(answer.clone()) }).await }
     })
     .await;
     for number in 0..10_000 {
         let arguments = format!("fill {number}");
-        _ = cache.run(&parts(&arguments), terms, || async { Ran::Keep(answer.clone()) }).await;
+        _ = cache.run(&parts(&arguments), lifetime, || async { WorkResult::Store(answer.clone()) }).await;
     }
     measure("cache: miss, full, with eviction", |round| {
         let (cache, answer) = (&cache, &answer);
         async move {
             let arguments = format!("{round}{arguments}");
-            cache.run(&parts(&arguments), terms, || async { Ran::Keep(answer.clone()) }).await
+            cache.run(&parts(&arguments), lifetime, || async { WorkResult::Store(answer.clone()) }).await
         }
     })
     .await;
-    measure("cache: drop_scope", |_| async { cache.drop_scope(&parts("").scope) }).await;
+    measure("cache: drop_scope", |_| async { cache.invalidate_scope(&parts("").scope) }).await;
 }

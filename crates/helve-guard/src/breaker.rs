@@ -20,7 +20,7 @@ use std::{
 
 use tokio::time::Instant;
 
-pub use state::{Admission, BreakerState};
+pub use state::{AdmittedCall, BreakerState};
 
 use crate::lock::lock;
 
@@ -164,7 +164,7 @@ impl Breaker {
 #[must_use = "a dropped ticket counts as nothing"]
 pub struct Ticket {
     shared: Arc<Mutex<Shared>>,
-    admission: Admission,
+    admission: AdmittedCall,
     open: bool,
 }
 
@@ -184,7 +184,7 @@ impl Ticket {
         self.report(Verdict::Ignored);
     }
 
-    /// The far side works but wants a pause; until then nobody is admitted. Not a failure.
+    /// The far side works but wants a pause; until then no call is admitted. Not a failure.
     pub fn throttled(self, retry_after: Duration) {
         self.report(Verdict::Throttled(retry_after));
     }

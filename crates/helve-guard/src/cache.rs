@@ -1,23 +1,23 @@
-//! Answers that may be given again, and one run for all who ask the same thing at once.
+//! Cached answers, and one execution for all callers that ask for the same key at once.
 //!
-//! `key` says what the same thing is, `shelf` stores within bounds, `drops` knows what has gone out of date,
-//! and `flight` is work under way and those who wait for it; here they meet under one lock.
+//! `key` says what is equal, `entries` stores within bounds, `invalidation` knows what is out of date,
+//! `flight` is work in progress with its followers. This file puts them together under one lock.
 //!
 //! Promises:
 //! - An answer is given only for the key it was made for, and only within its time.
-//! - Only what the work marked with [`Ran::Keep`] is stored. An error never is.
-//! - Of those who ask for the same key at once, one leads and runs the work, the others follow. When the
+//! - Only what the work marked with [`WorkResult::Store`] is stored. An error never is.
+//! - Of the callers that ask for the same key at once, one leads and runs the work, the others follow. When the
 //!   leader is cancelled exactly one follower takes over; when it fails the followers get its error.
-//! - After a drop nobody gets an answer whose work began before it, not even from a flight that is still
-//!   under way; only those who already waited for that flight do.
+//! - After an invalidation no caller gets an answer whose work began before it, not even from a flight that is still
+//!   in progress; only callers that already waited for that flight do.
 //!
-//! Why not a cache crate: with moka 0.12 a drop does not reach a load in flight, which then stores the old
+//! Why not a cache crate: with moka 0.12 an invalidation does not reach a load in flight, which then stores the old
 //! answer; its clock cannot be given, so time could not be tested; and it has no bound per tenant.
 
-mod drops;
+mod entries;
 mod flight;
+mod invalidation;
 mod key;
-mod shelf;
 #[cfg(test)]
 mod tests;
 
@@ -33,9 +33,9 @@ use tokio::{sync::oneshot, time::Instant};
 pub use key::{CacheKey, KeyParts, Scope};
 
 use crate::lock::lock;
-use drops::{Drops, Era, Holes};
-use flight::{Flight, Followers, Lead, Word, follow};
-use shelf::{Entry, Shelf};
+use entries::{Entry, EntryStore};
+use flight::{Flight, FlightMessage, Followers, Lead, follow};
+use invalidation::{Buckets, Generation, Invalidations};
 
 /// How much is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +56,9 @@ impl Default for CacheSettings {
 
 /// How long an answer serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
-    /// How old an answer may be to be given as it is; a day at most. It is the asker's word that counts, so a
-    /// shorter time takes effect on what is already stored.
+pub struct CacheLifetime {
+    /// How old an answer may be to be given as it is; a day at most. The time of the request counts, so a
+    /// shorter one takes effect on what is already stored.
     pub ttl: Duration,
     /// How much longer an answer is kept as the last good one; a week at most. Counts from when it was
     /// stored.
@@ -70,22 +70,22 @@ const KEEP_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How the work ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ran<V, E> {
+pub enum WorkResult<V, E> {
     /// A complete answer: store it, give it to all.
-    Keep(V),
+    Store(V),
     /// An answer that others may have now but not later, such as one cut short.
-    Pass(V),
+    ShareOnly(V),
     /// It failed, and would have failed for all who wait.
     Failed(E),
     /// It failed for reasons of this caller alone, such as its own limit: the next in line tries by itself.
-    Withdrawn(E),
+    FailedAlone(E),
 }
 
 /// A success is kept, an error is shared.
-impl<V, E> From<Result<V, E>> for Ran<V, E> {
+impl<V, E> From<Result<V, E>> for WorkResult<V, E> {
     fn from(result: Result<V, E>) -> Self {
         match result {
-            Ok(value) => Self::Keep(value),
+            Ok(value) => Self::Store(value),
             Err(error) => Self::Failed(error),
         }
     }
@@ -93,15 +93,15 @@ impl<V, E> From<Result<V, E>> for Ran<V, E> {
 
 /// An answer and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<V> {
+pub struct CachedAnswer<V> {
     pub value: V,
-    pub how: How,
+    pub outcome: CacheOutcome,
     /// How long ago it was stored; zero if it is new.
     pub age: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum CacheOutcome {
     /// It was stored.
     Hit,
     /// This caller's work made it.
@@ -129,7 +129,7 @@ pub struct CacheStatus {
     /// Work that ran to its end.
     pub misses: u64,
     pub shared: u64,
-    /// Answers that had to make room for others while they could still have served.
+    /// Answers removed for lack of room while they were still valid.
     pub evicted: u64,
 }
 
@@ -146,8 +146,8 @@ struct Shared<V, E> {
 }
 
 struct State<V, E> {
-    shelf: Shelf<V>,
-    drops: Drops,
+    entries: EntryStore<V>,
+    invalidations: Invalidations,
     flights: HashMap<Flight, Followers<V, E>>,
     hits: u64,
     misses: u64,
@@ -163,8 +163,8 @@ where
     /// `weigh` tells how many bytes a value takes.
     pub fn new(settings: CacheSettings, weigh: fn(&V) -> usize) -> Self {
         let state = State {
-            shelf: Shelf::new(settings),
-            drops: Drops::new(),
+            entries: EntryStore::new(settings),
+            invalidations: Invalidations::new(),
             flights: HashMap::new(),
             hits: 0,
             misses: 0,
@@ -174,40 +174,45 @@ where
         Self { shared: Arc::new(Shared { weigh, state: Mutex::new(state) }) }
     }
 
-    /// The stored answer, or that of `work`, which runs here if nobody else is running it.
+    /// The stored answer, or that of `work`, which runs here unless another caller is running it.
     ///
     /// Dropping the future is always safe, so each caller may set its own time limit around it; if it was the
     /// leader another one takes over with its own work. The work must not ask this cache for the same key.
-    pub async fn run<W, F>(&self, parts: &KeyParts<'_>, terms: Terms, work: W) -> Result<Found<V>, E>
+    pub async fn run<W, F>(
+        &self,
+        parts: &KeyParts<'_>,
+        lifetime: CacheLifetime,
+        work: W,
+    ) -> Result<CachedAnswer<V>, E>
     where
         W: FnOnce() -> F,
-        F: Future<Output = Ran<V, E>>,
+        F: Future<Output = WorkResult<V, E>>,
     {
         let lead = loop {
-            match self.look(parts, terms) {
-                Look::Hit(found) => return Ok(found),
-                Look::Lead(lead) => break lead,
-                Look::Follow(word) => match word.await {
-                    Ok(Word::Answer(value)) => return Ok(self.shared(value)),
-                    Ok(Word::Failed(error)) => return Err(error),
-                    Ok(Word::Lead(lead)) => break lead,
-                    // A leader never leaves without a word; should it, look again.
+            match self.look_up(parts, lifetime) {
+                Lookup::Hit(found) => return Ok(found),
+                Lookup::Lead(lead) => break lead,
+                Lookup::Follow(message) => match message.await {
+                    Ok(FlightMessage::Answer(value)) => return Ok(self.shared(value)),
+                    Ok(FlightMessage::Failed(error)) => return Err(error),
+                    Ok(FlightMessage::Lead(lead)) => break lead,
+                    // A leader always sends a message; should it not, look again.
                     Err(_) => {}
                 },
             }
         };
         let ran = work().await;
-        lead.land(ran, terms)
+        lead.land(ran, lifetime)
     }
 
-    /// For work that runs beside the cache, which is neither answered from it nor shared: what it brings can be kept
-    /// all the same. Taken before the work begins.
-    pub fn note(&self, parts: &KeyParts<'_>) -> Note<V, E> {
+    /// For work that bypasses the cache, so is neither answered from it nor shared, but whose answer is to be stored.
+    /// Called before the work begins.
+    pub fn reserve(&self, parts: &KeyParts<'_>) -> PendingEntry<V, E> {
         let state = lock(&self.shared.state);
-        let holes = state.drops.holes(&parts.scope);
-        let era = state.drops.era(holes);
+        let buckets = state.invalidations.buckets(&parts.scope);
+        let generation = state.invalidations.generation(buckets);
         drop(state);
-        Note { shared: self.shared.clone(), key: parts.key(), holes, era }
+        PendingEntry { shared: self.shared.clone(), key: parts.key(), buckets, generation }
     }
 
     /// What was last stored for this key, also if its time is over, unless it was dropped since.
@@ -215,33 +220,34 @@ where
         let key = parts.key();
         let mut state = lock(&self.shared.state);
         let now = Instant::now();
-        let State { shelf, drops, .. } = &mut *state;
-        let entry =
-            shelf.get_if(&key, |entry| now < entry.keep_until && entry.era == drops.era(entry.holes))?;
+        let State { entries, invalidations, .. } = &mut *state;
+        let entry = entries.get_if(&key, |entry| {
+            now < entry.keep_until && entry.generation == invalidations.generation(entry.buckets)
+        })?;
         Some(LastGood { value: entry.value.clone(), age: now.saturating_duration_since(entry.stored_at) })
     }
 
     /// Puts all answers of a tool out of date, for every tenant, and frees their memory.
-    pub fn drop_tool(&self, tool: &str) {
+    pub fn invalidate_tool(&self, tool: &str) {
         let mut state = lock(&self.shared.state);
-        state.drops.drop_tool(tool);
-        let State { shelf, drops, .. } = &mut *state;
-        let gone = shelf.retain(|entry| entry.era == drops.era(entry.holes));
+        state.invalidations.invalidate_tool(tool);
+        let State { entries, invalidations, .. } = &mut *state;
+        let gone = entries.retain(|entry| entry.generation == invalidations.generation(entry.buckets));
         drop(state);
         drop(gone);
     }
 
     /// Puts all answers of one scope out of date. Call it when a write has ended. It takes no longer for a
     /// large cache; the memory comes free as its place is needed.
-    pub fn drop_scope(&self, scope: &Scope<'_>) {
-        lock(&self.shared.state).drops.drop_scope(scope);
+    pub fn invalidate_scope(&self, scope: &Scope<'_>) {
+        lock(&self.shared.state).invalidations.invalidate_scope(scope);
     }
 
     /// Puts everything out of date and frees its memory; the counts go on.
     pub fn clear(&self) {
         let mut state = lock(&self.shared.state);
-        state.drops.drop_all();
-        let gone = state.shelf.retain(|_| false);
+        state.invalidations.invalidate_all();
+        let gone = state.entries.retain(|_| false);
         drop(state);
         drop(gone);
     }
@@ -249,8 +255,8 @@ where
     pub fn status(&self) -> CacheStatus {
         let state = lock(&self.shared.state);
         CacheStatus {
-            entries: state.shelf.len(),
-            bytes: state.shelf.bytes(),
+            entries: state.entries.len(),
+            bytes: state.entries.bytes(),
             in_flight: state.flights.len(),
             hits: state.hits,
             misses: state.misses,
@@ -259,77 +265,82 @@ where
         }
     }
 
-    fn look(&self, parts: &KeyParts<'_>, terms: Terms) -> Look<V, E> {
+    fn look_up(&self, parts: &KeyParts<'_>, lifetime: CacheLifetime) -> Lookup<V, E> {
         let key = parts.key();
         let mut state = lock(&self.shared.state);
-        if let Some(found) = state.fresh(&key, terms.ttl.min(TTL_MAX), Instant::now()) {
-            return Look::Hit(found);
+        if let Some(found) = state.fresh(&key, lifetime.ttl.min(TTL_MAX), Instant::now()) {
+            return Lookup::Hit(found);
         }
-        let holes = state.drops.holes(&parts.scope);
-        let flight = (key, state.drops.era(holes));
+        let buckets = state.invalidations.buckets(&parts.scope);
+        let flight = (key, state.invalidations.generation(buckets));
         match state.flights.entry(flight) {
-            hash_map::Entry::Occupied(mut followers) => Look::Follow(follow(followers.get_mut())),
+            hash_map::Entry::Occupied(mut followers) => Lookup::Follow(follow(followers.get_mut())),
             hash_map::Entry::Vacant(vacant) => {
                 vacant.insert(VecDeque::new());
-                Look::Lead(Lead::new(self.shared.clone(), flight, holes))
+                Lookup::Lead(Lead::new(self.shared.clone(), flight, buckets))
             }
         }
     }
 
-    fn shared(&self, value: V) -> Found<V> {
+    fn shared(&self, value: V) -> CachedAnswer<V> {
         lock(&self.shared.state).shared += 1;
-        Found { value, how: How::Shared, age: Duration::ZERO }
+        CachedAnswer { value, outcome: CacheOutcome::Shared, age: Duration::ZERO }
     }
 }
 
-/// The place of an answer that is still to come.
-pub struct Note<V, E> {
+/// The entry of an answer that is not there yet.
+pub struct PendingEntry<V, E> {
     shared: Arc<Shared<V, E>>,
     key: CacheKey,
-    holes: Holes,
-    era: Era,
+    buckets: Buckets,
+    generation: Generation,
 }
 
-impl<V: Clone, E> Note<V, E> {
-    /// Stores the answer, unless a drop has covered it since the note was taken.
-    pub fn keep(self, value: V, terms: Terms) {
-        let Self { shared, key, holes, era } = self;
+impl<V: Clone, E> PendingEntry<V, E> {
+    /// Stores the answer, unless it was invalidated since the entry was reserved.
+    pub fn keep(self, value: V, lifetime: CacheLifetime) {
+        let Self { shared, key, buckets, generation } = self;
         let bytes = (shared.weigh)(&value);
         let mut state = lock(&shared.state);
-        if era != state.drops.era(holes) {
+        if generation != state.invalidations.generation(buckets) {
             return;
         }
         let now = Instant::now();
-        let keep_until = now + terms.ttl.min(TTL_MAX) + terms.keep.min(KEEP_MAX);
-        let gone = state.store(Entry { key, value, bytes, holes, era, stored_at: now, keep_until }, now);
+        let keep_until = now + lifetime.ttl.min(TTL_MAX) + lifetime.keep.min(KEEP_MAX);
+        let gone =
+            state.store(Entry { key, value, bytes, buckets, generation, stored_at: now, keep_until }, now);
         drop(state);
         drop(gone);
     }
 }
 
-enum Look<V, E> {
-    Hit(Found<V>),
+enum Lookup<V, E> {
+    Hit(CachedAnswer<V>),
     Lead(Lead<V, E>),
-    Follow(oneshot::Receiver<Word<V, E>>),
+    Follow(oneshot::Receiver<FlightMessage<V, E>>),
 }
 
 impl<V: Clone, E> State<V, E> {
-    fn fresh(&mut self, key: &CacheKey, ttl: Duration, now: Instant) -> Option<Found<V>> {
-        let Self { shelf, drops, .. } = self;
+    fn fresh(&mut self, key: &CacheKey, ttl: Duration, now: Instant) -> Option<CachedAnswer<V>> {
+        let Self { entries, invalidations, .. } = self;
         let age = |entry: &Entry<V>| now.saturating_duration_since(entry.stored_at);
-        let entry = shelf.get_if(key, |entry| {
-            age(entry) < ttl && now < entry.keep_until && entry.era == drops.era(entry.holes)
+        let entry = entries.get_if(key, |entry| {
+            age(entry) < ttl
+                && now < entry.keep_until
+                && entry.generation == invalidations.generation(entry.buckets)
         })?;
-        let found = Found { value: entry.value.clone(), how: How::Hit, age: age(entry) };
+        let found = CachedAnswer { value: entry.value.clone(), outcome: CacheOutcome::Hit, age: age(entry) };
         self.hits += 1;
         Some(found)
     }
 
     fn store(&mut self, entry: Entry<V>, now: Instant) -> Vec<Entry<V>> {
         let key = entry.key;
-        let gone = self.shelf.insert(entry, now);
+        let gone = self.entries.insert(entry, now);
         let in_time = |entry: &&Entry<V>| {
-            entry.key != key && now < entry.keep_until && entry.era == self.drops.era(entry.holes)
+            entry.key != key
+                && now < entry.keep_until
+                && entry.generation == self.invalidations.generation(entry.buckets)
         };
         self.evicted += gone.iter().filter(in_time).count() as u64;
         gone

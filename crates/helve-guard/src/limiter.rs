@@ -1,7 +1,7 @@
 //! How many at once and how many a window, with a fair and bounded wait.
 //!
-//! `line` decides over a given time, `rate` counts what was admitted; here is the handle, the waiting, and
-//! the slot that running work owns.
+//! `queue` decides for a given time, `rate` counts what was admitted. This file has the handle, the waiting, and the slot
+//! that running work owns.
 //!
 //! Promises:
 //! - In every real interval `(t − window, t]` at most `per_window` requests arrive at the other side, wherever one
@@ -14,7 +14,7 @@
 //!   it.
 
 mod keyed;
-mod line;
+mod queue;
 mod rate;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ use tokio::{
 pub use keyed::{KeyedLimiter, KeyedStatus};
 
 use crate::lock::lock;
-use line::{Arrival, Line, Look, nanoseconds};
+use queue::{Arrival, RequestQueue, TurnCheck, nanoseconds};
 use rate::OPEN;
 
 /// What a limiter allows.
@@ -74,8 +74,8 @@ impl LimitSettings {
 #[error("{by}")]
 pub struct Limited {
     pub by: LimitedBy,
-    /// When the rate allows another one, if that is what it hangs on. `None` where nobody can know, because
-    /// it depends on running work.
+    /// When the rate allows another one, if that is what it hangs on. `None` where that depends on running
+    /// work.
     pub retry_after: Option<Duration>,
 }
 
@@ -110,14 +110,17 @@ pub struct LimitStatus {
 /// A handle on one limiter; clones share it.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    line: Arc<Mutex<Line>>,
+    line: Arc<Mutex<RequestQueue>>,
     /// Held while the requests from before are looked up.
     recall: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Limiter {
     pub fn new(settings: LimitSettings) -> Self {
-        Self { line: Arc::new(Mutex::new(Line::new(settings, Instant::now()))), recall: Arc::default() }
+        Self {
+            line: Arc::new(Mutex::new(RequestQueue::new(settings, Instant::now()))),
+            recall: Arc::default(),
+        }
     }
 
     /// Takes a slot, waiting in line as long as the settings allow. Drop the future to stop waiting.
@@ -137,7 +140,7 @@ impl Limiter {
         let now = Instant::now();
         match line.arrive(now, Some(now))? {
             Arrival::Admitted(at) => Ok(self.slot(at)),
-            // Nobody waits until a moment that has come.
+            // The deadline is now, so there is no waiting.
             Arrival::Waiting(number, _) => {
                 line.leave(number);
                 Err(Limited { by: LimitedBy::Wait, retry_after: None })
@@ -151,9 +154,9 @@ impl Limiter {
         let head = {
             let mut line = lock(&self.line);
             line.reconfigure(settings, Instant::now());
-            line.head_alarm()
+            line.head_waker()
         };
-        ring(head);
+        wake(head);
     }
 
     /// Counts the requests that were sent before the limiter knew of its rate, such as before a restart: `ages` looks
@@ -190,8 +193,8 @@ impl Limiter {
         // The clock is read under the lock: the order of admissions is the order of their times.
         match line.arrive(Instant::now(), deadline)? {
             Arrival::Admitted(at) => Ok(Entrance::Admitted(self.slot(at))),
-            Arrival::Waiting(number, alarm) => {
-                Ok(Entrance::Waiting(Place { limiter: self.clone(), number, alarm }))
+            Arrival::Waiting(number, waker) => {
+                Ok(Entrance::Waiting(Place { limiter: self.clone(), number, waker }))
             }
         }
     }
@@ -210,7 +213,7 @@ impl Limiter {
 #[derive(Debug)]
 #[must_use = "the slot is free again as soon as this is dropped"]
 pub struct Slot {
-    line: Arc<Mutex<Line>>,
+    line: Arc<Mutex<RequestQueue>>,
     admitted_at: u64,
     /// What the rate holds for it.
     stamp: u64,
@@ -229,9 +232,9 @@ impl Drop for Slot {
         let head = {
             let mut line = lock(&self.line);
             line.release(self.admitted_at, self.stamp, Instant::now());
-            line.head_alarm()
+            line.head_waker()
         };
-        ring(head);
+        wake(head);
     }
 }
 
@@ -244,16 +247,16 @@ enum Entrance {
 struct Place {
     limiter: Limiter,
     number: u64,
-    alarm: Arc<Notify>,
+    waker: Arc<Notify>,
 }
 
 impl Place {
     async fn turn(self) -> Result<Slot, Limited> {
         loop {
-            let look = lock(&self.limiter.line).look(self.number, Instant::now())?;
-            match look {
-                Look::Admitted(at) => return Ok(self.limiter.slot(at)),
-                Look::Wait(until) => _ = timeout_at(until, self.alarm.notified()).await,
+            let check_turn = lock(&self.limiter.line).check_turn(self.number, Instant::now())?;
+            match check_turn {
+                TurnCheck::Admitted(at) => return Ok(self.limiter.slot(at)),
+                TurnCheck::Wait(until) => _ = timeout_at(until, self.waker.notified()).await,
             }
         }
     }
@@ -265,15 +268,15 @@ impl Drop for Place {
         let head = {
             let mut line = lock(&self.limiter.line);
             line.leave(self.number);
-            line.head_alarm()
+            line.head_waker()
         };
-        ring(head);
+        wake(head);
     }
 }
 
 /// Outside the lock, because waking runs foreign code.
-fn ring(alarm: Option<Arc<Notify>>) {
-    if let Some(alarm) = alarm {
-        alarm.notify_one();
+fn wake(waker: Option<Arc<Notify>>) {
+    if let Some(waker) = waker {
+        waker.notify_one();
     }
 }

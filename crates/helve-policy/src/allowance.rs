@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::rule::all_fit;
 use crate::{Access, Pattern};
 
-/// More conditions than this nobody means.
+/// The most conditions of one allowance.
 const CONDITIONS_MAX: usize = 32;
 
 /// What a person said once for all calls like one that they were asked about.

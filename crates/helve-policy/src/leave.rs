@@ -21,7 +21,7 @@ impl Leaving {
 /// How many sources a person is told of.
 const SOURCES_MAX: usize = 4;
 
-/// Whether a call of a tool that flows like this could carry private data out on somebody else's word.
+/// Whether a call of a tool that flows like this could carry private data out on the word of another.
 ///
 /// A call that only reads, and where all private data is from, tells that place nothing that it has not said itself. One
 /// that writes there may still show it to others. A client that keeps the history is given every call as it is given
@@ -114,7 +114,7 @@ mod tests {
         assert!(leaving(&taint, &to("other.test"), Effect::Read).is_some());
         let two = Taint { private: [home.clone(), vec![origin("query_database", None)]].concat(), ..taint };
         assert!(leaving(&two, &to("shop.test"), Effect::Read).is_some());
-        // A place that is not known is nobody's home.
+        // An unknown place is not private.
         let nowhere = Flow { outward: true, ..Flow::default() };
         let inside = vec![origin("query_database", None)];
         let taint = Taint { private: inside, untrusted: home };

@@ -136,7 +136,7 @@ fn hold(conditions: &BTreeMap<String, Pattern>, arguments: &Value, of: Of) -> bo
 
 impl RuleExample {
     fn access<'a>(&'a self, rule: &'a Rule) -> Access<'a> {
-        // A condition with a star in it names nobody; what it stands for has to be said.
+        // A condition with a star in it names no one; what it stands for has to be said.
         let own = |said: &'a Option<String>, condition: &'a Option<String>| {
             said.as_deref().or(condition.as_deref()).unwrap_or_default()
         };

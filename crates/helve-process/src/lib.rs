@@ -70,7 +70,7 @@ pub enum ProcessError<E> {
     #[error("its output cannot be read: {0}")]
     Io(#[from] io::Error),
 
-    /// Whoever took the output refused it.
+    /// The receiver of the output refused it.
     #[error("{0}")]
     Refused(E),
 }

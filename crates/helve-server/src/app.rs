@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use helve_agent::Runtime;
-use helve_guard::Turnstile;
+use helve_guard::Admission;
 use helve_types::{Timestamp, ToolSpec};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub struct Inner {
     pub(crate) refusals: Sampled,
     pub(crate) limits: ServerLimits,
     /// The streams that are open.
-    pub(crate) streams: Turnstile,
+    pub(crate) streams: Admission,
     ready: AtomicBool,
     problems: Box<ModelProblems>,
     declare: OnceLock<Box<Declare>>,
@@ -65,7 +65,7 @@ impl App {
             began: runtime.world().clock.steady(),
             answers: AnswerCounters::default(),
             refusals: Sampled::default(),
-            streams: Turnstile::new(limits.streams()),
+            streams: Admission::new(limits.streams()),
             limits,
             runtime,
             access,

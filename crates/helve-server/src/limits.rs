@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use helve_guard::TurnSettings;
+use helve_guard::AdmissionSettings;
 use helve_tool::JsonBounds;
 
 /// What holds for everybody who connects. None of it is unbounded.
@@ -50,8 +50,8 @@ impl Default for ServerLimits {
 
 impl ServerLimits {
     /// Nobody waits for a stream: a page that cannot have one is told at once.
-    pub(crate) fn streams(&self) -> TurnSettings {
-        TurnSettings {
+    pub(crate) fn streams(&self) -> AdmissionSettings {
+        AdmissionSettings {
             all: self.streams_max,
             each: self.streams_per_user_max,
             queue_max: 0,

@@ -8,7 +8,7 @@ mod exposition;
 
 use axum::extract::State;
 use axum::http::{HeaderName, header};
-use helve_guard::TurnStatus;
+use helve_guard::AdmissionStatus;
 use helve_tool::Registered;
 
 use self::exposition::{Exposition, Kind};
@@ -78,7 +78,7 @@ fn runs(app: &App, page: &mut Exposition) {
     page.sample(&[], admission.inside as f64);
     page.family("helve_runs_queued", Kind::Gauge, "Runs that wait for their turn.");
     page.sample(&[], admission.waiting as f64);
-    turned_away(page, "helve_runs_refused_total", "Runs that were not begun, by whose bound.", admission);
+    rejected(page, "helve_runs_refused_total", "Runs that were not begun, by whose bound.", admission);
     page.family("helve_runs_started_total", Kind::Counter, "Runs that were started.");
     page.sample(&[], counts.started as f64);
     page.family("helve_runs_resumed_total", Kind::Counter, "Runs that were taken up again.");
@@ -101,17 +101,12 @@ fn streams(app: &App, page: &mut Exposition) {
     let streams = app.streams.status();
     page.family("helve_streams_open", Kind::Gauge, "Streams of events that are open.");
     page.sample(&[], streams.inside as f64);
-    turned_away(
-        page,
-        "helve_streams_refused_total",
-        "Streams that were not opened, by whose bound.",
-        streams,
-    );
+    rejected(page, "helve_streams_refused_total", "Streams that were not opened, by whose bound.", streams);
 }
 
-fn turned_away(page: &mut Exposition, family: &'static str, help: &str, status: TurnStatus) {
+fn rejected(page: &mut Exposition, family: &'static str, help: &str, status: AdmissionStatus) {
     page.family(family, Kind::Counter, help);
-    for (bound, count) in ["user", "all"].into_iter().zip(status.turned_away) {
+    for (bound, count) in ["user", "all"].into_iter().zip(status.rejected) {
         page.sample(&[("bound", bound)], count as f64);
     }
 }

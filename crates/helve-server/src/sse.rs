@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
 use helve_agent::{Follower, Frame};
-use helve_guard::{Pass, TurnedAway};
+use helve_guard::{AdmissionPermit, Rejected};
 use helve_store::StoreError;
 use helve_types::{Ending, Question};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ pub(crate) trait Render: Send + Unpin + 'static {
 pub(crate) struct Listener {
     app: App,
     principal: Principal,
-    place: Pass,
+    place: AdmissionPermit,
 }
 
 impl Listener {
@@ -59,13 +59,13 @@ impl Listener {
     pub(crate) fn new(app: &App, principal: Principal) -> Result<Self, Problem> {
         let place = app.streams.try_enter(&principal.user.0).map_err(|why| {
             let (status, detail) = match why {
-                TurnedAway::ByShare => {
+                Rejected::CallerLimit => {
                     let each = app.limits.streams_per_user_max;
                     let detail =
                         format!("you have {each} streams open, as many as one user may have; close one");
                     (StatusCode::TOO_MANY_REQUESTS, detail)
                 }
-                TurnedAway::ByAll => {
+                Rejected::TotalLimit => {
                     let detail = "the server has as many streams open as it can; try again later";
                     (StatusCode::SERVICE_UNAVAILABLE, detail.to_owned())
                 }

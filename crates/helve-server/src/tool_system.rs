@@ -49,9 +49,9 @@ pub(crate) async fn status(State(app): State<App>) -> axum::Json<Value> {
         "tools": tools,
         "active_runs": admission.inside,
         "queued_runs": admission.waiting,
-        "refused_runs": admission.turned_away.iter().sum::<u64>(),
+        "refused_runs": admission.rejected.iter().sum::<u64>(),
         "open_streams": streams.inside,
-        "refused_streams": streams.turned_away.iter().sum::<u64>(),
+        "refused_streams": streams.rejected.iter().sum::<u64>(),
         "disk": app.runtime.disk().status().map(|disk| json!({
             "free_bytes": disk.room.free,
             "total_bytes": disk.room.total,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use helve_guard::{
-    Breaker, BreakerSettings, Cache, CacheSettings, KeyedLimiter, LimitSettings, Limiter, Terms,
+    Breaker, BreakerSettings, Cache, CacheLifetime, CacheSettings, KeyedLimiter, LimitSettings, Limiter,
 };
 use helve_types::{CacheSharing, Effect, Fallback, ToolOutput};
 use tokio::time::Instant;
@@ -174,9 +174,9 @@ impl Guarding {
     }
 
     /// How long an answer serves, as it is and as the last good one.
-    pub(crate) fn terms(&self, policy: CachePolicy) -> Terms {
+    pub(crate) fn terms(&self, policy: CachePolicy) -> CacheLifetime {
         let keep = self.settings.last_good().unwrap_or_default().saturating_sub(policy.ttl);
-        Terms { ttl: policy.ttl, keep }
+        CacheLifetime { ttl: policy.ttl, keep }
     }
 }
 

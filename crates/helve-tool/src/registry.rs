@@ -218,7 +218,11 @@ impl Registered {
         let tools = shelf.read().unwrap_or_else(PoisonError::into_inner);
         for tool in drops.iter().filter_map(|name| tools.get(name)) {
             if let Some((policy, cache)) = &tool.guarding.cache {
-                cache.drop_scope(&Scope { tenant: "", tool: &tool.spec.name, id: &policy.scope.whose(cx) });
+                cache.invalidate_scope(&Scope {
+                    tenant: "",
+                    tool: &tool.spec.name,
+                    id: &policy.scope.whose(cx),
+                });
             }
         }
     }

@@ -10,7 +10,7 @@ impl Driver {
     /// Waits until it is this run's turn, or until there is nothing to wait for any more.
     pub(super) async fn await_turn(&mut self) -> Result<(), DriveError> {
         let (turns, user) = (self.shared.turns.clone(), self.user.0.clone());
-        let mut turn = std::pin::pin!(turns.enter_surely(&user));
+        let mut turn = std::pin::pin!(turns.enter_unbounded(&user));
         let closing = self.shared.closing.clone();
         while self.has_work() {
             tokio::select! {

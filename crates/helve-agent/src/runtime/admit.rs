@@ -4,7 +4,7 @@
 //! goes on. Runs that are on record wait for their turn like all others (`drive/turn.rs`, `recover.rs`), but are never
 //! refused.
 
-use helve_guard::{Pass, TurnedAway};
+use helve_guard::{AdmissionPermit, Rejected};
 use helve_store::{IdempotencyKey, StoreError};
 use helve_types::{RunId, UserId};
 
@@ -36,7 +36,7 @@ impl Shared {
     }
 
     /// Waits for the user's turn, as long as the settings allow.
-    pub(super) async fn admit(&self, user: &UserId) -> Result<Pass, StartError> {
+    pub(super) async fn admit(&self, user: &UserId) -> Result<AdmissionPermit, StartError> {
         if self.closing.is_cancelled() {
             return Err(StartError::Closing);
         }
@@ -48,16 +48,16 @@ impl Shared {
             turn = self.turns.enter(&user.0) => turn,
             () = self.closing.cancelled() => return Err(StartError::Closing),
         };
-        turn.map_err(|why| self.turned_away(why))
+        turn.map_err(|why| self.rejected(why))
     }
 
     /// Who waited in vain for so long may as well come back after as long again.
-    fn turned_away(&self, why: TurnedAway) -> StartError {
+    fn rejected(&self, why: Rejected) -> StartError {
         let after_s = self.settings.runs.wait.as_secs().clamp(1, 60);
         let after_s = u32::try_from(after_s).unwrap_or(60);
         match why {
-            TurnedAway::ByShare => StartError::ShareTaken { after_s },
-            TurnedAway::ByAll => StartError::Full { after_s },
+            Rejected::CallerLimit => StartError::ShareTaken { after_s },
+            Rejected::TotalLimit => StartError::Full { after_s },
         }
     }
 }

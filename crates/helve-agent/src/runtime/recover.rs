@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use helve_guard::Pass;
+use helve_guard::AdmissionPermit;
 use helve_store::{ApprovalFilter, Claimed, Entry, RunRecord, Scope, StoreError};
 use helve_types::{Answer, Fact, RunId, RunInput, RunState, Timestamp, Trail};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -46,7 +46,7 @@ pub(super) enum Because {
 /// What a run needs that is taken up without being asked for: its turn, and leave to go on beside others or alone.
 #[derive(Default)]
 pub(super) struct Leave {
-    pass: Option<Pass>,
+    pass: Option<AdmissionPermit>,
     trial: Option<Trial>,
 }
 
@@ -188,7 +188,7 @@ impl Shared {
         let turn = async {
             // Before its turn, which others can use while it waits to be alone.
             let trial = self.recovery.trials.enter(crashes).await;
-            let pass = self.turns.enter_surely(&user.0).await;
+            let pass = self.turns.enter_unbounded(&user.0).await;
             let place = self.recovery.places.acquire().await;
             tokio::time::sleep(SPREAD.mul_f64(self.world.chance())).await;
             (trial, pass, place)

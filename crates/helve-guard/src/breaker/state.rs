@@ -46,12 +46,12 @@ enum Phase {
 
 /// Leave to make one call, to be answered with one [`Verdict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Admission {
+pub struct AdmittedCall {
     generation: u64,
     probe: bool,
 }
 
-impl Admission {
+impl AdmittedCall {
     /// The call decides whether a broken circuit closes again.
     pub fn is_probe(&self) -> bool {
         self.probe
@@ -74,7 +74,7 @@ impl BreakerState {
     }
 
     /// May a call be made? A refused one is not counted.
-    pub fn admit(&mut self, now: Instant) -> Result<Admission, Unavailable> {
+    pub fn admit(&mut self, now: Instant) -> Result<AdmittedCall, Unavailable> {
         if let Some(unavailable) = self.refusal(now) {
             return Err(unavailable);
         }
@@ -89,13 +89,13 @@ impl BreakerState {
                 true
             }
         };
-        Ok(Admission { generation: self.generation, probe })
+        Ok(AdmittedCall { generation: self.generation, probe })
     }
 
     /// How an admitted call ended. `jitter` is between −1 and 1 and moves the open time, should it open now.
     pub fn report(
         &mut self,
-        admission: Admission,
+        admission: AdmittedCall,
         verdict: Verdict,
         now: Instant,
         jitter: f64,
@@ -113,7 +113,7 @@ impl BreakerState {
                 *probes -= 1;
                 self.probed(verdict, now, jitter)
             }
-            // Whoever was admitted before it opened belongs to an older generation.
+            // A call that was admitted before it opened belongs to an older generation.
             Phase::Open { .. } => None,
         }
     }

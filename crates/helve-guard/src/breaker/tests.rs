@@ -309,7 +309,7 @@ proptest! {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Pass(Duration),
+    AdmissionPermit(Duration),
     Admit,
     Report(usize, Verdict),
     Cancel(usize),
@@ -327,7 +327,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => Just(Step::Admit),
         4 => (any::<usize>(), verdict).prop_map(|(index, verdict)| Step::Report(index, verdict)),
         2 => any::<usize>().prop_map(Step::Cancel),
-        2 => (0u64..90).prop_map(|pause| Step::Pass(seconds(pause))),
+        2 => (0u64..90).prop_map(|pause| Step::AdmissionPermit(seconds(pause))),
         1 => Just(Step::Reset),
     ]
 }
@@ -360,7 +360,7 @@ proptest! {
             for step in steps {
                 let before = breaker.status();
                 match step {
-                    Step::Pass(duration) => advance(duration).await,
+                    Step::AdmissionPermit(duration) => advance(duration).await,
                     Step::Reset => _ = breaker.reset(),
                     Step::Admit => match breaker.admit() {
                         Ok(ticket) => {

@@ -1,28 +1,28 @@
-//! Work under way, and those who wait for it.
+//! Work in progress, and the callers that wait for it.
 //!
-//! Whoever finds no flight for its key begins one and leads it; whoever finds one follows it. The lead is a
-//! value: landing it gives every follower a word, and dropping it passes it to the first follower still
-//! there, wherever the drop happens: in a cancelled leader, in one that panicked, or in a follower that went
-//! away with the lead already on its way to it.
+//! A caller that finds no flight for its key begins one and leads it; a caller that finds one follows it. The lead is
+//! a value: landing it sends every follower a message, and dropping it passes it to the first follower that is still
+//! there, wherever the drop happens: in a cancelled leader, in one that panicked, or in a follower that went away with
+//! the lead already on its way to it.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    Found, How, KEEP_MAX, Ran, Shared, TTL_MAX, Terms,
-    drops::{Era, Holes},
+    CacheLifetime, CacheOutcome, CachedAnswer, KEEP_MAX, Shared, TTL_MAX, WorkResult,
+    entries::Entry,
+    invalidation::{Buckets, Generation},
     key::CacheKey,
-    shelf::Entry,
 };
 use crate::lock::lock;
 
-/// The era is part of its name: who comes after a drop does not find the flight that began before it.
-pub(super) type Flight = (CacheKey, Era);
-pub(super) type Followers<V, E> = VecDeque<oneshot::Sender<Word<V, E>>>;
+/// The generation is part of its name: a caller after an invalidation does not find the flight that began before it.
+pub(super) type Flight = (CacheKey, Generation);
+pub(super) type Followers<V, E> = VecDeque<oneshot::Sender<FlightMessage<V, E>>>;
 
-pub(super) fn follow<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver<Word<V, E>> {
-    // Before the list grows, those who have gone away make room.
+pub(super) fn follow<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver<FlightMessage<V, E>> {
+    // Before the list grows, followers that have gone away are removed.
     if followers.len() == followers.capacity() {
         followers.retain(|follower| !follower.is_closed());
     }
@@ -31,8 +31,8 @@ pub(super) fn follow<V, E>(followers: &mut Followers<V, E>) -> oneshot::Receiver
     receiver
 }
 
-/// What a leader leaves to a follower.
-pub(super) enum Word<V, E> {
+/// What a leader sends to a follower.
+pub(super) enum FlightMessage<V, E> {
     Answer(V),
     Failed(E),
     /// The lead itself. If the follower is gone before it reads this, the lead is dropped and goes on to the
@@ -44,52 +44,53 @@ pub(super) enum Word<V, E> {
 pub(super) struct Lead<V, E> {
     shared: Arc<Shared<V, E>>,
     flight: Flight,
-    holes: Holes,
+    buckets: Buckets,
     landed: bool,
 }
 
 impl<V, E> Lead<V, E> {
-    pub(super) fn new(shared: Arc<Shared<V, E>>, flight: Flight, holes: Holes) -> Self {
-        Self { shared, flight, holes, landed: false }
+    pub(super) fn new(shared: Arc<Shared<V, E>>, flight: Flight, buckets: Buckets) -> Self {
+        Self { shared, flight, buckets, landed: false }
     }
 }
 
 impl<V: Clone, E: Clone> Lead<V, E> {
     /// The work has ended: tells the followers, and stores what is to be kept.
-    pub(super) fn land(self, ran: Ran<V, E>, terms: Terms) -> Result<Found<V>, E> {
+    pub(super) fn land(self, ran: WorkResult<V, E>, lifetime: CacheLifetime) -> Result<CachedAnswer<V>, E> {
         let (result, keep) = match ran {
-            Ran::Keep(value) => (Ok(value), true),
-            Ran::Pass(value) => (Ok(value), false),
-            Ran::Failed(error) => (Err(error), false),
+            WorkResult::Store(value) => (Ok(value), true),
+            WorkResult::ShareOnly(value) => (Ok(value), false),
+            WorkResult::Failed(error) => (Err(error), false),
             // The lead drops here and passes on.
-            Ran::Withdrawn(error) => return Err(error),
+            WorkResult::FailedAlone(error) => return Err(error),
         };
         let kept = result.as_ref().ok().filter(|_| keep).map(|value| {
             let bytes = (self.shared.weigh)(value);
             (value.clone(), bytes)
         });
-        for follower in self.end(kept, terms) {
-            // Who is gone needs no word.
+        for follower in self.end(kept, lifetime) {
+            // A follower that is gone needs no message.
             _ = follower.send(match &result {
-                Ok(value) => Word::Answer(value.clone()),
-                Err(error) => Word::Failed(error.clone()),
+                Ok(value) => FlightMessage::Answer(value.clone()),
+                Err(error) => FlightMessage::Failed(error.clone()),
             });
         }
-        result.map(|value| Found { value, how: How::Miss, age: Duration::ZERO })
+        result.map(|value| CachedAnswer { value, outcome: CacheOutcome::Miss, age: Duration::ZERO })
     }
 
-    /// Ends the flight and stores its answer in one step, so that whoever comes finds one of them.
-    fn end(mut self, kept: Option<(V, usize)>, terms: Terms) -> Followers<V, E> {
+    /// Ends the flight and stores its answer in one step, so that a new caller finds one of them.
+    fn end(mut self, kept: Option<(V, usize)>, lifetime: CacheLifetime) -> Followers<V, E> {
         self.landed = true;
         let mut state = lock(&self.shared.state);
         let now = Instant::now();
         state.misses += 1;
         let followers = state.flights.remove(&self.flight).unwrap_or_default();
-        let (key, era) = self.flight;
-        let kept = kept.filter(|_| era == state.drops.era(self.holes));
+        let (key, generation) = self.flight;
+        let kept = kept.filter(|_| generation == state.invalidations.generation(self.buckets));
         let gone = kept.map(|(value, bytes)| {
-            let keep_until = now + terms.ttl.min(TTL_MAX) + terms.keep.min(KEEP_MAX);
-            let entry = Entry { key, value, bytes, holes: self.holes, era, stored_at: now, keep_until };
+            let keep_until = now + lifetime.ttl.min(TTL_MAX) + lifetime.keep.min(KEEP_MAX);
+            let entry =
+                Entry { key, value, bytes, buckets: self.buckets, generation, stored_at: now, keep_until };
             state.store(entry, now)
         });
         drop(state);
@@ -108,11 +109,11 @@ impl<V, E> Drop for Lead<V, E> {
                 return;
             };
             drop(state);
-            let lead = Self::new(self.shared.clone(), self.flight, self.holes);
-            match follower.send(Word::Lead(lead)) {
+            let lead = Self::new(self.shared.clone(), self.flight, self.buckets);
+            match follower.send(FlightMessage::Lead(lead)) {
                 Ok(()) => self.landed = true,
                 // It went away first and hands the lead back, unused.
-                Err(Word::Lead(mut unused)) => unused.landed = true,
+                Err(FlightMessage::Lead(mut unused)) => unused.landed = true,
                 Err(_) => {}
             }
         }

@@ -15,7 +15,10 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::{Cache, CacheSettings, Found, How, KeyParts, Ran, Scope, Terms, shelf::ENTRY_BYTES};
+use super::{
+    Cache, CacheLifetime, CacheOutcome, CacheSettings, CachedAnswer, KeyParts, Scope, WorkResult,
+    entries::ENTRY_BYTES,
+};
 
 type Words = Cache<Arc<str>, String>;
 
@@ -23,7 +26,7 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-const TERMS: Terms = Terms { ttl: seconds(300), keep: seconds(0) };
+const TERMS: CacheLifetime = CacheLifetime { ttl: seconds(300), keep: seconds(0) };
 
 fn cache() -> Words {
     Cache::new(CacheSettings::default(), |value| value.len())
@@ -37,14 +40,14 @@ fn asked(arguments: &str) -> KeyParts<'_> {
     KeyParts { scope: plans_of("ada"), tool_version: &[1; 32], identity: &[2; 32], arguments }
 }
 
-/// Asks, and answers `value` if nobody else does.
-async fn ask(cache: &Words, parts: &KeyParts<'_>, value: &str) -> Found<Arc<str>> {
-    let work = || async { Ran::Keep(Arc::from(value)) };
+/// Asks, with `value` as the answer of its own work.
+async fn ask(cache: &Words, parts: &KeyParts<'_>, value: &str) -> CachedAnswer<Arc<str>> {
+    let work = || async { WorkResult::Store(Arc::from(value)) };
     cache.run(parts, TERMS, work).await.unwrap()
 }
 
-async fn how(cache: &Words, parts: &KeyParts<'_>) -> How {
-    ask(cache, parts, "a").await.how
+async fn outcome(cache: &Words, parts: &KeyParts<'_>) -> CacheOutcome {
+    ask(cache, parts, "a").await.outcome
 }
 
 fn paused<T>(test: impl Future<Output = T>) -> T {
@@ -102,7 +105,7 @@ enum Step {
     DropTool(Question),
     DropScope(Question),
     Clear,
-    Pass(u64),
+    AdmissionPermit(u64),
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -112,7 +115,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => any_question().prop_map(Step::LastGood),
         1 => any_question().prop_map(Step::DropTool),
         1 => any_question().prop_map(Step::DropScope),
-        1 => (0u64..200).prop_map(Step::Pass),
+        1 => (0u64..200).prop_map(Step::AdmissionPermit),
         1 => Just(Step::Clear),
     ]
 }
@@ -151,11 +154,11 @@ struct Stored {
 }
 
 impl Ledger {
-    const TERMS: Terms = Terms { ttl: seconds(300), keep: seconds(300) };
+    const TERMS: CacheLifetime = CacheLifetime { ttl: seconds(300), keep: seconds(300) };
 
     async fn take(&mut self, number: usize, step: Step) {
         match step {
-            Step::Pass(time) => advance(seconds(time)).await,
+            Step::AdmissionPermit(time) => advance(seconds(time)).await,
             Step::Ask(question) => self.ask(question, number).await,
             Step::Fail(question) => self.fail(&question).await,
             Step::LastGood(question) => {
@@ -170,11 +173,11 @@ impl Ledger {
                 self.dropped(|_| true);
             }
             Step::DropTool(of) => {
-                self.cache.drop_tool(&of.tool);
+                self.cache.invalidate_tool(&of.tool);
                 self.dropped(|question| question.tool == of.tool);
             }
             Step::DropScope(of) => {
-                self.cache.drop_scope(&of.scope());
+                self.cache.invalidate_scope(&of.scope());
                 self.dropped(|question| question.scope() == of.scope());
             }
         }
@@ -182,21 +185,21 @@ impl Ledger {
 
     async fn ask(&mut self, question: Question, number: usize) {
         let text = format!("{number} {question:?}");
-        let work = || async { Ran::Keep(Arc::from(text.as_str())) };
+        let work = || async { WorkResult::Store(Arc::from(text.as_str())) };
         let found = self.cache.run(&question.parts(), Self::TERMS, work).await.unwrap();
-        if found.how == How::Hit {
+        if found.outcome == CacheOutcome::Hit {
             let expected = self.stored_within(&question, seconds(300));
             assert_eq!(Some((found.value.to_string(), found.age)), expected);
         } else {
-            assert_eq!((&*found.value, found.how), (text.as_str(), How::Miss));
+            assert_eq!((&*found.value, found.outcome), (text.as_str(), CacheOutcome::Miss));
             self.stored.push(Stored { question, text, at: Instant::now(), dropped: false });
         }
     }
 
     async fn fail(&mut self, question: &Question) {
         let before = self.cache.status();
-        let never_fresh = Terms { ttl: Duration::ZERO, ..Self::TERMS };
-        let work = || async { Ran::Failed("down".into()) };
+        let never_fresh = CacheLifetime { ttl: Duration::ZERO, ..Self::TERMS };
+        let work = || async { WorkResult::Failed("down".into()) };
         let result = self.cache.run(&question.parts(), never_fresh, work).await;
         assert_eq!(result, Err("down".into()));
         let after = self.cache.status();
@@ -233,13 +236,13 @@ fn the_key_is_a_hash_over_fields_that_carry_their_lengths() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_given_again_until_its_time_is_over() {
     let cache = cache();
-    assert_eq!(ask(&cache, &asked("x"), "first").await.how, How::Miss);
+    assert_eq!(ask(&cache, &asked("x"), "first").await.outcome, CacheOutcome::Miss);
     advance(seconds(299)).await;
     let found = ask(&cache, &asked("x"), "second").await;
-    assert_eq!((&*found.value, found.how, found.age), ("first", How::Hit, seconds(299)));
+    assert_eq!((&*found.value, found.outcome, found.age), ("first", CacheOutcome::Hit, seconds(299)));
     advance(seconds(1)).await;
     let found = ask(&cache, &asked("x"), "third").await;
-    assert_eq!((&*found.value, found.how), ("third", How::Miss));
+    assert_eq!((&*found.value, found.outcome), ("third", CacheOutcome::Miss));
     let status = cache.status();
     assert_eq!((status.hits, status.misses, status.shared), (1, 2, 0));
     assert_eq!((status.entries, status.in_flight), (1, 0));
@@ -250,45 +253,46 @@ async fn an_asker_with_less_patience_for_age_gets_a_new_answer() {
     let cache = cache();
     ask(&cache, &asked("x"), "first").await;
     advance(seconds(20)).await;
-    let terms = Terms { ttl: seconds(10), ..TERMS };
-    let found = cache.run(&asked("x"), terms, || async { Ran::Keep("second".into()) }).await.unwrap();
-    assert_eq!((&*found.value, found.how), ("second", How::Miss));
+    let lifetime = CacheLifetime { ttl: seconds(10), ..TERMS };
+    let found =
+        cache.run(&asked("x"), lifetime, || async { WorkResult::Store("second".into()) }).await.unwrap();
+    assert_eq!((&*found.value, found.outcome), ("second", CacheOutcome::Miss));
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_fresh_for_more_than_a_day() {
     let cache = cache();
-    let terms = Terms { ttl: Duration::MAX, keep: Duration::MAX };
-    let work = || async { Ran::Keep("old".into()) };
-    cache.run(&asked("x"), terms, work).await.unwrap();
+    let lifetime = CacheLifetime { ttl: Duration::MAX, keep: Duration::MAX };
+    let work = || async { WorkResult::Store("old".into()) };
+    cache.run(&asked("x"), lifetime, work).await.unwrap();
     advance(seconds(24 * 60 * 60)).await;
-    assert_eq!(cache.run(&asked("x"), terms, work).await.unwrap().how, How::Miss);
+    assert_eq!(cache.run(&asked("x"), lifetime, work).await.unwrap().outcome, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_a_complete_answer_is_stored() {
     let cache = cache();
     for ran in [
-        Ran::Pass(Arc::from("cut short")),
-        Ran::Failed("broken".to_owned()),
-        Ran::Withdrawn("my limit".to_owned()),
+        WorkResult::ShareOnly(Arc::from("cut short")),
+        WorkResult::Failed("broken".to_owned()),
+        WorkResult::FailedAlone("my limit".to_owned()),
     ] {
         _ = cache.run(&asked("x"), TERMS, || async { ran }).await;
         assert_eq!(cache.status().entries, 0);
         assert_eq!(cache.last_good(&asked("x")), None);
     }
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
-    assert_eq!(how(&cache, &asked("x")).await, How::Hit);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Hit);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_whose_time_is_over_is_still_the_last_good_one_for_a_while() {
     let cache = cache();
-    let terms = Terms { ttl: seconds(10), keep: seconds(50) };
-    let good = || async { Ran::Keep("good".into()) };
-    cache.run(&asked("x"), terms, good).await.unwrap();
+    let lifetime = CacheLifetime { ttl: seconds(10), keep: seconds(50) };
+    let good = || async { WorkResult::Store("good".into()) };
+    cache.run(&asked("x"), lifetime, good).await.unwrap();
     advance(seconds(59)).await;
-    let failed = cache.run(&asked("x"), terms, || async { Ran::Failed("down".into()) }).await;
+    let failed = cache.run(&asked("x"), lifetime, || async { WorkResult::Failed("down".into()) }).await;
     assert_eq!(failed, Err("down".into()));
     let last = cache.last_good(&asked("x")).unwrap();
     assert_eq!((&*last.value, last.age), ("good", seconds(59)));
@@ -300,15 +304,15 @@ async fn an_answer_whose_time_is_over_is_still_the_last_good_one_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn what_ran_beside_the_cache_is_kept_unless_a_drop_came_between() {
     let cache = cache();
-    cache.note(&asked("x")).keep("fresh".into(), TERMS);
+    cache.reserve(&asked("x")).keep("fresh".into(), TERMS);
     let found = ask(&cache, &asked("x"), "newer").await;
-    assert_eq!((&*found.value, found.how), ("fresh", How::Hit));
-    let note = cache.note(&asked("x"));
-    cache.drop_scope(&plans_of("ada"));
-    note.keep("old".into(), TERMS);
+    assert_eq!((&*found.value, found.outcome), ("fresh", CacheOutcome::Hit));
+    let reserve = cache.reserve(&asked("x"));
+    cache.invalidate_scope(&plans_of("ada"));
+    reserve.keep("old".into(), TERMS);
     assert_eq!(cache.last_good(&asked("x")), None);
-    let never_given = Terms { ttl: Duration::ZERO, keep: seconds(60) };
-    cache.note(&asked("y")).keep("kept".into(), never_given);
+    let never_given = CacheLifetime { ttl: Duration::ZERO, keep: seconds(60) };
+    cache.reserve(&asked("y")).keep("kept".into(), never_given);
     assert_eq!(&*cache.last_good(&asked("y")).unwrap().value, "kept");
 }
 
@@ -317,7 +321,7 @@ async fn a_dropped_answer_is_no_last_good_one() {
     let cache = cache();
     ask(&cache, &asked("x"), "old").await;
     assert!(cache.last_good(&asked("x")).is_some());
-    cache.drop_scope(&plans_of("ada"));
+    cache.invalidate_scope(&plans_of("ada"));
     assert_eq!(cache.last_good(&asked("x")), None);
 }
 
@@ -329,7 +333,7 @@ async fn too_large_an_answer_is_handed_on_but_not_stored() {
     let large = "x".repeat((256 << 10) + 1);
     assert_eq!(ask(&cache, &asked("x"), &large).await.value.len(), large.len());
     assert_eq!(cache.status().entries, 0);
-    assert_eq!(ask(&cache, &asked("x"), &large[1..]).await.how, How::Miss);
+    assert_eq!(ask(&cache, &asked("x"), &large[1..]).await.outcome, CacheOutcome::Miss);
     assert_eq!(cache.status().entries, 1);
 }
 
@@ -339,7 +343,7 @@ async fn what_was_not_used_for_longest_makes_room() {
     let settings = CacheSettings { bytes_max: room, tenant_bytes_max: room, ..CacheSettings::default() };
     let cache: Words = Cache::new(settings, |value| value.len());
     for arguments in ["x", "y", "z", "x", "new"] {
-        how(&cache, &asked(arguments)).await;
+        outcome(&cache, &asked(arguments)).await;
     }
     for (arguments, stored) in [("x", true), ("y", false), ("z", true), ("new", true)] {
         assert_eq!(cache.last_good(&asked(arguments)).is_some(), stored, "{arguments}");
@@ -357,22 +361,22 @@ async fn a_tenant_that_reaches_its_share_makes_room_among_its_own() {
     let cache: Words = Cache::new(settings, |value| value.len());
     let of = |tenant, arguments| KeyParts { scope: Scope { tenant, ..plans_of("ada") }, ..asked(arguments) };
     // A tenant that does not happen to fall into the same pigeonhole as the other.
-    let hole = |tenant| {
+    let bucket = |tenant| {
         let scope = of(tenant, "x").scope;
-        super::lock(&cache.shared.state).drops.holes(&scope).tenant
+        super::lock(&cache.shared.state).invalidations.buckets(&scope).tenant
     };
     let small = ["small", "tiny", "little", "slight"]
         .into_iter()
-        .find(|tenant| hole(*tenant) != hole("large"))
+        .find(|tenant| bucket(*tenant) != bucket("large"))
         .unwrap();
     let small = of(small, "x");
-    assert_eq!(how(&cache, &small).await, How::Miss);
+    assert_eq!(outcome(&cache, &small).await, CacheOutcome::Miss);
     for arguments in ["1", "2", "3", "4", "5"] {
-        how(&cache, &of("large", arguments)).await;
+        outcome(&cache, &of("large", arguments)).await;
     }
     assert_eq!(cache.status().entries, 3);
-    assert_eq!(how(&cache, &small).await, How::Hit);
-    assert_eq!(how(&cache, &of("large", "5")).await, How::Hit);
+    assert_eq!(outcome(&cache, &small).await, CacheOutcome::Hit);
+    assert_eq!(outcome(&cache, &of("large", "5")).await, CacheOutcome::Hit);
 }
 
 proptest! {
@@ -392,9 +396,9 @@ proptest! {
                 // What is too large is not there afterwards; anything else is.
                 assert_eq!(cache.last_good(&parts).is_some(), found.value.len() <= 1_000);
                 let state = super::lock(&cache.shared.state);
-                assert!(state.shelf.bytes() <= 8_000);
-                assert!(state.shelf.tenant_bytes().all(|bytes| bytes <= 3_000));
-                assert_eq!(state.shelf.tenant_bytes().sum::<usize>(), state.shelf.bytes());
+                assert!(state.entries.bytes() <= 8_000);
+                assert!(state.entries.tenant_bytes().all(|bytes| bytes <= 3_000));
+                assert_eq!(state.entries.tenant_bytes().sum::<usize>(), state.entries.bytes());
             }
         });
     }
@@ -404,8 +408,8 @@ proptest! {
 
 /// A caller whose work ends when the test says so.
 struct Caller {
-    task: JoinHandle<Result<Found<Arc<str>>, String>>,
-    answer: Option<oneshot::Sender<Ran<Arc<str>, String>>>,
+    task: JoinHandle<Result<CachedAnswer<Arc<str>>, String>>,
+    answer: Option<oneshot::Sender<WorkResult<Arc<str>, String>>>,
     started: Arc<AtomicU32>,
 }
 
@@ -431,7 +435,7 @@ impl Caller {
         self.started.load(Ordering::SeqCst) == 1
     }
 
-    fn answers(&mut self, ran: Ran<Arc<str>, String>) {
+    fn answers(&mut self, ran: WorkResult<Arc<str>, String>) {
         self.answer.take().unwrap().send(ran).unwrap();
     }
 
@@ -441,13 +445,13 @@ impl Caller {
         yield_now().await;
     }
 
-    async fn got(self) -> Result<(String, How), String> {
-        self.task.await.unwrap().map(|found| (found.value.to_string(), found.how))
+    async fn got(self) -> Result<(String, CacheOutcome), String> {
+        self.task.await.unwrap().map(|found| (found.value.to_string(), found.outcome))
     }
 }
 
-fn answer(text: &str) -> Ran<Arc<str>, String> {
-    Ran::Keep(text.into())
+fn answer(text: &str) -> WorkResult<Arc<str>, String> {
+    WorkResult::Store(text.into())
 }
 
 #[tokio::test(start_paused = true)]
@@ -458,8 +462,8 @@ async fn those_who_ask_the_same_at_once_share_one_run() {
     let other = Caller::comes(&cache, "y").await;
     assert!(leader.leads() && !follower.leads() && other.leads());
     leader.answers(answer("once"));
-    assert_eq!(leader.got().await, Ok(("once".into(), How::Miss)));
-    assert_eq!(follower.got().await, Ok(("once".into(), How::Shared)));
+    assert_eq!(leader.got().await, Ok(("once".into(), CacheOutcome::Miss)));
+    assert_eq!(follower.got().await, Ok(("once".into(), CacheOutcome::Shared)));
     assert_eq!(cache.status().shared, 1);
 }
 
@@ -474,8 +478,8 @@ async fn when_the_leader_leaves_one_follower_takes_over() {
     leader.leaves().await;
     assert!(second.leads() && !third.leads());
     second.answers(answer("second"));
-    assert_eq!(second.got().await, Ok(("second".into(), How::Miss)));
-    assert_eq!(third.got().await, Ok(("second".into(), How::Shared)));
+    assert_eq!(second.got().await, Ok(("second".into(), CacheOutcome::Miss)));
+    assert_eq!(third.got().await, Ok(("second".into(), CacheOutcome::Shared)));
     assert_eq!(cache.status().in_flight, 0);
 }
 
@@ -501,7 +505,7 @@ async fn when_everyone_leaves_the_next_one_starts_anew() {
     follower.leaves().await;
     leader.leaves().await;
     assert_eq!(cache.status().in_flight, 0);
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
@@ -509,11 +513,11 @@ async fn when_the_leader_fails_its_followers_get_the_error_and_nothing_is_stored
     let cache = cache();
     let mut leader = Caller::comes(&cache, "x").await;
     let follower = Caller::comes(&cache, "x").await;
-    leader.answers(Ran::Failed("down".into()));
+    leader.answers(WorkResult::Failed("down".into()));
     assert_eq!(leader.got().await, Err("down".into()));
     assert!(!follower.leads());
     assert_eq!(follower.got().await, Err("down".into()));
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
@@ -521,12 +525,12 @@ async fn a_failure_that_is_the_leaders_own_is_not_shared() {
     let cache = cache();
     let mut leader = Caller::comes(&cache, "x").await;
     let mut follower = Caller::comes(&cache, "x").await;
-    leader.answers(Ran::Withdrawn("my limit".into()));
+    leader.answers(WorkResult::FailedAlone("my limit".into()));
     assert_eq!(leader.got().await, Err("my limit".into()));
     yield_now().await;
     assert!(follower.leads());
     follower.answers(answer("mine"));
-    assert_eq!(follower.got().await, Ok(("mine".into(), How::Miss)));
+    assert_eq!(follower.got().await, Ok(("mine".into(), CacheOutcome::Miss)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -539,7 +543,7 @@ async fn a_leader_that_panics_passes_the_lead_on() {
     assert!(leader.task.await.unwrap_err().is_panic());
     yield_now().await;
     follower.answers(answer("calm"));
-    assert_eq!(follower.got().await, Ok(("calm".into(), How::Miss)));
+    assert_eq!(follower.got().await, Ok(("calm".into(), CacheOutcome::Miss)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -553,7 +557,7 @@ async fn a_follower_keeps_its_own_deadline() {
     let leader = cache.run(&parts, TERMS, slow);
     let follower = timeout(seconds(5), cache.run(&parts, TERMS, slow));
     let (leader, follower) = tokio::join!(leader, follower);
-    assert_eq!(leader.unwrap().how, How::Miss);
+    assert_eq!(leader.unwrap().outcome, CacheOutcome::Miss);
     assert!(follower.is_err());
     assert_eq!(cache.status().shared, 0);
 }
@@ -591,7 +595,7 @@ fn any_asker() -> impl Strategy<Value = Asker> {
 
 proptest! {
     #[test]
-    fn whoever_comes_and_goes_one_works_at_a_time_and_everyone_is_answered(
+    fn one_caller_works_at_a_time_and_all_are_answered_however_they_come_and_go(
         askers in proptest::collection::vec(any_asker(), 1..30),
     ) {
         paused(async {
@@ -602,22 +606,22 @@ proptest! {
                 let (cache, working, log) = (cache.clone(), working.clone(), log.clone());
                 tasks.spawn(async move {
                     sleep(Duration::from_millis(asker.comes)).await;
-                    let terms = Terms { ttl: Duration::from_millis(5), keep: Duration::ZERO };
+                    let lifetime = CacheLifetime { ttl: Duration::from_millis(5), keep: Duration::ZERO };
                     let work = || async {
                         let _working = Working::alone(&working);
                         sleep(Duration::from_millis(asker.works)).await;
                         let text: Arc<str> = number.to_string().into();
                         log.lock().unwrap().push(text.clone());
                         match asker.ends {
-                            0 => Ran::Failed(text.to_string()),
-                            1 => Ran::Withdrawn(text.to_string()),
-                            2 => Ran::Pass(text),
-                            _ => Ran::Keep(text),
+                            0 => WorkResult::Failed(text.to_string()),
+                            1 => WorkResult::FailedAlone(text.to_string()),
+                            2 => WorkResult::ShareOnly(text),
+                            _ => WorkResult::Store(text),
                         }
                     };
                     let patience = Duration::from_millis(asker.gives_up);
                     let parts = asked("x");
-                    let Ok(result) = timeout(patience, cache.run(&parts, terms, work)).await else { return };
+                    let Ok(result) = timeout(patience, cache.run(&parts, lifetime, work)).await else { return };
                     // Every answer and every error was made by someone's work that ran to its end.
                     let text: Arc<str> = match result {
                         Ok(found) => found.value,
@@ -648,7 +652,7 @@ impl Drop for Working<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_threads_never_work_twice_at_once_and_nobody_is_forgotten() {
+async fn many_threads_never_work_twice_at_once_and_all_are_answered() {
     let cache = cache();
     let working = Arc::new(AtomicU32::new(0));
     let mut tasks = JoinSet::new();
@@ -661,7 +665,11 @@ async fn many_threads_never_work_twice_at_once_and_nobody_is_forgotten() {
                     for _ in 0..number % 7 {
                         yield_now().await;
                     }
-                    if number % 2 == 0 { Ran::Failed("down".into()) } else { Ran::Pass("up".into()) }
+                    if number % 2 == 0 {
+                        WorkResult::Failed("down".into())
+                    } else {
+                        WorkResult::ShareOnly("up".into())
+                    }
                 };
                 _ = cache.run(&asked("x"), TERMS, work).await;
             };
@@ -690,15 +698,15 @@ async fn a_write_drops_the_answers_of_its_scope_and_hardly_any_other() {
     let users: Vec<String> = (0..100).map(|number| format!("user {number}")).collect();
     let of = |user| KeyParts { scope: plans_of(user), ..asked("x") };
     for user in &users {
-        how(&cache, &of(user)).await;
+        outcome(&cache, &of(user)).await;
     }
-    how(&cache, &asked("x")).await;
-    cache.drop_scope(&plans_of("ada"));
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
-    assert_eq!(how(&cache, &asked("x")).await, How::Hit);
+    outcome(&cache, &asked("x")).await;
+    cache.invalidate_scope(&plans_of("ada"));
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Hit);
     let mut kept = 0;
     for user in &users {
-        kept += u32::from(how(&cache, &of(user)).await == How::Hit);
+        kept += u32::from(outcome(&cache, &of(user)).await == CacheOutcome::Hit);
     }
     assert!(kept >= 90, "{kept}");
 }
@@ -708,24 +716,24 @@ async fn a_tool_is_dropped_for_everyone_and_its_memory_freed() {
     let cache = cache();
     for id in ["ada", "bob", "eve"] {
         let scope = plans_of(id);
-        how(&cache, &KeyParts { scope, ..asked("x") }).await;
+        outcome(&cache, &KeyParts { scope, ..asked("x") }).await;
     }
-    cache.drop_tool("get_plan");
+    cache.invalidate_tool("get_plan");
     assert_eq!((cache.status().entries, cache.status().bytes), (0, 0));
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
     cache.clear();
     assert_eq!((cache.status().entries, cache.status().bytes), (0, 0));
-    assert_eq!(how(&cache, &asked("x")).await, How::Miss);
+    assert_eq!(outcome(&cache, &asked("x")).await, CacheOutcome::Miss);
 }
 
 #[tokio::test(start_paused = true)]
 async fn work_that_began_before_a_drop_is_neither_stored_nor_joined() {
-    let drops: [fn(&Words); 3] = [
-        |cache| cache.drop_scope(&plans_of("ada")),
-        |cache| cache.drop_tool("get_plan"),
+    let invalidations: [fn(&Words); 3] = [
+        |cache| cache.invalidate_scope(&plans_of("ada")),
+        |cache| cache.invalidate_tool("get_plan"),
         |cache| cache.clear(),
     ];
-    for drop in drops {
+    for drop in invalidations {
         let cache = cache();
         let mut reader = Caller::comes(&cache, "x").await;
         let beside = Caller::comes(&cache, "x").await;
@@ -733,11 +741,11 @@ async fn work_that_began_before_a_drop_is_neither_stored_nor_joined() {
         let mut later = Caller::comes(&cache, "x").await;
         assert!(later.leads());
         later.answers(answer("new"));
-        assert_eq!(later.got().await, Ok(("new".into(), How::Miss)));
+        assert_eq!(later.got().await, Ok(("new".into(), CacheOutcome::Miss)));
         reader.answers(answer("old"));
-        assert_eq!(reader.got().await, Ok(("old".into(), How::Miss)));
+        assert_eq!(reader.got().await, Ok(("old".into(), CacheOutcome::Miss)));
         // It already waited when the drop came.
-        assert_eq!(beside.got().await, Ok(("old".into(), How::Shared)));
+        assert_eq!(beside.got().await, Ok(("old".into(), CacheOutcome::Shared)));
         assert_eq!(&*ask(&cache, &asked("x"), "newest").await.value, "new");
     }
 }

@@ -1,6 +1,6 @@
 //! How many were sent lately.
 //!
-//! What counts is when a request arrives at the other side, which nobody here sees: only when it is admitted, when it
+//! What counts is when a request arrives at the other side, which is not seen here: only when it is admitted, when it
 //! is sent, and when it has ended. So each has a stamp, which is the last moment at which it can arrive: [`OPEN`] until
 //! it is sent, then [`ARRIVES_WITHIN`] after that, and its end if that comes sooner. Stamps may lie in the future. A
 //! request is admitted when at most `max − 1` stamps are later than one window ago.
@@ -52,13 +52,13 @@ impl Rate {
         let mut adapted = Self::new(settings);
         match (&mut adapted, self) {
             (Self::Unlimited, _) => {}
-            (Self::Exact(ring), Self::Exact(old)) => {
-                ring.stamps = old.stamps;
-                ring.forget(now);
+            (Self::Exact(wake), Self::Exact(old)) => {
+                wake.stamps = old.stamps;
+                wake.forget(now);
             }
             // Which admission was when is unknown, so all of them count as just now.
-            (Self::Exact(ring), _) => {
-                ring.stamps.extend(std::iter::repeat_n(now, ring.max.min(used as usize)))
+            (Self::Exact(wake), _) => {
+                wake.stamps.extend(std::iter::repeat_n(now, wake.max.min(used as usize)))
             }
             (Self::Approximate(gcra), _) => {
                 gcra.arrival = u128::from(now) * gcra.max + gcra.max.min(u128::from(used)) * gcra.window;
@@ -71,7 +71,7 @@ impl Rate {
     pub(super) fn free_at(&self, now: u64, ahead: usize) -> Option<u64> {
         match self {
             Self::Unlimited => Some(now),
-            Self::Exact(ring) => ring.free_at(now, ahead),
+            Self::Exact(wake) => wake.free_at(now, ahead),
             Self::Approximate(gcra) => Some(gcra.free_at(now, ahead)),
         }
     }
@@ -80,18 +80,18 @@ impl Rate {
     pub(super) fn take(&mut self, now: u64) {
         match self {
             Self::Unlimited => {}
-            Self::Exact(ring) => ring.add(OPEN, now),
+            Self::Exact(wake) => wake.add(OPEN, now),
             Self::Approximate(gcra) => gcra.take(now),
         }
     }
 
     /// A request that had one stamp gets another. One that was admitted before there was a rate had none.
     pub(super) fn settle(&mut self, from: u64, to: u64, now: u64) {
-        if let Self::Exact(ring) = self {
-            if let Ok(index) = ring.stamps.binary_search(&from) {
-                ring.stamps.remove(index);
+        if let Self::Exact(wake) = self {
+            if let Ok(index) = wake.stamps.binary_search(&from) {
+                wake.stamps.remove(index);
             }
-            ring.add(to, now);
+            wake.add(to, now);
         }
     }
 
@@ -99,7 +99,7 @@ impl Rate {
     pub(super) fn recall(&mut self, at: u64, now: u64) {
         match self {
             Self::Unlimited => {}
-            Self::Exact(ring) => ring.add(at, now),
+            Self::Exact(wake) => wake.add(at, now),
             Self::Approximate(gcra) => gcra.take(at),
         }
     }
@@ -108,7 +108,7 @@ impl Rate {
     pub(super) fn used(&self, now: u64) -> u32 {
         match self {
             Self::Unlimited => 0,
-            Self::Exact(ring) => ring.used(now),
+            Self::Exact(wake) => wake.used(now),
             Self::Approximate(gcra) => gcra.used(now),
         }
     }
@@ -149,7 +149,7 @@ impl Ring {
         self.forget(now);
     }
 
-    /// Drops what holds up nobody: settled stamps before the last `max`.
+    /// Drops stamps that hold up no request: settled stamps before the last `max`.
     fn forget(&mut self, now: u64) {
         while self.stamps.len() > self.max && self.stamps.front().is_some_and(|stamp| *stamp <= now) {
             self.stamps.pop_front();
@@ -204,21 +204,21 @@ mod tests {
         fn the_ring_foresees_what_a_patient_line_will_get(
             max in 1usize..6, window in 0u64..100, gaps in gaps(), ahead in 0usize..20,
         ) {
-            let mut ring = Ring { max, window, stamps: VecDeque::new() };
+            let mut wake = Ring { max, window, stamps: VecDeque::new() };
             let mut now = 0;
             for gap in gaps {
                 now += gap;
-                if ring.free_at(now, 0) == Some(now) {
-                    ring.add(now, now);
+                if wake.free_at(now, 0) == Some(now) {
+                    wake.add(now, now);
                 }
             }
-            let foreseen = ring.free_at(now, ahead);
+            let foreseen = wake.free_at(now, ahead);
             let mut at = now;
             for _ in 0..ahead {
-                at = ring.free_at(at, 0).unwrap();
-                ring.add(at, at);
+                at = wake.free_at(at, 0).unwrap();
+                wake.add(at, at);
             }
-            prop_assert_eq!(ring.free_at(at, 0), foreseen);
+            prop_assert_eq!(wake.free_at(at, 0), foreseen);
         }
 
         #[test]

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     KeyedLimiter, LimitSettings, Limited, LimitedBy, Limiter,
-    line::{Arrival, EPOCH, Line, Look},
+    queue::{Arrival, EPOCH, RequestQueue, TurnCheck},
     rate::OPEN,
 };
 
@@ -39,7 +39,7 @@ const ARRIVES: u64 = 10_000_000_000;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Pass(u64),
+    AdmissionPermit(u64),
     Arrive { patience: Option<u64> },
     Send(usize),
     Release(usize),
@@ -49,9 +49,9 @@ enum Step {
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (0u64..60).prop_map(Step::Pass),
+        3 => (0u64..60).prop_map(Step::AdmissionPermit),
         4 => proptest::option::of(0u64..200).prop_map(|patience| Step::Arrive { patience }),
-        1 => Just(Step::Pass(ARRIVES)),
+        1 => Just(Step::AdmissionPermit(ARRIVES)),
         2 => any::<usize>().prop_map(Step::Send),
         2 => any::<usize>().prop_map(Step::Release),
         1 => any::<usize>().prop_map(Step::Cancel),
@@ -74,7 +74,7 @@ fn any_settings() -> impl Strategy<Value = LimitSettings> {
 /// A line beside a plain record of what it has done.
 struct History {
     settings: LimitSettings,
-    line: Line,
+    line: RequestQueue,
     epoch: Instant,
     /// What the line's clock said in the beginning, and what has passed since.
     start: u64,
@@ -98,7 +98,7 @@ impl History {
         let epoch = Instant::now();
         Self {
             settings,
-            line: Line::new(settings, epoch),
+            line: RequestQueue::new(settings, epoch),
             epoch,
             start: EPOCH,
             now: 0,
@@ -114,7 +114,7 @@ impl History {
 
     fn take(&mut self, step: &Step) {
         match *step {
-            Step::Pass(nanoseconds) => self.now += nanoseconds,
+            Step::AdmissionPermit(nanoseconds) => self.now += nanoseconds,
             Step::Arrive { patience } => self.arrive(patience),
             Step::Send(_) | Step::Release(_) if self.running.is_empty() => {}
             Step::Send(index) => {
@@ -134,7 +134,7 @@ impl History {
                 let number = self.waiting.remove(index % self.waiting.len());
                 self.line.leave(number);
             }
-            Step::LookOutOfTurn(index) => self.look(index % self.waiting.len()),
+            Step::LookOutOfTurn(index) => self.check_turn(index % self.waiting.len()),
         }
     }
 
@@ -153,14 +153,14 @@ impl History {
         }
     }
 
-    fn look(&mut self, index: usize) {
-        match self.line.look(self.waiting[index], self.at(self.now)) {
-            Ok(Look::Admitted(at)) => {
+    fn check_turn(&mut self, index: usize) {
+        match self.line.check_turn(self.waiting[index], self.at(self.now)) {
+            Ok(TurnCheck::Admitted(at)) => {
                 assert_eq!(index, 0, "one in the middle went first");
                 self.waiting.remove(0);
                 self.admitted(at);
             }
-            Ok(Look::Wait(until)) => assert!(until > self.at(self.now)),
+            Ok(TurnCheck::Wait(until)) => assert!(until > self.at(self.now)),
             Err(limited) => {
                 assert_eq!(limited.by, LimitedBy::Wait);
                 self.waiting.remove(index);
@@ -202,7 +202,7 @@ impl History {
     fn settle(&mut self) {
         while !self.waiting.is_empty() {
             let before = self.waiting.clone();
-            self.look(0);
+            self.check_turn(0);
             if self.waiting == before {
                 let waiting = std::mem::take(&mut self.waiting);
                 assert!(!self.is_free(), "the head waits although it could go");
@@ -237,7 +237,7 @@ proptest! {
     ) {
         let epoch = Instant::now();
         let settings = |max| rate(max, Duration::from_nanos(window));
-        let mut line = Line::new(settings(before), epoch);
+        let mut line = RequestQueue::new(settings(before), epoch);
         let (mut max, mut now, mut admitted) = (before, 0, Vec::new());
         for (index, gap) in gaps.iter().enumerate() {
             now += gap;
@@ -327,7 +327,7 @@ proptest! {
 #[test]
 fn fewer_places_count_everything_that_is_under_way() {
     let epoch = Instant::now();
-    let mut line = Line::new(rate(5, seconds(60)), epoch);
+    let mut line = RequestQueue::new(rate(5, seconds(60)), epoch);
     let mut admitted = vec![];
     while let Ok(Arrival::Admitted(at)) = line.arrive(epoch, None) {
         admitted.push(at);
@@ -412,7 +412,7 @@ async fn a_rate_that_is_set_again_asks_what_was_sent_without_one() {
 #[test]
 fn a_refusal_for_rate_says_when_the_next_one_may_come() {
     let epoch = Instant::now();
-    let mut line = Line::new(rate(2, seconds(60)), epoch);
+    let mut line = RequestQueue::new(rate(2, seconds(60)), epoch);
     for at in [0, 10] {
         let at = epoch + seconds(at);
         let Ok(Arrival::Admitted(admitted_at)) = line.arrive(at, None) else { panic!("refused") };
@@ -463,7 +463,7 @@ async fn a_wait_behind_too_many_others_does_not_begin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_line_takes_nobody() {
+async fn a_full_queue_takes_no_further_request() {
     let limiter = Limiter::new(LimitSettings { queue_max: 1, ..concurrent(1, seconds(10)) });
     let _slot = limiter.enter().await.unwrap();
     let _waiting = tokio::spawn({
@@ -475,7 +475,7 @@ async fn a_full_line_takes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_of_zero_let_nobody_in_and_nobody_wait() {
+async fn limits_of_zero_admit_no_request_and_let_none_wait() {
     for settings in [concurrent(0, seconds(10)), LimitSettings { wait: seconds(10), ..rate(0, seconds(1)) }] {
         let began = Instant::now();
         assert_eq!(Limiter::new(settings).enter().await.unwrap_err().retry_after, None);
@@ -543,7 +543,7 @@ async fn those_who_wait_go_in_the_order_they_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_waiter_holds_up_nobody() {
+async fn a_cancelled_waiter_holds_up_no_other() {
     let limiter = Limiter::new(concurrent(1, seconds(60)));
     let slot = limiter.enter().await.unwrap();
     let enter = || {

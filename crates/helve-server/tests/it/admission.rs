@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use helve_agent::{ShareSettings, TurnSettings};
+use helve_agent::{AdmissionSettings, ShareSettings};
 use helve_model::Reply;
 use helve_server::ServerLimits;
 use helve_store::{Disk, FreeMin, Page, Room, RunFilter, Scope, Store};
@@ -20,7 +20,7 @@ fn hangs() -> Reply {
 }
 
 fn runs(all: usize, each: usize, queue_max: usize, wait: Duration) -> Plan {
-    Plan { runs: TurnSettings { all, each, queue_max, wait }, ..Plan::default() }
+    Plan { runs: AdmissionSettings { all, each, queue_max, wait }, ..Plan::default() }
 }
 
 const LONG: Duration = Duration::from_secs(120);

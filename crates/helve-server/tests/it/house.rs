@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use helve_agent::{
-    AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings, TurnSettings,
+    AdmissionSettings, AgentSettings, Budgets, ModelOptions, Models, Runtime, RuntimeSettings, ShareSettings,
 };
 use helve_model::{Model, ModelRequest, ModelStream, Reply, ScriptedModel, ToolMode};
 use helve_server::{AccessSettings, App, Listening, Network, ServerLimits, new_token, router, serve};
@@ -115,7 +115,7 @@ pub(crate) struct Plan {
     pub(crate) agents: Option<Vec<AgentSettings>>,
     pub(crate) budgets: Budgets,
     /// How many runs at a time.
-    pub(crate) runs: TurnSettings,
+    pub(crate) runs: AdmissionSettings,
     pub(crate) limits: ServerLimits,
     pub(crate) disk: Arc<Disk>,
     /// How much one user may keep.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use helve_guard::{Cache, How, KeyParts, LastGood, Ran, Scope};
+use helve_guard::{Cache, CacheOutcome, KeyParts, LastGood, Scope, WorkResult};
 use helve_types::{FailureKind, Stage, ToolOutput, Trail, canonical_json};
 use serde_json::Value;
 
@@ -35,9 +35,9 @@ impl Permit {
         let mut inner = Trail::default();
         let terms = self.tool.guarding.terms(policy);
         let cached = cache.run(&parts, terms, async || match self.guarded(cx, &mut inner).await {
-            Ok(output) => Ran::Keep(Arc::new(output)),
-            Err(stop) if is_own(&stop) => Ran::Withdrawn(stop),
-            Err(stop) => Ran::Failed(stop),
+            Ok(output) => WorkResult::Store(Arc::new(output)),
+            Err(stop) if is_own(&stop) => WorkResult::FailedAlone(stop),
+            Err(stop) => WorkResult::Failed(stop),
         });
         let found = tokio::select! {
             // Whoever runs the call notices the stop by itself; whoever waits for another run's call does not.
@@ -45,12 +45,12 @@ impl Permit {
             found = cached => found,
             () = cx.cancel.cancelled() => return Err(Stop::cancelled()),
         };
-        let how = found.as_ref().map_or(How::Miss, |found| found.how);
+        let outcome = found.as_ref().map_or(CacheOutcome::Miss, |found| found.outcome);
         trail.push(Stage::Cache {
-            found: match how {
-                How::Hit => "hit",
-                How::Miss => "miss",
-                How::Shared => "shared",
+            found: match outcome {
+                CacheOutcome::Hit => "hit",
+                CacheOutcome::Miss => "miss",
+                CacheOutcome::Shared => "shared",
             }
             .into(),
         });
@@ -66,9 +66,9 @@ impl Permit {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Stop> {
-        let note = cache.note(&self.key(policy.scope, cx).parts(self));
+        let pending = cache.reserve(&self.key(policy.scope, cx).parts(self));
         let output = self.guarded(cx, trail).await?;
-        note.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
+        pending.keep(Arc::new(output.clone()), self.tool.guarding.terms(policy));
         Ok(output)
     }
 

@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use helve_agent::{RuntimeSettings, ShareSettings, TurnSettings};
+use helve_agent::{AdmissionSettings, RuntimeSettings, ShareSettings};
 use helve_model_http::{AnswerBounds, Patience};
 use helve_server::ServerLimits;
 use helve_store::FreeMin;
@@ -66,7 +66,7 @@ enum Amount {
 /// What the table means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    pub runs: TurnSettings,
+    pub runs: AdmissionSettings,
     /// What one user may keep.
     pub share: ShareSettings,
     pub calls_per_message_max: u32,
@@ -90,7 +90,7 @@ impl LimitsTable {
         let runtime = RuntimeSettings::default();
         let server = ServerLimits::default();
         let answers = AnswerBounds::default();
-        let runs = TurnSettings {
+        let runs = AdmissionSettings {
             all: size("runs_max", self.runs_max, runtime.runs.all, COUNT)?,
             each: size("runs_per_user_max", self.runs_per_user_max, runtime.runs.each, COUNT)?,
             queue_max: size("runs_queued_max", self.runs_queued_max, runtime.runs.queue_max, COUNT)?,

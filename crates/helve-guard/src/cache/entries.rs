@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     CacheSettings,
-    drops::{Drops, Era, Holes},
+    invalidation::{Buckets, Generation, Invalidations},
     key::CacheKey,
 };
 
@@ -20,7 +20,7 @@ pub(super) const ENTRY_BYTES: usize = 256;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(super) struct Shelf<V> {
+pub(super) struct EntryStore<V> {
     settings: CacheSettings,
     index: HashMap<CacheKey, u32>,
     nodes: Vec<Node<V>>,
@@ -35,8 +35,8 @@ pub(super) struct Entry<V> {
     pub(super) value: V,
     /// What the value weighs.
     pub(super) bytes: usize,
-    pub(super) holes: Holes,
-    pub(super) era: Era,
+    pub(super) buckets: Buckets,
+    pub(super) generation: Generation,
     pub(super) stored_at: Instant,
     pub(super) keep_until: Instant,
 }
@@ -66,7 +66,7 @@ struct Order {
 
 const EMPTY: Order = Order { newest: NONE, oldest: NONE, bytes: 0 };
 
-impl<V> Shelf<V> {
+impl<V> EntryStore<V> {
     pub(super) fn new(settings: CacheSettings) -> Self {
         Self {
             settings,
@@ -74,7 +74,7 @@ impl<V> Shelf<V> {
             nodes: Vec::new(),
             unused: Vec::new(),
             everyone: EMPTY,
-            tenants: vec![EMPTY; Drops::TENANTS].into(),
+            tenants: vec![EMPTY; Invalidations::TENANTS].into(),
         }
     }
 
@@ -99,7 +99,7 @@ impl<V> Shelf<V> {
         wanted: impl FnOnce(&Entry<V>) -> bool,
     ) -> Option<&Entry<V>> {
         let at = *self.index.get(key)?;
-        let tenant = self.nodes[at as usize].entry.as_ref().filter(|entry| wanted(entry))?.holes.tenant;
+        let tenant = self.nodes[at as usize].entry.as_ref().filter(|entry| wanted(entry))?.buckets.tenant;
         if self.everyone.newest != at {
             self.unlink(at, tenant);
             self.link_newest(at, tenant);
@@ -111,7 +111,7 @@ impl<V> Shelf<V> {
     /// returned, to be dropped when no lock is held. One too large for its bounds comes back itself.
     pub(super) fn insert(&mut self, entry: Entry<V>, now: Instant) -> Vec<Entry<V>> {
         let mut gone = Vec::new();
-        let (cost, tenant) = (cost(&entry), entry.holes.tenant);
+        let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
         gone.extend(self.remove(&entry.key));
         let CacheSettings { bytes_max, tenant_bytes_max, entry_bytes_max, .. } = self.settings;
         if entry.bytes > entry_bytes_max || cost > bytes_max.min(tenant_bytes_max) || entry.keep_until <= now
@@ -166,7 +166,7 @@ impl<V> Shelf<V> {
 
     fn evict(&mut self, at: u32) -> Option<Entry<V>> {
         let entry = self.nodes.get_mut(at as usize)?.entry.take()?;
-        let (cost, tenant) = (cost(&entry), entry.holes.tenant);
+        let (cost, tenant) = (cost(&entry), entry.buckets.tenant);
         self.unlink(at, tenant);
         self.everyone.bytes -= cost;
         self.tenants[usize::from(tenant)].bytes -= cost;
@@ -244,17 +244,17 @@ mod tests {
         ]
     }
 
-    fn entry(drops: &Drops, now: Instant, tenant: u8, key: u8, bytes: usize) -> Entry<usize> {
+    fn entry(invalidations: &Invalidations, now: Instant, tenant: u8, key: u8, bytes: usize) -> Entry<usize> {
         let (tenant, key) = (tenant.to_string(), key.to_string());
         let scope = Scope { tenant: &tenant, tool: "t", id: "" };
         let parts = KeyParts { scope, tool_version: &[0; 32], identity: &[0; 32], arguments: &key };
-        let holes = drops.holes(&scope);
+        let buckets = invalidations.buckets(&scope);
         Entry {
             key: parts.key(),
             value: bytes,
             bytes,
-            holes,
-            era: drops.era(holes),
+            buckets,
+            generation: invalidations.generation(buckets),
             stored_at: now,
             keep_until: now + Duration::from_secs(1),
         }
@@ -294,51 +294,51 @@ mod tests {
     proptest! {
         #[test]
         fn the_shelf_holds_what_a_plain_list_would(steps in proptest::collection::vec(any_step(), 0..100)) {
-            let (drops, now) = (Drops::new(), Instant::now());
-            let (mut shelf, mut naive) = (Shelf::new(SETTINGS), Naive::default());
+            let (invalidations, now) = (Invalidations::new(), Instant::now());
+            let (mut entries, mut naive) = (EntryStore::new(SETTINGS), Naive::default());
             for step in steps {
                 match step {
                     Step::Insert { tenant, key, bytes } => {
-                        let entry = entry(&drops, now, tenant, key, bytes);
-                        naive.insert(entry.key, entry.holes.tenant, bytes);
-                        shelf.insert(entry, now);
+                        let entry = entry(&invalidations, now, tenant, key, bytes);
+                        naive.insert(entry.key, entry.buckets.tenant, bytes);
+                        entries.insert(entry, now);
                     }
                     Step::Get { tenant, key } => {
-                        let key = entry(&drops, now, tenant, key, 0).key;
-                        let found = shelf.get_if(&key, |_| true).map(|entry| entry.value);
+                        let key = entry(&invalidations, now, tenant, key, 0).key;
+                        let found = entries.get_if(&key, |_| true).map(|entry| entry.value);
                         prop_assert_eq!(found, naive.get(key));
                     }
                     Step::Remove { tenant, key } => {
-                        let key = entry(&drops, now, tenant, key, 0).key;
-                        shelf.remove(&key);
+                        let key = entry(&invalidations, now, tenant, key, 0).key;
+                        entries.remove(&key);
                         naive.0.retain(|it| it.0 != key);
                     }
                     Step::RetainLarge => {
-                        shelf.retain(|entry| entry.bytes > 100);
+                        entries.retain(|entry| entry.bytes > 100);
                         naive.0.retain(|it| it.2 > 100);
                     }
                 }
                 let mut order = Vec::new();
-                let mut at = shelf.everyone.oldest;
-                while let Some(node) = shelf.nodes.get(at as usize) {
-                    order.extend(node.entry.as_ref().map(|it| (it.key, it.holes.tenant, it.bytes)));
+                let mut at = entries.everyone.oldest;
+                while let Some(node) = entries.nodes.get(at as usize) {
+                    order.extend(node.entry.as_ref().map(|it| (it.key, it.buckets.tenant, it.bytes)));
                     at = node.links[EVERYONE].newer;
                 }
                 prop_assert_eq!(&order, &naive.0);
-                prop_assert_eq!(shelf.len(), order.len());
-                prop_assert_eq!(shelf.bytes(), order.iter().map(|it| it.2 + ENTRY_BYTES).sum::<usize>());
+                prop_assert_eq!(entries.len(), order.len());
+                prop_assert_eq!(entries.bytes(), order.iter().map(|it| it.2 + ENTRY_BYTES).sum::<usize>());
             }
         }
     }
 
     #[test]
     fn what_is_over_goes_before_its_place_is_needed() {
-        let (drops, now) = (Drops::new(), Instant::now());
-        let mut shelf = Shelf::new(SETTINGS);
-        shelf.insert(entry(&drops, now, 0, 0, 1), now);
-        shelf.insert(entry(&drops, now, 0, 1, 1), now);
+        let (invalidations, now) = (Invalidations::new(), Instant::now());
+        let mut entries = EntryStore::new(SETTINGS);
+        entries.insert(entry(&invalidations, now, 0, 0, 1), now);
+        entries.insert(entry(&invalidations, now, 0, 1, 1), now);
         let later = now + Duration::from_secs(1);
-        assert_eq!(shelf.insert(entry(&drops, later, 0, 2, 1), later).len(), 2);
-        assert_eq!(shelf.len(), 1);
+        assert_eq!(entries.insert(entry(&invalidations, later, 0, 2, 1), later).len(), 2);
+        assert_eq!(entries.len(), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! Who may go now, who waits, who is refused: the decision, without the waiting.
+//! What is admitted now, what waits, what is refused: the decision of the limiter, without the waiting.
 //!
-//! A request arrives and is admitted, refused, or put at the end of the line. Only the head of the line is
-//! ever admitted, and a newcomer only when nobody waits. Capacity is never handed to a waiter; it stays here
-//! until the head comes and takes it, so a waiter that vanishes takes nothing with it.
+//! A request arrives and is admitted, refused, or put at the end of the queue. Only the head of the queue is ever
+//! admitted, and a newcomer only when the queue is empty. Capacity is never handed to a waiter; it stays here until the
+//! head comes and takes it, so a waiter that is dropped takes nothing with it.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct RequestQueue {
     settings: LimitSettings,
     rate: Rate,
     in_use: u32,
@@ -30,28 +30,28 @@ pub(super) struct Line {
 struct Waiter {
     number: u64,
     deadline: u64,
-    alarm: Arc<Notify>,
+    waker: Arc<Notify>,
 }
 
-/// What becomes of a newcomer.
+/// The decision about a newcomer.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// At this time, as the rate counts it.
     Admitted(u64),
-    /// It is in line under this number; the alarm rings when it should look again.
+    /// It waits under this number; the waker fires when it should check again.
     Waiting(u64, Arc<Notify>),
 }
 
-/// What a waiter learns when it looks.
+/// What a waiter learns when it checks.
 #[derive(Debug)]
-pub(super) enum Look {
-    /// It has left the line and is running since this time, as the rate counts it.
+pub(super) enum TurnCheck {
+    /// It has left the queue and is running since this time, as the rate counts it.
     Admitted(u64),
-    /// Look again when the alarm rings, and at this time at the latest.
+    /// Check again when the waker fires, and at this time at the latest.
     Wait(Instant),
 }
 
-impl Line {
+impl RequestQueue {
     pub(super) fn new(settings: LimitSettings, now: Instant) -> Self {
         Self {
             rate: Rate::new(&settings),
@@ -85,14 +85,14 @@ impl Line {
         if ahead >= self.settings.queue_max {
             return Err(self.limited(LimitedBy::Queue, now, ahead));
         }
-        let (number, alarm) = (self.next_number, Arc::new(Notify::new()));
+        let (number, waker) = (self.next_number, Arc::new(Notify::new()));
         self.next_number += 1;
-        self.waiting.push_back(Waiter { number, deadline, alarm: alarm.clone() });
-        Ok(Arrival::Waiting(number, alarm))
+        self.waiting.push_back(Waiter { number, deadline, waker: waker.clone() });
+        Ok(Arrival::Waiting(number, waker))
     }
 
     /// The waiter with this number asks whether it is its turn. Admission and refusal both end its wait.
-    pub(super) fn look(&mut self, number: u64, now: Instant) -> Result<Look, Limited> {
+    pub(super) fn check_turn(&mut self, number: u64, now: Instant) -> Result<TurnCheck, Limited> {
         let now = self.clock(now);
         let Ok(position) = self.position(number) else {
             return Err(self.limited(LimitedBy::Wait, now, 0));
@@ -102,7 +102,7 @@ impl Line {
         if is_head && now <= deadline && self.obstacle(now, 0).is_none() {
             self.waiting.pop_front();
             self.admit(now);
-            return Ok(Look::Admitted(now));
+            return Ok(TurnCheck::Admitted(now));
         }
         if now >= deadline {
             let limited = self.limited(LimitedBy::Wait, now, position);
@@ -111,7 +111,7 @@ impl Line {
         }
         let free_at = self.rate.free_at(now, 0).filter(|&free_at| is_head && free_at > now);
         let again = free_at.unwrap_or(deadline).min(deadline);
-        Ok(Look::Wait(self.epoch + Duration::from_nanos(again.saturating_sub(EPOCH))))
+        Ok(TurnCheck::Wait(self.epoch + Duration::from_nanos(again.saturating_sub(EPOCH))))
     }
 
     /// The waiter with this number has gone away.
@@ -157,8 +157,8 @@ impl Line {
     }
 
     /// Who must look again after anything above has changed: only the head can have become free to go.
-    pub(super) fn head_alarm(&self) -> Option<Arc<Notify>> {
-        self.waiting.front().map(|waiter| waiter.alarm.clone())
+    pub(super) fn head_waker(&self) -> Option<Arc<Notify>> {
+        self.waiting.front().map(|waiter| waiter.waker.clone())
     }
 
     pub(super) fn reconfigure(&mut self, settings: LimitSettings, now: Instant) {

@@ -1,30 +1,31 @@
-//! Whose turn it is: the decision, without the waiting.
+//! Whose turn it is: the decision of the admission, without the waiting.
 //!
-//! Every caller has a line of its own, and callers with somebody in line stand in a round. A free place goes to the first
-//! caller of the round that has not its share yet; its first waiter goes in, and the caller goes to the end of the
-//! round. A caller that has its share keeps its place in the round, so that it is not set back for having waited.
+//! Every caller has a queue of its own, and callers with waiters take turns in `order`. A free permit goes to the first
+//! caller in `order` that is below its bound; its first waiter is admitted, and the caller moves to the end. A caller at
+//! its bound keeps its place in `order`, so that waiting does not set it back.
 //!
-//! After every change whoever can go is let in (`next`), so a newcomer that finds a place free takes it from nobody.
+//! After every change each waiter that can go is admitted (`next`), so a newcomer that finds a permit free takes it from
+//! no waiter.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
-use super::TurnedAway;
+use super::Rejected;
 
 #[derive(Debug)]
-pub(super) struct Round {
+pub(super) struct AdmissionQueue {
     all: usize,
     each: usize,
     queue_max: usize,
     inside: usize,
     callers: HashMap<Arc<str>, Caller>,
-    /// Every caller with somebody in line, once, in the order of their turns.
+    /// Every caller with waiters, once, in the order of their turns.
     order: VecDeque<Arc<str>>,
-    /// Those in line who can be turned away.
+    /// Waiters that can be rejected.
     queued: usize,
-    /// Those in line who cannot.
+    /// Waiters that cannot.
     sure: usize,
     next_number: u64,
 }
@@ -33,7 +34,7 @@ pub(super) struct Round {
 struct Caller {
     inside: usize,
     line: VecDeque<Waiter>,
-    /// Of the line, those who can be turned away.
+    /// Its waiters that can be rejected.
     queued: usize,
 }
 
@@ -43,7 +44,7 @@ struct Waiter {
     sure: bool,
 }
 
-/// What a newcomer is willing to do.
+/// How long a newcomer is willing to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
     Never,
@@ -53,19 +54,19 @@ pub(super) enum Waits {
     Surely,
 }
 
-/// What becomes of a newcomer.
+/// The decision about a newcomer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    Inside,
-    /// It is in line under this number, where it may stand in the place of another.
+    Admitted,
+    /// It waits under this number, perhaps in the place of another waiter.
     Waiting {
         number: u64,
         displaced: Option<u64>,
     },
-    TurnedAway(TurnedAway),
+    Rejected(Rejected),
 }
 
-impl Round {
+impl AdmissionQueue {
     pub(super) fn new(all: usize, each: usize, queue_max: usize) -> Self {
         Self {
             all,
@@ -92,13 +93,13 @@ impl Round {
         if self.inside < self.all && self.has_share_left(caller) {
             self.inside += 1;
             self.callers.entry(caller.into()).or_default().inside += 1;
-            return Arrival::Inside;
+            return Arrival::Admitted;
         }
         let displaced = match waits {
-            Waits::Never => return Arrival::TurnedAway(self.obstacle(caller)),
+            Waits::Never => return Arrival::Rejected(self.obstacle(caller)),
             Waits::InLine if self.queued >= self.queue_max => match self.make_room(caller) {
                 Ok(displaced) => Some(displaced),
-                Err(why) => return Arrival::TurnedAway(why),
+                Err(why) => return Arrival::Rejected(why),
             },
             Waits::InLine | Waits::Surely => None,
         };
@@ -120,7 +121,7 @@ impl Round {
         Arrival::Waiting { number, displaced }
     }
 
-    /// Somebody inside has ended.
+    /// Work of this caller has ended.
     pub(super) fn release(&mut self, caller: &str) {
         if let Some(known) = self.callers.get_mut(caller)
             && known.inside > 0
@@ -131,7 +132,7 @@ impl Round {
         }
     }
 
-    /// Lets in whose turn it is, if somebody can go: the waiter's number and whose it is.
+    /// Admits the waiter whose turn it is, if one can go: its number and its caller.
     pub(super) fn next(&mut self) -> Option<(u64, Arc<str>)> {
         if self.inside >= self.all {
             return None;
@@ -154,8 +155,8 @@ impl Round {
         Some((waiter.number, caller))
     }
 
-    /// The caller's waiter with this number goes away, and what stood in its way; nothing if it is not in line any more.
-    pub(super) fn leave(&mut self, caller: &str, number: u64) -> Option<TurnedAway> {
+    /// Removes the caller's waiter with this number and says what kept it waiting; nothing if it no longer waits.
+    pub(super) fn leave(&mut self, caller: &str, number: u64) -> Option<Rejected> {
         let line = &self.callers.get(caller)?.line;
         let place = line.binary_search_by_key(&number, |waiter| waiter.number).ok()?;
         let why = self.obstacle(caller);
@@ -167,14 +168,14 @@ impl Round {
         self.callers.get(caller).map_or(0, |known| known.inside) < self.each
     }
 
-    /// What keeps a caller out: itself, if it has its share inside.
-    fn obstacle(&self, caller: &str) -> TurnedAway {
-        if self.has_share_left(caller) { TurnedAway::ByAll } else { TurnedAway::ByShare }
+    /// The bound that keeps a caller waiting: its own, if it has reached that.
+    fn obstacle(&self, caller: &str) -> Rejected {
+        if self.has_share_left(caller) { Rejected::TotalLimit } else { Rejected::CallerLimit }
     }
 
-    /// The latest waiter of the caller that has most in line makes room for one of a caller that has less, if the two
-    /// are not the worse off for it.
-    fn make_room(&mut self, newcomer: &str) -> Result<u64, TurnedAway> {
+    /// The latest waiter of the caller with the most waiters gives its place to a caller that has fewer, if neither of
+    /// the two is worse off for it.
+    fn make_room(&mut self, newcomer: &str) -> Result<u64, Rejected> {
         let own = self.callers.get(newcomer).map_or(0, |known| known.queued);
         // Of those with the same number the one whose turn comes last, so that the choice is the same every time.
         let longest = self.order.iter().max_by_key(|name| self.callers.get(*name).map_or(0, |c| c.queued));
@@ -183,11 +184,11 @@ impl Round {
             own + 1 < held
         });
         let Some(longest) = longest else {
-            return Err(if own > 0 { TurnedAway::ByShare } else { self.obstacle(newcomer) });
+            return Err(if own > 0 { Rejected::CallerLimit } else { self.obstacle(newcomer) });
         };
         let latest = self.callers.get(&longest).and_then(|known| known.line.iter().rposition(|w| !w.sure));
         let removed = latest.and_then(|place| self.remove(&longest, place));
-        removed.ok_or(TurnedAway::ByAll)
+        removed.ok_or(Rejected::TotalLimit)
     }
 
     fn remove(&mut self, caller: &str, place: usize) -> Option<u64> {
@@ -206,14 +207,14 @@ impl Round {
         Some(waiter.number)
     }
 
-    /// Nothing is remembered of a caller that has nothing inside and nothing in line.
+    /// A caller without permits and waiters is forgotten.
     fn forget_idle(&mut self, caller: &str) {
         if self.callers.get(caller).is_some_and(|known| known.inside == 0 && known.line.is_empty()) {
             self.callers.remove(caller);
         }
     }
 
-    /// How many callers are remembered.
+    /// The number of callers that are known.
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         self.callers.len()
