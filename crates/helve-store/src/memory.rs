@@ -84,6 +84,11 @@ impl MemoryStore {
         self.delayed.begin();
     }
 
+    /// What was recorded and is not written yet is gone, as after a crash.
+    pub fn lose_recorded(&self) {
+        drop(self.delayed.take());
+    }
+
     /// How many writes of runs were waited for: runs opened and batches committed.
     pub fn barriers(&self) -> u32 {
         self.barriers.load(Ordering::Relaxed)
