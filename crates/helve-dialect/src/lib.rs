@@ -83,7 +83,7 @@ mod unescape;
 mod work;
 
 pub use dialect::{Dialect, RESULT_MARKS};
-pub use parser::Parser;
+pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
     AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
