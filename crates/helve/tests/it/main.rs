@@ -8,6 +8,7 @@ mod chat;
 mod clients;
 mod commands;
 mod databases;
+mod finding;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
