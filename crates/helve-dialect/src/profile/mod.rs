@@ -106,7 +106,7 @@ impl Profile {
         templates.set_undefined_behavior(UndefinedBehavior::Strict);
         templates.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         templates.set_fuel(Some(FUEL));
-        templates.add_filter("json", |text: String| crate::coerce::quoted(&text));
+        templates.add_filter("json", |text: String| helve_json::coerce::quoted(&text));
         let constrained = file.constraint.is_some();
         let sources = [
             ("tool", Some(file.tool)),
