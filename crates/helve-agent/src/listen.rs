@@ -4,7 +4,8 @@
 //! parser. Both end up as the same thing, so nothing later needs to know which it was.
 
 use futures_util::StreamExt;
-use helve_dialect::{Dropped, End, Parser, Piece, Reading, Repair, Waiting, repair_arguments};
+use helve_dialect::{Dropped, End, Parser, Piece, Reading, Waiting, repair_arguments};
+use helve_json::Repair;
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;

@@ -2,10 +2,10 @@
 
 use super::{Opening, Parser, Place};
 use crate::calls::Out;
-use crate::dialect::is_blank;
 use crate::marker::ROOT;
 use crate::parser::trial::Trial;
-use crate::work;
+use helve_json::is_blank;
+use helve_json::work;
 
 /// What the present line began with and what it ended with so far, blanks aside.
 #[derive(Default, Clone, Copy)]

@@ -6,7 +6,7 @@
 use super::{Parser, Trial};
 use crate::Piece;
 use crate::calls::Out;
-use crate::dialect::is_blank;
+use helve_json::is_blank;
 
 pub(super) struct Speech {
     channel: Channel,
