@@ -3,9 +3,10 @@
 //! `fits` judges character by character, and is what holds. The other looks are quicker: what one of them is sure of is what
 //! `fits` comes to say, and where it is unsure, `fits` is asked.
 
-use crate::dialect::{is_blank, is_name};
+use crate::dialect::is_name;
 use crate::envelope;
-use crate::scan::begins;
+use helve_json::byte_search::begins;
+use helve_json::is_blank;
 
 /// What must follow a mark to make it one. Whatever fails stays text. Blanks are passed over, so the texts that are looked
 /// for are written without any.

@@ -13,8 +13,8 @@ use crate::function_xml::nested::NestedBody;
 use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
-use crate::scan::{ByteSet, all_in, begins};
 use crate::{End, Tools};
+use helve_json::byte_search::{ByteSet, all_in, begins};
 
 /// What became of a piece of text given to a body.
 #[derive(Clone, Copy)]
@@ -306,54 +306,5 @@ impl<'t> Chunk<'t> {
             report.calls.told = report.held.len();
             report.calls.ends.push(report.held.len());
         }
-    }
-}
-
-/// Recognises a closing mark that may be cut anywhere. Exact as long as a mark's first byte stands in it only once, or the
-/// mark is a run of that byte.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct Closer {
-    of: usize,
-    at: usize,
-}
-
-impl Closer {
-    /// Takes one more byte; gives the mark once it is whole.
-    pub(crate) fn step(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
-        let so_far = marks.get(self.of).map_or("", |mark| *mark).as_bytes();
-        if let Some(next) = so_far.get(self.at)
-            && *next == byte
-        {
-            self.at += 1;
-            return self.whole(marks);
-        }
-        let fits = |mark: &&str| {
-            mark.as_bytes().get(self.at) == Some(&byte) && mark.as_bytes()[..self.at] == so_far[..self.at]
-        };
-        match marks.iter().position(fits) {
-            Some(of) => {
-                self.of = of;
-                self.at += 1;
-            }
-            None if self.at > 0 => {
-                self.at = 0;
-                return self.step(marks, byte);
-            }
-            None => {}
-        }
-        self.whole(marks)
-    }
-
-    fn whole(&mut self, marks: &[&'static str]) -> Option<&'static str> {
-        let whole = marks.get(self.of).filter(|mark| mark.len() == self.at).copied();
-        if whole.is_some() {
-            self.at = 0;
-        }
-        whole
-    }
-
-    /// How many bytes of a mark have been seen.
-    pub(crate) fn seen(&self) -> usize {
-        self.at
     }
 }

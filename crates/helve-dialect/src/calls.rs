@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
-use crate::repair::{self, Closing};
-use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
+use crate::envelope::holds_arguments;
+use crate::{Dropped, ParsedCall, Piece, Tools};
+use helve_json::repair::{self, Closing, Expected};
+use helve_json::{Repair, Repaired};
 
 /// Where pieces go.
 pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
@@ -358,7 +360,7 @@ impl Report<'_, '_> {
             Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
             None => self.tools.is_text_to_all(parameter),
         };
-        repair::read(text, closing, &is_text)
+        repair::read(text, closing, Expected { is_text: &is_text, holds_parameters: holds_arguments })
     }
 
     pub(crate) fn id(&mut self, id: String) {

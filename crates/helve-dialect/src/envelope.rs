@@ -8,14 +8,15 @@ mod fields;
 mod members;
 pub(crate) mod usual;
 
-use crate::Repair;
 use crate::body::Standing;
 use crate::calls::Report;
-use crate::json::{self, Event, Faults, Kind, Scan};
-use crate::repair::Closing;
-use crate::unescape::Unescape;
 use fields::Field;
 pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
+use helve_json::Repair;
+use helve_json::inspect;
+use helve_json::repair::Closing;
+use helve_json::scanner::{Event, Faults, Kind, Scan};
+use helve_json::unescape::Unescape;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +308,7 @@ impl Envelope {
             Target::Key => self.key_read(report),
             Target::Name { strong } => self.name_read(strong, report),
             Target::Id => {
-                if let Some(id) = json::unquoted(&self.capture) {
+                if let Some(id) = inspect::unquoted(&self.capture) {
                     report.id(id.into_owned());
                 }
                 true
@@ -409,19 +410,19 @@ enum Stop {
 /// the string it was.
 pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) -> bool {
     let text = report.arguments_so_far();
-    if json::is_object(text) {
+    if inspect::is_object(text) {
         return true;
     }
     if text.trim().is_empty() {
         let blanks = (!text.is_empty()).then_some(Repair::Blanks);
         report.arguments_are(String::new(), blanks.into_iter().collect());
     } else if let Some(repaired) =
-        report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
+        report.repair(text, Closing::AsWritten).filter(|r| inspect::is_object(&r.text))
     {
         report.arguments_are(repaired.text, repaired.changes);
         return true;
     } else {
-        let text = crate::coerce::quoted(text);
+        let text = helve_json::coerce::quoted(text);
         report.arguments_are(text, vec![Repair::Quotes]);
     }
     false

@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, json};
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading};
+use helve_json::inspect;
 
 /// A whole message, read. Serialised, it is what `helve parse` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -119,7 +120,7 @@ impl Serialize for ParsedCall {
     /// Name and arguments; the arguments as JSON on one line, every digit kept.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arguments =
-            RawValue::from_string(json::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
+            RawValue::from_string(inspect::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
         let mut call = serializer.serialize_struct("ParsedCall", 2)?;
         call.serialize_field("name", &self.name)?;
         call.serialize_field("arguments", &arguments)?;

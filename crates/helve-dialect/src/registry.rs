@@ -6,11 +6,12 @@ use std::sync::OnceLock;
 use memchr::memmem::Finder;
 
 use crate::Dialect;
-use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then, is_blank};
+use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
-use crate::scan::Stops;
 use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
+use helve_json::byte_search::Stops;
+use helve_json::is_blank;
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::coerce;
-use crate::work::looked_at;
+use helve_json::coerce;
+use helve_json::work::looked_at;
 
 /// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
 /// untyped values are typed.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::json::whole::{container_end, plain_text, skip_blanks, value};
-use crate::scan::begins;
+use helve_json::byte_search::begins;
+use helve_json::skip::{container_end, plain_text, skip_blanks, value};
 
 /// A call as it stands in the text.
 pub(crate) struct Usual<'t> {

@@ -18,7 +18,7 @@ pub(crate) use text::interpreter;
 
 use crate::Tools;
 use crate::calls::WholeCall;
-use crate::dialect::is_blank;
+use helve_json::is_blank;
 
 /// How the calls of a section are framed.
 pub(crate) struct FramedGrammar {

@@ -7,8 +7,8 @@
 use super::{Called, FramedGrammar, HEAD_MAX, Sign};
 use crate::Tools;
 use crate::calls::{Ends, WholeCall};
-use crate::json::whole::{container_end, skip_blanks};
-use crate::scan::begins;
+use helve_json::byte_search::begins;
+use helve_json::skip::{container_end, skip_blanks};
 
 /// Reads it at the position, which is behind the mark of the section.
 pub(super) fn read<'t>(

@@ -8,11 +8,12 @@ use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word, word
 use crate::ascii;
 use crate::body::{Awaited, Chunk, Ending, Passing, Rest, Step};
 use crate::calls::{Calls, Report};
-use crate::coerce;
 use crate::dialect::is_name;
-use crate::literal::strings;
-use crate::scan::{begins, find_byte};
-use crate::{Dropped, End, Tools, json};
+use crate::{Dropped, End, Tools};
+use helve_json::byte_search::{begins, find_byte};
+use helve_json::coerce;
+use helve_json::inspect;
+use helve_json::literal::strings;
 
 pub(crate) struct GemmaBody {
     grammar: &'static GemmaGrammar,
@@ -300,7 +301,7 @@ impl GemmaBody {
     ) {
         let word = chunk.between(self.word_at, at, report.held);
         let json = read(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
-        match json::fits_inside(&json, self.objects.len() + 1) {
+        match inspect::fits_inside(&json, self.objects.len() + 1) {
             true => report.calls.arguments().push_str(&json),
             false => report.calls.arguments().push_str(&coerce::quoted(word)),
         }
@@ -525,7 +526,7 @@ fn json_of_quoted(word: &str) -> String {
         true => Cow::Borrowed(word),
         false => Cow::Owned(double_quoted(inside)),
     };
-    json::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
+    inspect::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
 }
 
 /// The same text as it would stand between double quotes.

@@ -13,10 +13,11 @@ mod whole;
 pub(crate) use body::GemmaBody;
 pub(crate) use state::MEMBERS;
 
+use crate::Tools;
 use crate::body::{Awaited, Before};
 use crate::calls::WholeCall;
-use crate::scan::begins;
-use crate::{Tools, coerce};
+use helve_json::byte_search::begins;
+use helve_json::coerce;
 
 /// The marks of one Gemma.
 pub(crate) struct GemmaGrammar {

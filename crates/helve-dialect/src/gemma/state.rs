@@ -1,7 +1,7 @@
 //! Where in a call the next character stands, and which characters mean nothing there.
 
-use crate::dialect::is_blank;
-use crate::scan::{ByteSet, all_but};
+use helve_json::byte_search::{ByteSet, all_but};
+use helve_json::is_blank;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {

@@ -7,10 +7,10 @@
 use super::{CALL, GemmaGrammar, NAME_MAX, json_of_text, json_of_word, word};
 use crate::Tools;
 use crate::calls::{ARGUMENTS, Ends, WholeCall};
-use crate::json::fits_inside;
-use crate::json::whole::skip_blanks;
-use crate::literal::strings;
-use crate::scan::{begins, find_byte};
+use helve_json::byte_search::{begins, find_byte};
+use helve_json::inspect::fits_inside;
+use helve_json::literal::strings;
+use helve_json::skip::skip_blanks;
 
 /// Reads it at the position.
 pub(super) fn read<'t>(

@@ -27,17 +27,19 @@ pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
-use crate::body::{Behind, Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::End;
+use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::{Ends, Report, WholeCall};
-use crate::dialect::is_blank;
 use crate::envelope::usual::{self, Usual};
 use crate::envelope::{Envelope, Flow, Rules};
-use crate::json::PLAIN;
-use crate::json::loose::Loose;
-use crate::json::whole::skip_blanks;
-use crate::repair::Closing;
-use crate::scan::begins;
-use crate::{End, Repair};
+use helve_json::Repair;
+use helve_json::byte_search::begins;
+use helve_json::closer::Closer;
+use helve_json::is_blank;
+use helve_json::loose::Loose;
+use helve_json::repair::Closing;
+use helve_json::skip::skip_blanks;
+use helve_json::string_bytes::PLAIN;
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {

@@ -4,11 +4,13 @@ use super::{Code, Parser, Place};
 use crate::ahead::name_of;
 use crate::body::{Awaited, Body, Passing};
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
+use crate::dialect::{Fit, Grammar, Then, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
-use crate::scan::begins;
-use crate::{Dropped, End, work};
+use crate::{Dropped, End};
+use helve_json::byte_search::begins;
+use helve_json::is_blank;
+use helve_json::work;
 
 /// A mark whose meaning hangs on what follows.
 #[derive(Clone, Copy)]

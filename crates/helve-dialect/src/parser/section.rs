@@ -8,10 +8,11 @@ use super::code::Line;
 use super::{Code, Parser, Place, Trial};
 use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
 use crate::calls::{Out, Report};
-use crate::json;
 use crate::registry::Role;
-use crate::scan::{all_in, begins};
-use crate::{Dialect, Dropped, End, work};
+use crate::{Dialect, Dropped, End};
+use helve_json::byte_search::{all_in, begins};
+use helve_json::string_bytes;
+use helve_json::work;
 
 /// No more is deferred than this.
 const LATER: usize = 64;
@@ -23,7 +24,7 @@ impl Parser {
         match self.passing {
             Passing::Nothing => false,
             Passing::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
-            Passing::Text(_) if all_in(&json::UNTAGGED, text) => self.arguments_flow(text, out),
+            Passing::Text(_) if all_in(&string_bytes::UNTAGGED, text) => self.arguments_flow(text, out),
             Passing::Text(mark) | Passing::Mark(mark) if self.awaits(mark, text) => {
                 self.deferred.push_str(text);
                 self.passing = Passing::Mark(mark);

@@ -7,10 +7,11 @@ use super::{Code, Opening, Parser};
 use crate::End;
 use crate::body::Standing;
 use crate::calls::{Ends, Out, WholeCall};
-use crate::dialect::{Grammar, is_blank};
-use crate::json::whole::skip_blanks;
+use crate::dialect::Grammar;
 use crate::registry::Choice;
-use crate::scan::begins;
+use helve_json::byte_search::begins;
+use helve_json::is_blank;
+use helve_json::skip::skip_blanks;
 
 /// No call is shorter.
 const SHORTEST: usize = 20;

@@ -8,6 +8,8 @@ mod chat;
 mod clients;
 mod commands;
 mod databases;
+mod finding;
+mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;

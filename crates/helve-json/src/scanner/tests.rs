@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::inspect::compact;
 
 /// What a scan says of a whole text: each event with its position.
 fn events(text: &str, watch: usize) -> Vec<(Event, usize)> {
@@ -89,7 +90,7 @@ fn accepted(text: &str, chunk: usize) -> bool {
 fn a_container_is_as_deep_at_once_as_in_pieces() {
     for depth in [DEPTH_MAX, DEPTH_MAX + 1] {
         let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let end = whole::container_end(text.as_bytes(), 0, 0);
+        let end = skip::container_end(text.as_bytes(), 0, 0);
         assert_eq!(end, accepted(&text, 1).then_some(text.len()), "{depth}");
     }
 }
@@ -97,7 +98,7 @@ fn a_container_is_as_deep_at_once_as_in_pieces() {
 proptest! {
     #[test]
     fn a_container_is_read_at_once_as_it_is_in_pieces(text in r#"[{\[]("[ab\\"u0d8f\n]{0,6}"|[:,{}\[\]]| |1|-0\.5e1|01|true|nul|"x":|"\\ud83d\\ude00"){0,8}[}\]]"#) {
-        let end = whole::container_end(text.as_bytes(), 0, 0);
+        let end = skip::container_end(text.as_bytes(), 0, 0);
         if let Some(end) = end {
             prop_assert!(accepted(&text[..end], 1), "{}", text);
         }
@@ -117,6 +118,6 @@ proptest! {
     fn what_serde_writes_is_accepted(parts in proptest::collection::vec(".*", 0..5), number in any::<f64>(), chunk in 1usize..9) {
         let text = serde_json::json!({"parts": parts, "n": number, "deep": [[{"x": null}]]}).to_string();
         prop_assert!(accepted(&text, chunk));
-        prop_assert_eq!(whole::container_end(text.as_bytes(), 0, 0), Some(text.len()));
+        prop_assert_eq!(skip::container_end(text.as_bytes(), 0, 0), Some(text.len()));
     }
 }

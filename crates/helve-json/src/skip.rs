@@ -3,12 +3,13 @@
 //! Reads only what is in perfect order. `None` says no more than that the value must be read step by step, by `Scan`,
 //! which knows what is wrong with it, or what is still to come.
 
-use super::{DEPTH_MAX, special};
-use crate::dialect::is_blank;
+use crate::is_blank;
+use crate::scanner::DEPTH_MAX;
+use crate::string_bytes::special;
 use crate::work::looked_at;
 
 /// Where the object or array ends of which the opening bracket stands at the position, inside so many others.
-pub(crate) fn container_end(bytes: &[u8], at: usize, outer: usize) -> Option<usize> {
+pub fn container_end(bytes: &[u8], at: usize, outer: usize) -> Option<usize> {
     let mut at = at;
     // One bit per open container, the innermost lowest: set for an object.
     let mut objects: u128 = 0;
@@ -65,14 +66,14 @@ fn member(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Where the value begins of the member whose name ends at the position.
 #[inline]
-pub(crate) fn value(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn value(bytes: &[u8], at: usize) -> Option<usize> {
     let colon = skip_blanks(bytes, at);
     (*bytes.get(colon)? == b':').then(|| skip_blanks(bytes, colon + 1))
 }
 
 /// Where the next byte stands that is no blank.
 #[inline]
-pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+pub fn skip_blanks(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while bytes.get(end).is_some_and(|byte| is_blank(*byte as char)) {
         end += 1;
@@ -83,7 +84,7 @@ pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
 
 /// What stands in the string that begins at the position, and has no escapes.
 #[inline]
-pub(crate) fn plain_text(text: &str, at: usize) -> Option<&str> {
+pub fn plain_text(text: &str, at: usize) -> Option<&str> {
     let inner = text.get(at..)?.strip_prefix('"')?;
     let end = special(inner.as_bytes())?;
     (inner.as_bytes()[end] == b'"').then(|| &inner[..end])
@@ -91,7 +92,7 @@ pub(crate) fn plain_text(text: &str, at: usize) -> Option<&str> {
 
 /// Where the string ends that begins at the position.
 #[inline]
-pub(crate) fn text_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn text_end(bytes: &[u8], at: usize) -> Option<usize> {
     if *bytes.get(at)? != b'"' {
         return None;
     }
