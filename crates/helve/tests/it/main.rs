@@ -22,6 +22,8 @@ mod rows;
 mod runs;
 mod serving;
 mod stopping;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tool_folder;
 mod weather;
 
