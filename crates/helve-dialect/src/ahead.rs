@@ -140,23 +140,6 @@ impl Then {
         }
     }
 
-    /// The marks of which one must stand behind what opens a message so; none where it needs no mark.
-    pub(crate) fn marks(self) -> &'static [&'static str] {
-        match self {
-            Self::Name(marks) | Self::Recipient(marks) => marks,
-            _ => &[],
-        }
-    }
-
-    /// A byte that is in every call without markup that begins so. All of them begin with a bracket.
-    pub(crate) fn sign(self) -> u8 {
-        match self {
-            Self::Object | Self::Json => b'{',
-            Self::Words(words) if words.iter().all(|word| word.contains('{')) => b'{',
-            _ => b'[',
-        }
-    }
-
     /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';

@@ -4,7 +4,7 @@ mod behind;
 
 pub(crate) use behind::Behind;
 
-use crate::calls::{Report, WholeCall};
+use crate::calls::Report;
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
 use crate::framed::FramedBody;
@@ -145,30 +145,6 @@ impl Standing {
     /// Whether a name may be called: without markup, only a declared one.
     pub(crate) fn admits(self, name: &str, tools: &Tools) -> bool {
         self == Self::Marked || tools.is_unknown() || tools.resolve(name).is_some()
-    }
-}
-
-impl Grammar {
-    /// Whether the family can read a call in one go.
-    pub(crate) fn may_lie_whole(self) -> bool {
-        matches!(self, Self::Json(_) | Self::Framed(_) | Self::Gemma(_))
-    }
-
-    /// Reads a call that lies whole at the position, in the families that can do so in one go. `None` says no more
-    /// than that it must be read step by step.
-    pub(crate) fn whole<'t>(
-        self,
-        text: &'t str,
-        from: usize,
-        standing: Standing,
-        tools: &Tools,
-    ) -> Option<WholeCall<'t>> {
-        match self {
-            Self::Json(grammar) => grammar.whole(text, from, |name| standing.admits(name, tools)),
-            Self::Framed(grammar) => grammar.whole(text, from, tools),
-            Self::Gemma(grammar) => grammar.whole(text, from, tools),
-            _ => None,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Bytes pass through one of six places: prose, a run of backticks, the head of a fence, the look-ahead behind a
 //! mark, the inside of a call, and what nobody hears. Most bytes are looked at once, and none more often than a few times;
 //! nothing depends on how the text was cut. Prose goes out as spans of what came in, and only what may still turn out to be
-//! markup is held back. A call that lies whole in the text at hand passes by the look-ahead and the inside.
+//! markup is held back.
 //!
 //! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
 //! settled. Knows no dialect; what to look for and how to read it comes from the registry.
@@ -17,7 +17,6 @@ mod speech;
 mod strays;
 mod strict;
 mod trial;
-mod whole;
 
 use crate::body::{Body, Passing, Scope, Standing};
 use crate::calls::{Calls, Out};
@@ -70,8 +69,6 @@ pub struct Parser {
     unclosed: Option<&'static Dialect>,
     /// Inside a tool's result, which the model made up or repeats.
     in_result: bool,
-    /// How the message ends, where the text at hand is all of it.
-    ending: Option<End>,
     /// Whether the first mark of reasoning closes it.
     closes_first: Option<bool>,
     /// How calls are told from quotations; not at all where nothing is known of a run.
@@ -129,7 +126,6 @@ impl Parser {
             scope: None,
             unclosed: None,
             in_result: false,
-            ending: None,
             closes_first: None,
             strict: reading.strict,
             leads: true,
@@ -138,15 +134,6 @@ impl Parser {
             has_quoted: false,
             searched: 0,
         }
-    }
-
-    /// Reads a message of which all is there. Not inlined: it is long, and those who call it are not.
-    #[inline(never)]
-    pub(crate) fn read(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
-        let mut parser = Self::new(reading.clone());
-        parser.ending = Some(end);
-        parser.advance(text, out);
-        parser.wind_up_all(end, out)
     }
 
     /// Takes the next piece of text.
@@ -243,9 +230,7 @@ impl Parser {
 
     /// Takes what came before the text at hand, and was taken for something else.
     fn look_again(&mut self, text: &str, out: &mut Out<'_>) {
-        let ending = self.ending.take();
         self.advance(text, out);
-        self.ending = ending;
     }
 
     /// A marker stands in the text, and it means something here.

@@ -8,14 +8,12 @@ pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
 mod quoted;
 mod state;
-mod whole;
 
 pub(crate) use body::GemmaBody;
 pub(crate) use state::MEMBERS;
 
 use crate::Tools;
 use crate::body::{Awaited, Before};
-use crate::calls::WholeCall;
 use helve_json::byte_search::begins;
 use helve_json::coerce;
 
@@ -37,16 +35,6 @@ pub(crate) struct GemmaGrammar {
 }
 
 impl GemmaGrammar {
-    /// Reads a call at the position, if it lies there whole and in perfect order.
-    pub(crate) fn whole<'t>(
-        &'static self,
-        text: &'t str,
-        from: usize,
-        tools: &Tools,
-    ) -> Option<WholeCall<'t>> {
-        whole::read(text, from, self, tools)
-    }
-
     /// The mark that stands at the beginning of the text.
     #[inline]
     fn sign(&'static self, text: &str) -> Sign {

@@ -247,12 +247,6 @@ impl Parser {
         first.then.goes_on(&self.ink, gap, text)
     }
 
-    /// Whether some call behind the mark may be read in one go.
-    #[inline]
-    pub(super) fn may_lie_whole(&self, opening: Opening) -> bool {
-        self.live.choices(opening.mark).iter().any(|choice| choice.grammar.may_lie_whole())
-    }
-
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
         self.first_choice(opening, ahead, |then| then.fits(ahead, gap))
