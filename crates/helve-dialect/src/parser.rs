@@ -136,6 +136,14 @@ impl Parser {
         }
     }
 
+    /// Reads a complete message. Not inlined: the short way of `feed` is for pieces.
+    #[inline(never)]
+    pub(crate) fn read_complete(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
+        let mut parser = Self::new(reading.clone());
+        parser.advance(text, out);
+        parser.wind_up_all(end, out)
+    }
+
     /// Takes the next piece of text.
     #[inline]
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {

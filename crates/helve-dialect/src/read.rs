@@ -73,9 +73,7 @@ pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
 impl Reading {
     /// Reads a complete message, as a [`Parser`] does that is fed all of it.
     pub fn read(&self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        let mut parser = Parser::new(self.clone());
-        parser.feed(text, out);
-        parser.finish(end, out)
+        Parser::read_complete(self, text, end, out)
     }
 }
 
