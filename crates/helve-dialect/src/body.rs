@@ -14,7 +14,7 @@ use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
 use crate::{End, Tools};
-use helve_json::byte_search::{ByteSet, all_in, begins};
+use helve_json::byte_search::{ByteSet, all_in};
 
 /// What became of a piece of text given to a body.
 #[derive(Clone, Copy)]
@@ -84,14 +84,8 @@ pub(crate) enum Passing {
     Nothing,
     /// If it is made of these bytes, it is argument text.
     Arguments(&'static ByteSet),
-    /// It is argument text that becomes the inside of a string. Only the beginning of this mark, which ends it, is deferred.
-    Text(Awaited),
     /// If it is made of these bytes, it tells nothing by itself and is deferred.
     Later(&'static ByteSet),
-    /// The same, with perhaps the beginning of a mark behind such bytes.
-    Before(&'static Before),
-    /// What was deferred is the beginning of this mark, and more of it is deferred too.
-    Mark(Awaited),
 }
 
 impl Passing {
@@ -100,37 +94,10 @@ impl Passing {
     pub(crate) fn waits(self, text: &str) -> bool {
         match self {
             Self::Later(quiet) => all_in(quiet, text),
-            Self::Before(before) => before.takes(text),
             _ => false,
         }
     }
 }
-
-/// Bytes that tell nothing without what follows them, and the mark that mostly does.
-pub(crate) struct Before {
-    pub(crate) quiet: &'static ByteSet,
-    pub(crate) mark: &'static str,
-}
-
-impl Before {
-    /// Whether the text is made of such bytes, with perhaps the beginning of the mark behind them.
-    #[inline]
-    pub(crate) fn takes(&self, text: &str) -> bool {
-        all_in(self.quiet, text) || self.takes_with_mark(text)
-    }
-
-    fn takes_with_mark(&self, text: &str) -> bool {
-        let first = self.mark.as_bytes()[0];
-        text.bytes().rposition(|byte| byte == first).is_some_and(|at| {
-            all_in(self.quiet, &text[..at])
-                && text.len() - at < self.mark.len()
-                && begins(self.mark.as_bytes(), &text[at..])
-        })
-    }
-}
-
-/// A mark that may be on its way. This is said for every piece of a call, so it is said in one word.
-pub(crate) type Awaited = &'static &'static str;
 
 /// What vouches for the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

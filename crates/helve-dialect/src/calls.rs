@@ -305,8 +305,6 @@ pub(crate) struct Report<'a, 'o> {
     /// All that was read since the mark, so that it can come out as text, be repaired or be shown.
     pub(crate) held: &'a mut String,
     pub(crate) tools: &'a Tools,
-    /// Nothing follows the text at hand.
-    pub(crate) over: bool,
     pub(crate) out: &'a mut Out<'o>,
 }
 

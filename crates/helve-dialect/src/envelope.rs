@@ -9,7 +9,7 @@ mod members;
 
 use crate::calls::Report;
 use fields::Field;
-pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
+pub(crate) use fields::{holds_arguments, may_begin_with};
 use helve_json::Repair;
 use helve_json::inspect;
 use helve_json::repair::Closing;

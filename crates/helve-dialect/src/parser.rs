@@ -53,9 +53,9 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// Which text the section, or the look-ahead, need not see at once: it goes straight out, or is deferred.
+    /// Which text the section need not see at once: it goes straight out, or is deferred.
     passing: Passing,
-    /// Text that told nothing by itself. The section, or the look-ahead, reads it together with what follows.
+    /// Text that told nothing by itself. The section reads it together with what follows.
     deferred: String,
     /// The section has not read the end of what it was given: it may be the beginning of a mark.
     unread: bool,
@@ -170,10 +170,7 @@ impl Parser {
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         if !matches!(self.passing, Passing::Nothing) {
-            debug_assert!(
-                matches!(self.place, Place::Section | Place::Opening(_)),
-                "only the inside of a call is passed by"
-            );
+            debug_assert!(matches!(self.place, Place::Section), "only the inside of a call is passed by");
             let flows = self.section_flows(text, out);
             work::looked_at(if flows { text.len() } else { 0 });
             return flows;
@@ -350,13 +347,7 @@ impl Parser {
     /// Ends whatever is under way.
     fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
-            match self.place {
-                Place::Opening(opening) => {
-                    let text = std::mem::take(&mut self.deferred);
-                    self.look_closely(opening, &text, 0, out);
-                }
-                _ => _ = self.section("", 0, out),
-            }
+            self.section("", 0, out);
         }
         match std::mem::replace(&mut self.place, Place::Prose) {
             Place::Prose => {
