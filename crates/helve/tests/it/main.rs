@@ -22,6 +22,7 @@ mod readers;
 mod rows;
 mod runs;
 mod serving;
+mod source_requests;
 mod stopping;
 mod tool_folder;
 mod weather;
