@@ -9,6 +9,7 @@ mod clients;
 mod commands;
 mod databases;
 mod finding;
+mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
