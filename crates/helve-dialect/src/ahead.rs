@@ -125,7 +125,7 @@ impl Then {
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
         match (self, bytes) {
-            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => letter.is_ascii_lowercase(),
+            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => may_name(*letter),
             (Self::Object, [b'{', second, ..]) => matches!(second, b'"' | b'\'') || is_blank(*second as char),
             (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
             (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),

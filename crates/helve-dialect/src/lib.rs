@@ -78,7 +78,7 @@ mod tools;
 
 pub use dialect::{Dialect, RESULT_MARKS};
 pub use native_arguments::repair_arguments;
-pub use parser::Parser;
+pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
     AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,

@@ -85,6 +85,17 @@ pub struct Parser {
     searched: usize,
 }
 
+/// Text that is held back: see [`Parser::waiting`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting<'a> {
+    /// It is the reasoning's if it is text.
+    pub in_reasoning: bool,
+    /// What stands before it and waits with it.
+    pub blanks: &'a str,
+    /// The beginning of a mark.
+    pub beginning: &'static str,
+}
+
 enum Place {
     Prose,
     Ticks(usize),
@@ -199,6 +210,19 @@ impl Parser {
             work::looked_at(text.len());
         }
         flows
+    }
+
+    /// Text that is held back because a mark of reasoning may begin with it, for readers who do not want to wait; none where
+    /// the text may hold calls. What is fed next decides whether it was text.
+    pub fn waiting(&self) -> Option<Waiting<'_>> {
+        if self.live.calls || self.node == ROOT || !matches!(self.place, Place::Prose) {
+            return None;
+        }
+        Some(Waiting {
+            in_reasoning: self.speech.in_reasoning(),
+            blanks: self.speech.waiting_blanks(),
+            beginning: self.live.markers.prefix(self.node),
+        })
     }
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.

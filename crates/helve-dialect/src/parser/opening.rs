@@ -178,7 +178,11 @@ impl Parser {
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
-        self.first_choice(opening, ahead, |then| then.fits(ahead, gap))
+        self.first_choice(opening, ahead, |then| match (then, then.fits(ahead, gap)) {
+            // The arguments may come before the name of the tool.
+            (Then::Object, Fit::No) if !gap => self.begins_argument(ahead),
+            (_, fit) => fit,
+        })
     }
 
     fn first_choice(&self, opening: Opening, text: &str, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
@@ -196,6 +200,17 @@ impl Parser {
             }
         }
         Err(Fit::No)
+    }
+
+    /// Whether an object begins with an argument of a declared tool.
+    fn begins_argument(&self, object: &str) -> Fit {
+        let object = object.strip_prefix('[').unwrap_or(object);
+        let Some(key) = object.strip_prefix("{\"") else { return Fit::No };
+        match key.split_once('"') {
+            Some((key, _)) if self.tools.any_has_parameter(key) => Fit::Yes,
+            None if self.tools.begins_parameter(key) => Fit::Unsure,
+            _ => Fit::No,
+        }
     }
 
     /// Whether a call that opens the message with nothing but a name is none, since no tool's name begins so: then the first

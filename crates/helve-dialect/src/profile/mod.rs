@@ -87,8 +87,9 @@ pub enum ProfileError {
 const FUEL: u64 = 50_000_000;
 
 impl Profile {
-    /// The profile of this name among those that come with Helve.
+    /// The profile of this name among those that come with Helve; `JSON_Strict` and `XML_Tag` name theirs too.
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = shipped::name_of(name);
         shipped::profiles().iter().find(|profile| profile.name == name)
     }
 
