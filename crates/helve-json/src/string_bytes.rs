@@ -1,6 +1,6 @@
 //! The inside of a JSON string: which bytes mean nothing but themselves, and where the first other stands.
 
-use crate::scan;
+use crate::byte_search;
 use crate::work::searched;
 
 /// Whether the byte means more than itself inside a string. Without branches, for the sake of the search.
@@ -10,7 +10,7 @@ const fn is_special(byte: u8) -> bool {
 
 /// Where the first byte stands that means more than itself inside a string.
 #[inline]
-pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
+pub fn special(bytes: &[u8]) -> Option<usize> {
     // Most strings are names and short values, so the first bytes are judged in words.
     let (words, _) = bytes.as_chunks();
     let near = &words[..words.len().min(4)];
@@ -33,7 +33,7 @@ pub(crate) fn special(bytes: &[u8]) -> Option<usize> {
 /// them shows in the least byte.
 #[inline(never)]
 fn special_far(bytes: &[u8]) -> Option<usize> {
-    for (at, window) in scan::windows(bytes) {
+    for (at, window) in byte_search::windows(bytes) {
         let marked = memchr::memchr2(b'"', b'\\', window);
         let plain = &window[..marked.unwrap_or(window.len())];
         let found = match least(plain) < b' ' {
@@ -69,7 +69,7 @@ const fn specials(word: u64) -> u64 {
 }
 
 /// Bytes that mean nothing but themselves inside a string.
-pub(crate) static PLAIN: [bool; 256] = {
+pub static PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -80,7 +80,7 @@ pub(crate) static PLAIN: [bool; 256] = {
 };
 
 /// The same where tags are looked for in the text that becomes a string.
-pub(crate) static UNTAGGED: [bool; 256] = {
+pub static UNTAGGED: [bool; 256] = {
     let mut plain = PLAIN;
     plain[b'<' as usize] = false;
     plain

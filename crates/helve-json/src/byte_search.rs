@@ -6,7 +6,7 @@ use crate::work::{looked_at, searched};
 
 /// The bytes in windows, with where each begins, for searches that need more than one pass. Each is twice as long as the
 /// one before, so that the passes over what lies behind the find cost no more than those before it.
-pub(crate) fn windows(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub fn windows(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     let mut len = 512;
     std::iter::from_fn(move || {
@@ -26,7 +26,7 @@ const NEAR: usize = 16;
 /// Where the first such byte stands. Whole blocks are judged at once, which the compiler turns into a few vector
 /// instructions as long as the judgement has no branches.
 #[inline]
-pub(crate) fn find(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
+pub fn find(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|byte| matters(*byte));
     if found.is_some() || far.is_empty() {
@@ -45,7 +45,7 @@ fn find_far(bytes: &[u8], matters: impl Fn(u8) -> bool) -> Option<usize> {
 
 /// Where the first such byte stands, which is mostly near.
 #[inline]
-pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
+pub fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
     let (near, far) = bytes.split_at(bytes.len().min(NEAR));
     let found = near.iter().position(|one| *one == byte);
     if found.is_some() || far.is_empty() {
@@ -57,7 +57,7 @@ pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
 /// Whether the text begins with the mark. Most marks are so short that the call of a library would cost more than a
 /// look at their two ends, which overlap.
 #[inline]
-pub(crate) fn begins(text: &[u8], mark: impl AsRef<[u8]>) -> bool {
+pub fn begins(text: &[u8], mark: impl AsRef<[u8]>) -> bool {
     let mark = mark.as_ref();
     let Some(text) = text.get(..mark.len()) else { return false };
     // Asked one after the other: a table of all lengths would be a jump that nobody can foresee.
@@ -81,11 +81,11 @@ fn both_ends<const N: usize>(text: &[u8], mark: &[u8]) -> bool {
 }
 
 /// For each byte whether it is one of them.
-pub(crate) type ByteSet = [bool; 256];
+pub type ByteSet = [bool; 256];
 
 /// Whether the text is made of these bytes only.
 #[inline]
-pub(crate) fn all_in(set: &ByteSet, text: &str) -> bool {
+pub fn all_in(set: &ByteSet, text: &str) -> bool {
     looked_at(text.len());
     // Four at a time, without a branch between them: most pieces of a stream are that long.
     let (fours, rest) = text.as_bytes().as_chunks::<4>();
@@ -94,7 +94,7 @@ pub(crate) fn all_in(set: &ByteSet, text: &str) -> bool {
 }
 
 /// All bytes but these.
-pub(crate) const fn all_but(bytes: &[u8]) -> ByteSet {
+pub const fn all_but(bytes: &[u8]) -> ByteSet {
     let mut set = [true; 256];
     let mut at = 0;
     while at < bytes.len() {
@@ -105,13 +105,13 @@ pub(crate) const fn all_but(bytes: &[u8]) -> ByteSet {
 }
 
 /// A set of bytes to stop at.
-pub(crate) struct Stops {
+pub struct Stops {
     table: [bool; 256],
     bytes: Vec<u8>,
 }
 
 impl Stops {
-    pub(crate) fn new(bytes: impl IntoIterator<Item = u8>) -> Self {
+    pub fn new(bytes: impl IntoIterator<Item = u8>) -> Self {
         let mut stops = Self { table: [false; 256], bytes: Vec::new() };
         for byte in bytes {
             if !stops.has(byte) {
@@ -123,24 +123,18 @@ impl Stops {
     }
 
     #[inline]
-    pub(crate) fn has(&self, byte: u8) -> bool {
+    pub fn has(&self, byte: u8) -> bool {
         self.table[byte as usize]
     }
 
     #[inline]
-    pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+    pub fn find(&self, bytes: &[u8]) -> Option<usize> {
         let (near, far) = bytes.split_at(bytes.len().min(NEAR));
         let near = near.iter().position(|byte| self.has(*byte));
         if near.is_some() || far.is_empty() {
             return searched(bytes.len(), near);
         }
         searched(bytes.len(), self.find_far(far).map(|at| at + NEAR))
-    }
-
-    /// Whether there is such a byte; mostly there is none.
-    #[inline]
-    pub(crate) fn any_in(&self, bytes: &[u8]) -> bool {
-        searched(bytes.len(), self.find_far(bytes)).is_some()
     }
 
     fn find_far(&self, bytes: &[u8]) -> Option<usize> {

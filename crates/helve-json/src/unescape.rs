@@ -2,7 +2,7 @@
 
 /// Carries half an escape from chunk to chunk.
 #[derive(Default)]
-pub(crate) struct Unescape {
+pub struct Unescape {
     state: State,
     high: Option<u16>,
 }
@@ -20,11 +20,11 @@ enum State {
 
 impl Unescape {
     /// Whether plain text goes through unchanged.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         matches!(self.state, State::Plain) && self.high.is_none()
     }
 
-    pub(crate) fn feed(&mut self, text: &str, mut out: impl FnMut(&str)) {
+    pub fn feed(&mut self, text: &str, mut out: impl FnMut(&str)) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
             if let State::Plain = self.state {
@@ -46,7 +46,7 @@ impl Unescape {
     }
 
     /// The string is over.
-    pub(crate) fn finish(&mut self, mut out: impl FnMut(&str)) {
+    pub fn finish(&mut self, mut out: impl FnMut(&str)) {
         self.lone(&mut out);
     }
 

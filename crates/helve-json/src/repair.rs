@@ -9,13 +9,9 @@ mod inner_quotes;
 
 use std::fmt;
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::Tools;
-use crate::json::is_object;
 use crate::literal::{Literal, Taken};
 use crate::work::looked_at;
+use serde::Serialize;
 
 /// What had to be changed to make it JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -82,51 +78,39 @@ pub struct Repaired {
 /// Reads broken JSON if there is exactly one way to; `None` also where nothing is broken.
 ///
 /// ```
-/// let repaired = helve_dialect::repair("{'city': 'Rome', 'days': 3,}").unwrap();
+/// let repaired = helve_json::repair("{'city': 'Rome', 'days': 3,}").unwrap();
 /// assert_eq!(repaired.text, r#"{"city": "Rome", "days": 3}"#);
-/// assert_eq!(helve_dialect::repair(r#"{"city": "Ro"#), None);
+/// assert_eq!(helve_json::repair(r#"{"city": "Ro"#), None);
 /// ```
 pub fn repair(text: &str) -> Option<Repaired> {
-    read(text, Closing::AsWritten, &|_| false).filter(|repaired| !repaired.changes.is_empty())
-}
-
-/// Reads the arguments of a call that came apart from text, where they are not an object as they stand: as those in
-/// text are read, which may come in a string, be left out, or be broken in a way that has exactly one reading.
-///
-/// ```
-/// let read = helve_dialect::repair_arguments(r#""{\"city\": 'Rome',}""#, "f", &helve_dialect::Tools::unknown()).unwrap();
-/// assert_eq!(read.text, r#"{"city": "Rome"}"#);
-/// assert_eq!(helve_dialect::repair_arguments(r#"{"city": "Ro"#, "f", &helve_dialect::Tools::unknown()), None);
-/// ```
-pub fn repair_arguments(text: &str, tool: &str, tools: &Tools) -> Option<Repaired> {
-    let is_text = |parameter: &str| tools.is_text(tool, parameter) == Some(true);
-    let object = |text: &str| read(text, Closing::AsWritten, &is_text).filter(|read| is_object(&read.text));
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Null) => Some(Repaired { text: "{}".to_owned(), changes: vec![] }),
-        Ok(Value::String(inner)) if is_object(&inner) => {
-            Some(Repaired { text: inner, changes: vec![Repair::Encoding] })
-        }
-        Ok(Value::String(inner)) => {
-            let mut read = object(&inner)?;
-            read.changes.push(Repair::Encoding);
-            Some(read)
-        }
-        Ok(_) => None,
-        Err(_) => object(text),
-    }
+    read(text, Closing::AsWritten, Expected::NOTHING).filter(|repaired| !repaired.changes.is_empty())
 }
 
 /// Who vouches that the text is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closing {
+pub enum Closing {
     /// Nobody: every bracket must be there.
     AsWritten,
     /// A closing tag ended it, so brackets missing at its end were forgotten, not cut off.
     ByTag,
 }
 
-/// `is_text` says whether a parameter's schema allows nothing but text.
-pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool) -> Option<Repaired> {
+/// What is known about the object that a text is meant to be.
+#[derive(Clone, Copy)]
+pub struct Expected<'a> {
+    /// Whether the schema of the parameter allows nothing but text.
+    pub is_text: &'a dyn Fn(&str) -> bool,
+    /// Whether the member's value is an object of parameters, besides the outermost object.
+    pub holds_parameters: fn(&str) -> bool,
+}
+
+impl Expected<'_> {
+    /// Nothing is known.
+    pub const NOTHING: Self = Self { is_text: &|_| false, holds_parameters: |_| false };
+}
+
+/// Reads text that may be JSON or broken JSON, if there is exactly one way to.
+pub fn read(text: &str, closing: Closing, expected: Expected<'_>) -> Option<Repaired> {
     let text = text.trim();
     let rewritten = |text: Option<String>, change| {
         let mut repaired = literal(&text?, closing)?;
@@ -140,7 +124,7 @@ pub(crate) fn read(text: &str, closing: Closing, is_text: &dyn Fn(&str) -> bool)
     literal(text, closing)
         .or_else(|| literal(listed()?, Closing::ByTag))
         .or_else(|| rewritten(inner_quotes::escape(text), Repair::InnerQuotes))
-        .or_else(|| rewritten(bare::quote(text, is_text), Repair::Quotes))
+        .or_else(|| rewritten(bare::quote(text, expected), Repair::Quotes))
         // In place of an object, a set is an object gone wrong, whose names or values are missing.
         .filter(|repaired| !(text.starts_with('{') && repaired.text.starts_with('[')))
 }
@@ -265,7 +249,8 @@ mod tests {
             (r#"{"city": }"#, None),
         ];
         for (text, expected) in cases {
-            let repaired = read(text, Closing::AsWritten, &is_text);
+            let expected_text = Expected { is_text: &is_text, holds_parameters: |key| key == "arguments" };
+            let repaired = read(text, Closing::AsWritten, expected_text);
             assert_eq!(repaired.as_ref().map(|r| r.text.as_str()), expected, "{text}");
             assert!(repaired.is_none_or(|r| r.changes.contains(&Repair::Quotes)), "{text}");
         }
@@ -274,8 +259,8 @@ mod tests {
     #[test]
     fn a_closing_tag_vouches_for_missing_brackets() {
         let text = r#"{"name": "f", "arguments": {"a": 1}"#;
-        assert_eq!(read(text, Closing::AsWritten, &|_| false), None);
-        let repaired = read(text, Closing::ByTag, &|_| false).map(|r| (r.text, r.changes));
+        assert_eq!(read(text, Closing::AsWritten, Expected::NOTHING), None);
+        let repaired = read(text, Closing::ByTag, Expected::NOTHING).map(|r| (r.text, r.changes));
         assert_eq!(repaired, Some((format!("{text}}}").replace("  ", " "), vec![Repair::Closers])));
     }
 }

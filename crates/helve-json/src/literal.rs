@@ -7,18 +7,18 @@
 mod brackets;
 mod comments;
 mod number;
-pub(crate) mod strings;
+pub mod strings;
 mod tokens;
 
 use crate::Repair;
-use crate::dialect::is_blank;
+use crate::is_blank;
 use comments::Part;
-pub(crate) use strings::Quote;
+pub use strings::Quote;
 use strings::Text;
 
 /// What became of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// All of it belongs to the value, and more may follow.
     All,
     /// The value ended before this position.
@@ -27,7 +27,7 @@ pub(crate) enum Taken {
     Bad(usize),
 }
 
-pub(crate) struct Literal {
+pub struct Literal {
     frames: Vec<Frame>,
     state: State,
     /// A number or a word, as far as it was read.
@@ -91,12 +91,12 @@ const DEPTH_MAX: usize = 120;
 
 impl Literal {
     /// For the arguments of a Python call.
-    pub(crate) fn python() -> Self {
+    pub fn python() -> Self {
         Self::new(true)
     }
 
     /// For JSON gone wrong.
-    pub(crate) fn repairing() -> Self {
+    pub fn repairing() -> Self {
         Self::new(false)
     }
 
@@ -112,30 +112,30 @@ impl Literal {
         }
     }
 
-    pub(crate) fn changes(self) -> Vec<Repair> {
+    pub fn changes(self) -> Vec<Repair> {
         self.changes
     }
 
     /// Whether plain text from here on is nothing but the inside of a string.
-    pub(crate) fn flows(&self) -> bool {
+    pub fn flows(&self) -> bool {
         matches!(&self.state, State::Text(text) if text.flows())
     }
 
     /// Whether braces around the braces of an object were left out.
-    pub(crate) fn is_undoubled(&self) -> bool {
+    pub fn is_undoubled(&self) -> bool {
         self.changes.contains(&Repair::Closers)
     }
 
     /// How much of what was written so far is certain: a brace may still turn out to be a set's, and a parenthesis to be
     /// no tuple's.
-    pub(crate) fn certain(&self, written: usize) -> usize {
+    pub fn certain(&self, written: usize) -> usize {
         let open =
             self.frames.iter().find(|frame| matches!(frame.members, Members::Unknown | Members::Group));
         open.map_or(written, |frame| frame.at)
     }
 
     /// Reads on from `from`, writing JSON to `out`.
-    pub(crate) fn feed(&mut self, text: &str, from: usize, out: &mut String) -> Taken {
+    pub fn feed(&mut self, text: &str, from: usize, out: &mut String) -> Taken {
         let mut pos = from;
         while let Some(c) = text[pos..].chars().next() {
             if let State::Text(string) = &mut self.state {
@@ -164,7 +164,7 @@ impl Literal {
 
     /// The text is over. With `closers`, brackets left open after a whole value are closed; a value cut in its
     /// middle is never completed.
-    pub(crate) fn finish(&mut self, closers: bool, out: &mut String) -> bool {
+    pub fn finish(&mut self, closers: bool, out: &mut String) -> bool {
         if let State::Text(string) = &self.state
             && string.may_be_over()
         {

@@ -1,9 +1,9 @@
 //! The inside of a string, in whatever quotes and escapes, written as the inside of a JSON string.
 
-use crate::{Repair, json, scan};
+use crate::{Repair, byte_search, string_bytes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quote {
+pub enum Quote {
     Double,
     Single,
     CurlyDouble,
@@ -11,7 +11,7 @@ pub(crate) enum Quote {
 }
 
 impl Quote {
-    pub(crate) fn opening(c: char) -> Option<Self> {
+    pub fn opening(c: char) -> Option<Self> {
         match c {
             '"' => Some(Self::Double),
             '\'' => Some(Self::Single),
@@ -21,7 +21,7 @@ impl Quote {
         }
     }
 
-    pub(crate) fn closes(self, c: char) -> bool {
+    pub fn closes(self, c: char) -> bool {
         Self::opening(c) == Some(self)
     }
 }
@@ -133,7 +133,7 @@ impl Text {
                 | fields & ((b == b'{') | (b == b'}'))
                 | curly & (b >= 0x80)
         };
-        scan::find(bytes, special).unwrap_or(bytes.len())
+        byte_search::find(bytes, special).unwrap_or(bytes.len())
     }
 
     fn step(&mut self, c: char, out: &mut String, changes: &mut Vec<Repair>) -> Step {
@@ -313,14 +313,14 @@ fn note(changes: &mut Vec<Repair>, change: Repair) {
 const SHORT: usize = 16;
 
 /// A text, as it stands inside a JSON string.
-pub(crate) fn push_text(text: &str, out: &mut String) {
+pub fn push_text(text: &str, out: &mut String) {
     // A key, or a piece of a text.
-    if text.len() <= SHORT && scan::all_in(&json::PLAIN, text) {
+    if text.len() <= SHORT && byte_search::all_in(&string_bytes::PLAIN, text) {
         out.push_str(text);
         return;
     }
     let mut rest = text;
-    while let Some(at) = json::special(rest.as_bytes()) {
+    while let Some(at) = string_bytes::special(rest.as_bytes()) {
         let (plain, special) = rest.split_at(at);
         let (special, after) = special.split_at(1);
         out.push_str(plain);
@@ -331,7 +331,7 @@ pub(crate) fn push_text(text: &str, out: &mut String) {
 }
 
 /// One character, as it stands inside a JSON string.
-pub(crate) fn push(c: char, out: &mut String) {
+pub fn push(c: char, out: &mut String) {
     match c {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),

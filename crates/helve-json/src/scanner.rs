@@ -5,19 +5,12 @@
 //! faults inside strings are noted and passed over, because the text's structure survives them; any other fault
 //! stops it. Keeps no text.
 
-pub(crate) mod loose;
-mod plain;
-mod text;
-pub(crate) mod whole;
-
-pub(crate) use plain::{PLAIN, UNTAGGED, special};
-pub(crate) use text::{compact, fits_inside, is_object, unquoted};
-
-use crate::dialect::is_blank;
+use crate::is_blank;
+use crate::string_bytes::special;
 
 /// What kind of value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A member's name.
     Key,
     String,
@@ -28,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// The chunk is used up.
     More,
     /// A value began with the byte before the position.
@@ -41,21 +34,21 @@ pub(crate) enum Event {
 
 /// Faults inside strings that leave the structure readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     /// A raw line break, tab or other control character.
-    pub(crate) control: bool,
+    pub control: bool,
     /// A backslash before something JSON does not escape, or half a surrogate pair.
-    pub(crate) escape: bool,
+    pub escape: bool,
 }
 
 impl Faults {
-    pub(crate) fn any(self) -> bool {
+    pub fn any(self) -> bool {
         self.control || self.escape
     }
 }
 
 /// As deep as `serde_json` reads, so that what passes here passes there.
-const DEPTH_MAX: usize = 126;
+pub(crate) const DEPTH_MAX: usize = 126;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -97,7 +90,7 @@ impl Word {
     }
 }
 
-pub(crate) struct Scan {
+pub struct Scan {
     state: State,
     /// One bit per open container, the innermost lowest: set for an object.
     objects: u128,
@@ -111,7 +104,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(watch: usize) -> Self {
+    pub fn new(watch: usize) -> Self {
         Self {
             state: State::Value,
             objects: 0,
@@ -124,35 +117,30 @@ impl Scan {
     }
 
     /// How many containers are open.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.depth
     }
 
-    pub(crate) fn watch(&mut self, depth: usize) {
+    pub fn watch(&mut self, depth: usize) {
         self.watch = depth;
     }
 
-    pub(crate) fn faults(&self) -> Faults {
+    pub fn faults(&self) -> Faults {
         self.faults
     }
 
     /// Whether nothing has been read yet.
-    pub(crate) fn is_new(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         self.state == State::Value && self.depth == 0
     }
 
     /// Whether plain bytes change nothing: inside a string, between escapes.
-    pub(crate) fn in_plain_text(&self) -> bool {
+    pub fn in_plain_text(&self) -> bool {
         self.state == State::Text && !self.surrogate
     }
 
     /// Reads on from `pos` to the next thing worth telling.
-    pub(crate) fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
-        if let Some(end) = self.passes_whole(bytes, *pos) {
-            *pos = end;
-            self.close();
-            return Event::Stop;
-        }
+    pub fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
         while let Some(&byte) = bytes.get(*pos) {
             if self.state == State::Text {
                 let plain = special(&bytes[*pos..]);
@@ -208,21 +196,6 @@ impl Scan {
             }
         }
         Event::More
-    }
-
-    /// Where the container ends that has just begun, if nothing in it is watched and all of it is there.
-    #[inline]
-    fn passes_whole(&self, bytes: &[u8], pos: usize) -> Option<usize> {
-        let bracket = match self.state {
-            State::FirstKey => b'{',
-            State::FirstItem => b'[',
-            _ => return None,
-        };
-        let here = pos > 0 && bytes[pos - 1] == bracket;
-        if !here || self.depth != self.watch + 1 {
-            return None;
-        }
-        whole::container_end(bytes, pos - 1, self.depth - 1)
     }
 
     fn step(&mut self, byte: u8) -> Step {

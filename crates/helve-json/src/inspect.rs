@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::DEPTH_MAX;
+use crate::scanner::DEPTH_MAX;
 use crate::work::looked_at;
 
 /// Whether the text is one JSON object and nothing else.
-pub(crate) fn is_object(text: &str) -> bool {
+pub fn is_object(text: &str) -> bool {
     looked_at(text.len());
     text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Whether JSON is no deeper than what stands inside so many containers may be, so that the whole can be read again.
-pub(crate) fn fits_inside(json: &str, outer: usize) -> bool {
+pub fn fits_inside(json: &str, outer: usize) -> bool {
     looked_at(json.len());
     let mut depth = outer;
     let mut deepest = outer;
@@ -34,16 +34,16 @@ pub(crate) fn fits_inside(json: &str, outer: usize) -> bool {
 }
 
 /// The text of a JSON string, without its quotes and escapes.
-pub(crate) fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
+pub fn unquoted(raw: &str) -> Option<Cow<'_, str>> {
     looked_at(raw.len());
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if super::special(inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
+        Some(inner) if crate::string_bytes::special(inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
         _ => serde_json::from_str(raw).ok().map(Cow::Owned),
     }
 }
 
 /// The same JSON without blanks between its tokens; digits and duplicate members stay as written.
-pub(crate) fn compact(text: &str) -> String {
+pub fn compact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_string = false;
     let mut escaped = false;

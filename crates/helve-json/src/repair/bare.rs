@@ -4,13 +4,13 @@
 //! mean anything else: no quote, no backtick, no bracket, no line break. It ends with its member: before the bracket that closes
 //! the object, or before a comma that the next member's name follows.
 
+use super::Expected;
 use super::inner_quotes::starts_with_key;
-use crate::envelope;
 use crate::literal::Quote;
 use crate::work::{looked_at, searched};
 
 /// Puts quotes around every such value; `None` where there is none.
-pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String> {
+pub(super) fn quote(text: &str, expected: Expected<'_>) -> Option<String> {
     looked_at(text.len());
     let mut out = String::with_capacity(text.len() + 8);
     let mut objects: Vec<Object> = Vec::new();
@@ -23,8 +23,9 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
     while let Some(c) = rest.chars().next() {
         let token = match c {
             '{' | '[' => {
-                let of_arguments = objects.last().is_none_or(|object| envelope::holds_arguments(object.key));
-                objects.push(Object { key: "", of_arguments: c == '{' && of_arguments });
+                let of_parameters =
+                    objects.last().is_none_or(|object| (expected.holds_parameters)(object.key));
+                objects.push(Object { key: "", of_parameters: c == '{' && of_parameters });
                 &rest[..1]
             }
             '}' | ']' => {
@@ -38,8 +39,11 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
                 let blanks = rest.len() - 1 - rest[1..].trim_start_matches(' ').len();
                 let (before, behind) = rest.split_at(1 + blanks);
                 // Where no tool is named, all are asked; so this comes last.
-                let wanted =
-                    || objects.last().is_some_and(|object| object.of_arguments && is_text(object.key));
+                let wanted = || {
+                    objects
+                        .last()
+                        .is_some_and(|object| object.of_parameters && (expected.is_text)(object.key))
+                };
                 let found = (behind.len() <= barren && wanted()).then(|| bare(behind));
                 if let Some(Err(at)) = found {
                     barren = behind.len() - at;
@@ -75,8 +79,8 @@ pub(super) fn quote(text: &str, is_text: &dyn Fn(&str) -> bool) -> Option<String
 struct Object<'t> {
     /// The member being read.
     key: &'t str,
-    /// Its members are the call's arguments, or the call itself.
-    of_arguments: bool,
+    /// Its members are parameters, or it is the outermost object.
+    of_parameters: bool,
 }
 
 /// A value without quotes, if it can be nothing else; or else how far there is none.

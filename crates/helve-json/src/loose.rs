@@ -4,10 +4,10 @@
 //! so apostrophes and unescaped quotes do not derail the count. Once quotes have proved unreliable, the closing tag
 //! after a bracket ends the object whatever the count says.
 
-use crate::body::Closer;
+use crate::closer::Closer;
 use crate::literal::Quote;
 
-pub(crate) enum Flow {
+pub enum Flow {
     More,
     /// Its brackets are balanced here.
     End(usize),
@@ -28,7 +28,7 @@ enum Comment {
     Star,
 }
 
-pub(crate) struct Loose {
+pub struct Loose {
     depth: usize,
     text: Option<Quote>,
     escaped: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Loose {
 }
 
 impl Loose {
-    pub(crate) fn new(depth: usize) -> Self {
+    pub fn new(depth: usize) -> Self {
         Self {
             depth,
             text: None,
@@ -60,7 +60,7 @@ impl Loose {
         }
     }
 
-    pub(crate) fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
+    pub fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
         for (at, c) in text[from..].char_indices() {
             let end = from + at + c.len_utf8();
             let balanced = self.bracket(c);

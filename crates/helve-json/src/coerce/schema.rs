@@ -435,7 +435,7 @@ fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// What a schema says under this keyword, behind references and in whichever member of a union says it.
-pub(crate) fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
+pub fn inside<'s>(schema: &'s Value, root: &'s Value, keyword: &str) -> Option<&'s Value> {
     let find = |part: &'s Value| part.get(keyword);
     Search { root, unions: &["anyOf", "oneOf", "allOf"], looks: 0 }.find(schema, 0, &find)
 }

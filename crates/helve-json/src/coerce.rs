@@ -10,16 +10,16 @@ mod schema;
 
 use serde_json::Value;
 
-use crate::json::{fits_inside, is_object};
+use crate::inspect::{fits_inside, is_object};
 use crate::literal::{Literal, Taken};
-pub(crate) use schema::inside;
+pub use schema::inside;
 use schema::{Judge, Kind, Says, anywhere};
 
 use crate::work::looked_at;
 
 /// The schema of one parameter, by its name or by what holds for others. That others are forbidden says nothing about
 /// what they would be.
-pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+pub fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = |part: &'s Value| part.get("properties")?.get(name);
     let patterned = |part: &'s Value| pattern::matching(part.get("patternProperties")?, name);
     let other =
@@ -31,13 +31,13 @@ pub(crate) fn parameter<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> 
 }
 
 /// JSON text for what was written, by the types its schema allows.
-pub(crate) fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
+pub fn by_schema(written: &str, schema: Option<&Value>, root: &Value) -> String {
     schema.and_then(|schema| typed(written, schema, root)).unwrap_or_else(|| quoted(written))
 }
 
 /// The same; `None` where the schema says nothing about the type.
 #[inline(never)]
-pub(crate) fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
+pub fn typed(written: &str, schema: &Value, root: &Value) -> Option<String> {
     let says = Judge::new(root).types(schema).filter(|says| !says.is_nothing())?;
     // Neither this nor `is_text` is made one with what reads the pieces of a value, which would be slower for it.
     Some(fitting(written, says, schema, root).unwrap_or_else(|| quoted(written)))
@@ -66,7 +66,7 @@ fn fitting(written: &str, says: Says, schema: &Value, root: &Value) -> Option<St
 }
 
 /// JSON text for what was written, where nothing is known about its type.
-pub(crate) fn by_look(written: &str) -> String {
+pub fn by_look(written: &str) -> String {
     // Numbers that no machine can hold are no numbers.
     match is_argument(written) {
         true => written.trim().to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn by_look(written: &str) -> String {
 
 /// JSON text for what was written, where it is said to be JSON. Python counts too where it begins with one of these
 /// characters, which tell its kind.
-pub(crate) fn by_word(written: &str, python: &str) -> String {
+pub fn by_word(written: &str, python: &str) -> String {
     let text = written.trim();
     let json = match text {
         _ if !text.starts_with(|c| python.contains(c)) => None,
@@ -90,13 +90,13 @@ pub(crate) fn by_word(written: &str, python: &str) -> String {
 
 /// Whether the schema allows nothing but text; `None` where it says nothing about the type.
 #[inline(never)]
-pub(crate) fn is_text(schema: &Value, root: &Value) -> Option<bool> {
+pub fn is_text(schema: &Value, root: &Value) -> Option<bool> {
     let says = Judge::new(root).types(schema)?;
     if says.is_nothing() { None } else { Some(says.is_text()) }
 }
 
 /// Whether the schema admits this very text; `None` where that does not depend on it.
-pub(crate) fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
+pub fn admits_text(text: &str, schema: &Value, root: &Value) -> Option<bool> {
     let says = Judge::new(root).types(schema)?;
     let text = Value::from(text);
     says.by_value.then(|| Judge::new(root).value(schema, Kind::String, &text).admits(Kind::String))
@@ -180,7 +180,7 @@ fn is_argument(text: &str) -> bool {
 }
 
 /// The text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     looked_at(text.len());
     Value::from(text).to_string()
 }
