@@ -23,7 +23,10 @@ mod readers;
 mod rows;
 mod runs;
 mod serving;
+mod source_requests;
 mod stopping;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tool_folder;
 mod weather;
 
