@@ -168,15 +168,11 @@ impl Store for MemoryStore {
 
     fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
         match urgency {
-            Urgency::Soon => match self.delayed.push(batch) {
-                Ok(receipt) => receipt,
-                Err(batch) => Box::pin(std::future::ready(self.write(batch))),
-            },
-            Urgency::Now => {
-                self.write_delayed();
-                Box::pin(std::future::ready(self.write(batch)))
-            }
+            Urgency::Soon if self.delayed.has_begun() => return self.delayed.push(batch),
+            Urgency::Soon => {}
+            Urgency::Now => self.write_delayed(),
         }
+        Box::pin(std::future::ready(self.write(batch)))
     }
 
     fn claim(&self, run: RunId, _: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {

@@ -19,14 +19,15 @@ impl Delayed {
         self.batches().get_or_insert_default();
     }
 
-    /// Takes the batch, or gives it back while nothing is delayed.
-    pub(super) fn push(&self, batch: Append) -> Result<StoreFuture<'static, ()>, Append> {
-        let mut batches = self.batches();
-        let Some(batches) = &mut *batches else { return Err(batch) };
+    pub(super) fn has_begun(&self) -> bool {
+        self.batches().is_some()
+    }
+
+    pub(super) fn push(&self, batch: Append) -> StoreFuture<'static, ()> {
         let (written, receipt) = oneshot::channel();
-        batches.push((batch, written));
+        self.batches().get_or_insert_default().push((batch, written));
         let lost = || Err(StoreError::Unavailable("the store is closed".into()));
-        Ok(Box::pin(async move { receipt.await.unwrap_or_else(|_| lost()) }))
+        Box::pin(async move { receipt.await.unwrap_or_else(|_| lost()) })
     }
 
     pub(super) fn take(&self) -> Vec<(Append, Receipt)> {
