@@ -25,6 +25,8 @@ mod runs;
 mod serving;
 mod source_requests;
 mod stopping;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tool_folder;
 mod weather;
 
