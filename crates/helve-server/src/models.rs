@@ -91,15 +91,15 @@ pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems) -> ModelList {
         view(models, &**model, mode, problem_of(model.name()))
     };
     ModelList {
-        models: models.all().map(view).collect(),
-        default: models.default_name().to_owned(),
+        models: models.all().iter().map(view).collect(),
+        default: models.default_name(),
         currency: models.currency().to_owned(),
     }
 }
 
 fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<String>) -> ModelView {
     let name = model.name();
-    let options = models.options(name).cloned().unwrap_or_default();
+    let options = models.options(name).map(|options| (*options).clone()).unwrap_or_default();
     let origin = options.origin.as_ref();
     ModelView {
         name: name.to_owned(),

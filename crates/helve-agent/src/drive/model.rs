@@ -277,7 +277,7 @@ impl Driver {
     fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
-        heard.fingerprint = self.shared.models.fingerprint(model.name()).cloned();
+        heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
         self.journal.note(self.run.heard(heard));
         self.shared.world.fate.at("model.noted");

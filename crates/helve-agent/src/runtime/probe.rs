@@ -77,7 +77,7 @@ impl Shared {
     ) -> Result<ModelProfile, ProbeError> {
         let unknown = || ProbeError::Unknown(model.to_owned());
         let asked = self.models.get(model).ok_or_else(unknown)?;
-        let subject = &self.models.options(model).ok_or_else(unknown)?.subject;
+        let options = self.models.options(model).ok_or_else(unknown)?;
         let known = self.models.profile(model);
         let probing = self.models.probing(model);
         let _alone = probing.lock().await;
@@ -86,7 +86,7 @@ impl Shared {
         {
             return Ok((*found).clone());
         }
-        let probe = Probe::new(&**asked, subject, self.world.now(), self.profiles_to_try(), progress);
+        let probe = Probe::new(&*asked, &options.subject, self.world.now(), self.profiles_to_try(), progress);
         let profile = probe.run().await?;
         self.store.keep_model_profile(model.to_owned(), profile.clone()).await?;
         self.models.learn_profile(model, profile.clone());

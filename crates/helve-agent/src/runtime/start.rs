@@ -285,7 +285,8 @@ impl Runtime {
         if let Some(name) = model {
             return choose(models, name, variant);
         }
-        let own = choose(models, agent.model.as_deref().unwrap_or(models.default_name()), None)?;
+        let own = agent.model.clone().unwrap_or_else(|| models.default_name());
+        let own = choose(models, &own, None)?;
         if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
     }
 
