@@ -1,12 +1,16 @@
 //! Models by name, and what each has shown of itself.
 
+mod last_used;
+
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
+use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
+use self::last_used::LastUsed;
 use crate::compact::Window;
 use crate::compact::tokens::Ratio;
 use crate::metrics::ModelCounters;
@@ -56,6 +60,9 @@ pub struct Origin {
 pub struct Models {
     models: RwLock<BTreeMap<String, Entry>>,
     default: RwLock<Option<String>>,
+    /// The operator named the default, so nobody's last choice counts.
+    default_is_fixed: bool,
+    last_used: LastUsed,
     currency: String,
     learned: Mutex<HashMap<String, Learned>>,
 }
@@ -67,6 +74,8 @@ struct Entry {
     fingerprint: Option<Fingerprint>,
     options: Arc<ModelOptions>,
     counters: Arc<ModelCounters>,
+    /// Its server answered when it was looked at last.
+    ready: Arc<AtomicBool>,
 }
 
 /// What a model has shown of itself.
@@ -108,7 +117,10 @@ impl Models {
         let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::of(&options.subject));
         let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
         let counters = models.get(&name).map(|before| before.counters.clone()).unwrap_or_default();
-        models.insert(name, Entry { model, fingerprint, options: Arc::new(options), counters });
+        models.insert(
+            name,
+            Entry { model, fingerprint, options: Arc::new(options), counters, ready: Arc::new(true.into()) },
+        );
     }
 
     /// Takes a model away that its server has no longer.
@@ -123,6 +135,36 @@ impl Models {
 
     pub fn default_name(&self) -> String {
         self.default.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+    }
+
+    /// The operator named the default: it holds for everybody, whatever they used last.
+    pub fn fix_default(&mut self) {
+        self.default_is_fixed = true;
+    }
+
+    /// The default of a user: the model they chose last, if it can be used.
+    pub fn default_for(&self, user: &UserId) -> String {
+        let last = || {
+            let name = self.last_used.get(user)?;
+            let is_ready = self.entries().get(&name)?.ready.load(Ordering::Relaxed);
+            is_ready.then_some(name)
+        };
+        let last = if self.default_is_fixed { None } else { last() };
+        last.unwrap_or_else(|| self.default_name())
+    }
+
+    /// Keeps which model a user chose. One inside the program is no choice to come back to.
+    pub(crate) fn remember_choice(&self, user: &UserId, name: &str) {
+        if self.options(name).is_none_or(|options| options.origin.is_some()) {
+            self.last_used.set(user, name);
+        }
+    }
+
+    /// Notes whether the server of a model answers.
+    pub fn set_ready(&self, name: &str, is_ready: bool) {
+        if let Some(entry) = self.entries().get(name) {
+            entry.ready.store(is_ready, Ordering::Relaxed);
+        }
     }
 
     /// What the prices are in.
