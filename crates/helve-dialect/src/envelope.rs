@@ -6,12 +6,10 @@
 
 mod fields;
 mod members;
-pub(crate) mod usual;
 
-use crate::body::Standing;
 use crate::calls::Report;
 use fields::Field;
-pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
+pub(crate) use fields::{holds_arguments, may_begin_with};
 use helve_json::Repair;
 use helve_json::inspect;
 use helve_json::repair::Closing;
@@ -173,11 +171,6 @@ impl Envelope {
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Flow {
-        if self.scan.is_new()
-            && let Some(end) = self.at_once(text, from, report)
-        {
-            return Flow::Done(end);
-        }
         let bytes = text.as_bytes();
         let mut pos = from;
         // Where the bytes of the value being read begin in this chunk.
@@ -212,19 +205,6 @@ impl Envelope {
                 }
             }
         }
-    }
-
-    /// Reads the usual envelope, if all of it is there and nothing in it needs a second thought.
-    fn at_once(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Option<usize> {
-        if self.rules.keyed {
-            return None;
-        }
-        let standing = if self.rules.gated { Standing::Alone } else { Standing::Marked };
-        let usual = usual::read(text, from, |name| standing.admits(name, report.tools))?;
-        self.recognised = true;
-        report.name(usual.name);
-        report.all_arguments(&text[usual.arguments]);
-        Some(usual.end)
     }
 
     fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {

@@ -1,6 +1,7 @@
 //! What the parser promises, each promise a property over generated text.
 
 mod behind;
+mod complete;
 mod detection;
 mod forms;
 mod quotations;

@@ -41,9 +41,9 @@
 //!    when what follows has settled the doubt.
 //! 6. A section that ends gives back what is not its own, and prose goes on there.
 //!
-//! Two things are there for speed alone, and change no result. Text that tells nothing by itself is *deferred* and read
-//! together with what follows (`parser/section`). And a call that lies whole in the text at hand is read in one go
-//! (`parser/whole`, and the `whole` of a family): `None` there says no more than that it must be read step by step.
+//! One thing is there for speed alone, and changes no result: text inside a call that is nothing but argument text goes
+//! straight out, and text that tells nothing by itself is *deferred* and read together with what follows
+//! (`body::Passing`, `parser/section`).
 
 mod ahead;
 mod arguments;
@@ -78,7 +78,7 @@ mod tools;
 
 pub use dialect::{Dialect, RESULT_MARKS};
 pub use native_arguments::repair_arguments;
-pub use parser::Parser;
+pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
     AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,

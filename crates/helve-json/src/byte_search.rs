@@ -137,12 +137,6 @@ impl Stops {
         searched(bytes.len(), self.find_far(far).map(|at| at + NEAR))
     }
 
-    /// Whether there is such a byte; mostly there is none.
-    #[inline]
-    pub fn any_in(&self, bytes: &[u8]) -> bool {
-        searched(bytes.len(), self.find_far(bytes)).is_some()
-    }
-
     fn find_far(&self, bytes: &[u8]) -> Option<usize> {
         match *self.bytes.as_slice() {
             [] => None,

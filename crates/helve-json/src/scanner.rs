@@ -6,7 +6,6 @@
 //! stops it. Keeps no text.
 
 use crate::is_blank;
-use crate::skip;
 use crate::string_bytes::special;
 
 /// What kind of value begins.
@@ -142,11 +141,6 @@ impl Scan {
 
     /// Reads on from `pos` to the next thing worth telling.
     pub fn run(&mut self, bytes: &[u8], pos: &mut usize) -> Event {
-        if let Some(end) = self.passes_whole(bytes, *pos) {
-            *pos = end;
-            self.close();
-            return Event::Stop;
-        }
         while let Some(&byte) = bytes.get(*pos) {
             if self.state == State::Text {
                 let plain = special(&bytes[*pos..]);
@@ -202,21 +196,6 @@ impl Scan {
             }
         }
         Event::More
-    }
-
-    /// Where the container ends that has just begun, if nothing in it is watched and all of it is there.
-    #[inline]
-    fn passes_whole(&self, bytes: &[u8], pos: usize) -> Option<usize> {
-        let bracket = match self.state {
-            State::FirstKey => b'{',
-            State::FirstItem => b'[',
-            _ => return None,
-        };
-        let here = pos > 0 && bytes[pos - 1] == bracket;
-        if !here || self.depth != self.watch + 1 {
-            return None;
-        }
-        skip::container_end(bytes, pos - 1, self.depth - 1)
     }
 
     fn step(&mut self, byte: u8) -> Step {

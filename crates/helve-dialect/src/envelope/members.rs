@@ -119,7 +119,8 @@ impl Envelope {
             return true;
         }
         match self.call.naming {
-            Naming::None => false,
+            // The name of the tool may come last.
+            Naming::None => report.tools.any_has_parameter(&key),
             Naming::Strong => true,
             Naming::Weak => {
                 self.call.form == Form::Nested

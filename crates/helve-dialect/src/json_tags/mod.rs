@@ -29,16 +29,13 @@ pub(crate) mod xlam;
 
 use crate::End;
 use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
-use crate::calls::{Ends, Report, WholeCall};
-use crate::envelope::usual::{self, Usual};
+use crate::calls::Report;
 use crate::envelope::{Envelope, Flow, Rules};
 use helve_json::Repair;
-use helve_json::byte_search::begins;
 use helve_json::closer::Closer;
 use helve_json::is_blank;
 use helve_json::loose::Loose;
 use helve_json::repair::Closing;
-use helve_json::skip::skip_blanks;
 use helve_json::string_bytes::PLAIN;
 
 /// What encloses the JSON.
@@ -70,28 +67,6 @@ impl JsonGrammar {
         answers: &[],
         python: false,
     };
-
-    /// Reads a call at the position, if it is the usual one, and its closing tag.
-    pub(crate) fn whole<'t>(
-        &self,
-        text: &'t str,
-        from: usize,
-        may_call: impl Fn(&str) -> bool,
-    ) -> Option<WholeCall<'t>> {
-        if self.keyed || self.led {
-            return None;
-        }
-        let Usual { name, arguments, end } = usual::read(text, from, may_call)?;
-        if self.nobody.contains(&name) || self.answers.contains(&name) {
-            return None;
-        }
-        let close = skip_blanks(text.as_bytes(), end);
-        let ends = match self.close.iter().find(|tag| begins(&text.as_bytes()[close..], tag)) {
-            Some(tag) => Ends::Closed(close + tag.len()),
-            None => Ends::Open(end),
-        };
-        Some(WholeCall { id: None, name: name.into(), arguments: text[arguments].into(), ends })
-    }
 
     fn begin(&self) -> State {
         if self.led { State::Lead } else { State::Between }

@@ -75,6 +75,11 @@ impl Speech {
         self.framed();
     }
 
+    /// Blanks that go out with the next text, unless a mark comes first.
+    pub(super) fn waiting_blanks(&self) -> &str {
+        &self.blanks
+    }
+
     /// Whether nothing but blanks has been said yet.
     pub(super) fn at_start(&self) -> bool {
         self.gap == Gap::Start
