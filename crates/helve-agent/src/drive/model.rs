@@ -275,7 +275,7 @@ impl Driver {
     async fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
-        heard.fingerprint = self.shared.models.fingerprint(model.name()).cloned();
+        heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
         self.journal.record(self.run.heard(heard)).await?;
         self.shared.world.fate.at("model.noted");
