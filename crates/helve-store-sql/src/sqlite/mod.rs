@@ -16,6 +16,7 @@ mod profiles;
 mod readers;
 mod rows;
 mod runs;
+mod setups;
 mod shares;
 mod spent;
 mod tokens;
