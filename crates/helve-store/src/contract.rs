@@ -226,6 +226,7 @@ fn setup() -> RunSetup {
         agent_params: ModelParams::default(),
         mode: Some(Mode::Native),
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     }
 }

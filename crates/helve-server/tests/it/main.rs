@@ -22,6 +22,7 @@ mod logs;
 mod models;
 mod monitoring;
 mod people;
+mod pre_search;
 mod probe;
 mod runs;
 mod say;
