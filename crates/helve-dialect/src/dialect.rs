@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-pub(crate) use crate::ahead::{Fit, Then};
+pub(crate) use crate::ahead::{Fit, Lookahead};
 use crate::channels::ChannelGrammar;
 use crate::framed::FramedGrammar;
 use crate::function_xml::TagGrammar;
@@ -24,7 +24,7 @@ pub struct Dialect {
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
     /// What else it has where it is given: ordinary words, which are not looked for unasked.
-    pub(crate) given: Given,
+    pub(crate) given: GivenMarks,
     /// How its models mark reasoning.
     pub(crate) reasoning: &'static [Reasoning],
     /// Marks that carry nothing and are left out wherever they stand, besides the end tokens that all have.
@@ -38,7 +38,7 @@ pub struct Dialect {
     /// Marks that end a message of a channel, and mean nothing elsewhere.
     pub(crate) over: &'static [&'static str],
     /// Marks after which nothing the model writes is its own to say, such as an observation it made up.
-    pub(crate) hush: &'static [&'static str],
+    pub(crate) ends_output: &'static [&'static str],
     /// Looked for even when no dialect is given. What begins with ordinary words is not.
     pub(crate) found: bool,
 }
@@ -59,7 +59,7 @@ impl Dialect {
         let thoughts = self.reasoning.iter().chain(self.given.reasoning);
         let thoughts = thoughts.flat_map(|thought| [thought.open, thought.close]);
         let sections = self.sections.iter().flat_map(|(open, close)| [*open, *close]);
-        let rest = [self.silent, self.given.silent, self.strays, self.over, self.hush];
+        let rest = [self.silent, self.given.silent, self.strays, self.over, self.ends_output];
         tags.chain(thoughts).chain(sections).chain(rest.into_iter().flatten().copied()).collect()
     }
 
@@ -77,13 +77,13 @@ impl Dialect {
     pub(crate) const PLAIN: Self = Self {
         name: "",
         openers: &[],
-        given: Given::NOTHING,
+        given: GivenMarks::NOTHING,
         reasoning: reasoning::think::MARKS,
         silent: &[],
         strays: &[],
         sections: &[],
         over: &[],
-        hush: &[],
+        ends_output: &[],
         found: true,
     };
 }
@@ -123,20 +123,20 @@ impl fmt::Debug for Dialect {
 }
 
 /// The marks of a dialect that mean something only where it is given.
-pub(crate) struct Given {
+pub(crate) struct GivenMarks {
     pub(crate) openers: &'static [Opener],
     pub(crate) reasoning: &'static [Reasoning],
     pub(crate) silent: &'static [&'static str],
 }
 
-impl Given {
+impl GivenMarks {
     pub(crate) const NOTHING: Self = Self { openers: &[], reasoning: &[], silent: &[] };
 }
 
 /// What begins a call.
 pub(crate) struct Opener {
     pub(crate) mark: Mark,
-    pub(crate) then: Then,
+    pub(crate) then: Lookahead,
     pub(crate) grammar: Grammar,
 }
 

@@ -3,13 +3,17 @@
 //! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference. Code follows a
 //! `<|python_tag|>`, and counts where an interpreter is declared.
 
-use super::{FramedGrammar, Sign, plain_name};
+use super::{FramedGrammar, FramedSign, plain_name};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::llama3_json;
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
-    signs: &[("<function=", Sign::Call), (">", Sign::Arguments), ("</function>", Sign::End)],
+    signs: &[
+        ("<function=", FramedSign::Call),
+        (">", FramedSign::Arguments),
+        ("</function>", FramedSign::End),
+    ],
     closers: &["</function>"],
     name: plain_name,
     ..FramedGrammar::PLAIN
@@ -20,7 +24,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: &[
         Opener {
             mark: Mark::Tag("<function="),
-            then: Then::Name(&[">{", "></function>"]),
+            then: Lookahead::Name(&[">{", "></function>"]),
             grammar: Grammar::Framed(&GRAMMAR),
         },
         llama3_json::CODE_OPENER,

@@ -6,7 +6,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["｜DSML｜", "｜｜DSML｜｜", "|DSML|", "||DSML||", "‖DSML‖"],
@@ -27,7 +27,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
 const fn opener(mark: &'static str) -> Opener {
     Opener {
         mark: Mark::Tag(mark),
-        then: Then::Words(&["function_calls", "tool_calls", "calls", "invoke"]),
+        then: Lookahead::Words(&["function_calls", "tool_calls", "calls", "invoke"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     elements: &[
@@ -18,7 +18,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(super) const OPENERS: &[Opener] = &[Opener {
     mark: Mark::Tag("<tool_call>"),
-    then: Then::Name(&["<arg_key>", "</tool_call>", "\\n"]),
+    then: Lookahead::Name(&["<arg_key>", "</tool_call>", "\\n"]),
     grammar: Grammar::Tags(&GRAMMAR),
 }];
 

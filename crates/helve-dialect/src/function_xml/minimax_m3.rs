@@ -5,7 +5,7 @@
 
 use super::nested::NestedGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_mm;
 
 pub(super) static GRAMMAR: NestedGrammar = NestedGrammar { namespace: "]<]minimax[>[" };
@@ -14,7 +14,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "minimax_m3",
     openers: &[Opener {
         mark: Mark::Tag("]<]minimax[>["),
-        then: Then::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
+        then: Lookahead::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
         grammar: Grammar::Nested(&GRAMMAR),
     }],
     reasoning: think_mm::MARKS,

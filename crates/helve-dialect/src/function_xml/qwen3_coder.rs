@@ -6,7 +6,7 @@
 
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 pub(super) static GRAMMAR: TagGrammar =
     TagGrammar { elements: ELEMENTS, framing: Framing::OneLine, untyped: Untyped::Text, ..TagGrammar::PLAIN };
@@ -18,7 +18,7 @@ pub(super) const ELEMENTS: &[(&str, Element)] = &[
     ("param", Element::Parameter),
 ];
 
-pub(super) const BARE: Then = Then::Name(&["><param", "></function"]);
+pub(super) const BARE: Lookahead = Lookahead::Name(&["><param", "></function"]);
 
 const STRAYS: &[&str] = &["</parameter>", "</param>", "</function>", "</tool_call>"];
 
@@ -27,12 +27,12 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: &[
         Opener {
             mark: Mark::Tag("<tool_call>"),
-            then: Then::Words(&["<function", "<tool_call><function"]),
+            then: Lookahead::Words(&["<function", "<tool_call><function"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<tool_call "),
-            then: Then::Words(&["><function"]),
+            then: Lookahead::Words(&["><function"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },

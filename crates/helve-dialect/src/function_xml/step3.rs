@@ -5,7 +5,7 @@
 
 use super::{Element, Framing, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["steptml:"],
@@ -27,17 +27,17 @@ pub(crate) static DIALECT: Dialect = Dialect {
     openers: &[
         Opener {
             mark: Mark::Tag("<｜tool_calls_begin｜>"),
-            then: Then::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
+            then: Lookahead::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<｜tool_call_begin｜>"),
-            then: Then::Words(&["function<｜tool_sep｜><steptml:"]),
+            then: Lookahead::Words(&["function<｜tool_sep｜><steptml:"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<steptml:invoke name="),
-            then: Then::Anything,
+            then: Lookahead::Anything,
             grammar: Grammar::Tags(&GRAMMAR),
         },
     ],

@@ -243,7 +243,7 @@ enum Feeding {
 }
 
 impl Feeding {
-    fn read(self, text: &str, reading: Reading, end: End) -> Outcome {
+    fn read(self, text: &str, reading: Reading, end: End) -> ParseOutcome {
         match self {
             Self::Whole => run_whole(text, &reading, end),
             Self::OnePiece => run(&[text], reading, end),
@@ -257,16 +257,18 @@ fn any_feeding() -> impl Strategy<Value = Feeding> {
 }
 
 fn has_markup_outside_calls(text: &str, dialect: Option<&'static crate::Dialect>) -> bool {
-    let live = crate::registry::Live::of(dialect);
+    let live = crate::registry::ActiveMarks::of(dialect);
     let mut start = live.start.iter();
     let glued = start.any(|choice| match choice.then {
-        crate::dialect::Then::Glued(words) => words.iter().any(|word| text.trim_start().starts_with(word)),
+        crate::dialect::Lookahead::Glued(words) => {
+            words.iter().any(|word| text.trim_start().starts_with(word))
+        }
         _ => false,
     });
     let mut marks = live.roles.iter().enumerate();
     glued
         || marks.any(|(marker, role)| {
-            let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::Role::Call(_));
+            let is_markup = live.may_be_head(marker) || !matches!(role, crate::registry::MarkerRole::Call(_));
             is_markup && text.contains(live.markers.text(marker))
         })
 }
@@ -498,7 +500,7 @@ fn a_repair_costs_no_more_however_long_it_is() {
     for again in patterns {
         for (open, close) in [("{\"query\": ", "}"), ("{\"query\": \"", "\"}"), ("{", "]"), ("[", "")] {
             let text = format!("{open}{}{close}", again.repeat(LONG / again.len()));
-            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, expected));
+            let (_, steps) = work::measure(|| repair::read(&text, Closing::ByTag, expected));
             let per_byte = steps as f64 / text.len() as f64;
             assert!(per_byte < LOOKS_MAX as f64, "{open}{again}{close}: {per_byte:.1} steps per byte");
         }

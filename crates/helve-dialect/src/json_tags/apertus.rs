@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_apertus;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|tools_suffix|>"], keyed: true, ..JsonGrammar::PLAIN };
@@ -13,7 +13,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "apertus",
     openers: &[Opener {
         mark: Mark::Tag("<|tools_prefix|>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: think_apertus::MARKS,

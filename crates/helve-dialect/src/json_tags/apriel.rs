@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, Reasoning};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGrammar::PLAIN };
 
@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "apriel",
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]" }],

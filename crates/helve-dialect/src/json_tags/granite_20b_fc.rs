@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite_20b_fc",
     openers: &[Opener {
         mark: Mark::Tag("<function_call>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     strays: &["</function_call>"],

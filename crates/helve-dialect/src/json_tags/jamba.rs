@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGrammar::PLAIN };
 
@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "jamba",
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     strays: &["</tool_calls>"],

@@ -5,13 +5,13 @@
 
 use super::{JsonGrammar, json_fenced, sarashina};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 
 pub(super) const OPENER: Opener =
-    Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
+    Opener { mark: Mark::Alone, then: Lookahead::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
 
 /// A list in Python's quotes is found as Sarashina's.
-pub(super) const GIVEN: Given = Given { openers: &[sarashina::ALONE], ..Given::NOTHING };
+pub(super) const GIVEN: GivenMarks = GivenMarks { openers: &[sarashina::ALONE], ..GivenMarks::NOTHING };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",

@@ -4,11 +4,11 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 pub(crate) const OPENER: Opener = Opener {
     mark: Mark::Fence(&["", "json", "JSON", "tool_call", "tool_calls"]),
-    then: Then::Json,
+    then: Lookahead::Json,
     grammar: Grammar::Json(&JsonGrammar::PLAIN),
 };
 

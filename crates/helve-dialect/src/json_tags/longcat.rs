@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_longcat;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</longcat_tool_call>"], ..JsonGrammar::PLAIN };
@@ -13,7 +13,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "longcat",
     openers: &[Opener {
         mark: Mark::Tag("<longcat_tool_call>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: think_longcat::MARKS,

@@ -4,7 +4,7 @@
 
 use super::{JsonGrammar, hermes, json_bare, json_fenced};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static TAGGED: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGrammar::PLAIN };
 
@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "xlam",
     openers: &[
         hermes::OPENER,
-        Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Then::Json, grammar: Grammar::Json(&TAGGED) },
+        Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Lookahead::Json, grammar: Grammar::Json(&TAGGED) },
         json_bare::OPENER,
         json_fenced::OPENER,
     ],

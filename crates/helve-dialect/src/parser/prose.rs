@@ -1,8 +1,8 @@
 //! Prose: the search for anything that is not.
 
-use super::{Code, Opening, Parser, Trial};
+use super::{CallTrial, Code, Opening, Parser};
 use crate::calls::Out;
-use crate::marker::{Node, ROOT};
+use crate::marker::{MarkerNode, ROOT};
 
 /// What of a chunk of prose is not dealt with yet.
 struct Pending<'t> {
@@ -73,7 +73,7 @@ impl Parser {
     /// What seemed to be a marker is none. A bracket that began it may begin an unmarked call; if so, says where to read on.
     fn bracket_of_no_marker(
         &mut self,
-        node: Node,
+        node: MarkerNode,
         byte: u8,
         at: usize,
         pending: &mut Pending<'_>,
@@ -100,7 +100,7 @@ impl Parser {
     }
 
     /// So many bytes that came in earlier chunks are no part of a marker.
-    fn release_carried(&mut self, node: Node, gone: usize, out: &mut Out<'_>) {
+    fn release_carried(&mut self, node: MarkerNode, gone: usize, out: &mut Out<'_>) {
         let gone = gone.min(self.carried);
         let released = self.live.markers.beginning(node, gone);
         self.line.see(released.as_bytes());
@@ -120,7 +120,7 @@ impl Parser {
         let start = at - (mark.len() - self.carried);
         self.line.see_lines(&pending.text[pending.line_from..start]);
         self.say_before_judging(pending, start, out);
-        if self.hears(marker) {
+        if self.is_active(marker) {
             self.say(&pending.text[pending.from..start], out);
             self.node = ROOT;
             self.carried = 0;
@@ -193,7 +193,7 @@ impl Parser {
             && !self.in_result
             && !self.line.is_quoted()
             && !self.line.is_enclosed()
-            && matches!(self.trial, None | Some(Trial::Alone { .. } | Trial::Marked))
+            && matches!(self.trial, None | Some(CallTrial::Alone { .. } | CallTrial::Marked))
             && !self.speech.in_reasoning()
             && self.live.alone.iter().any(|choice| choice.then.may_begin(bytes))
     }

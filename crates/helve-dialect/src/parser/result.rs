@@ -1,13 +1,13 @@
 //! Results that the model writes itself: calls inside are quotations, if the result ends.
 
-use super::{Parser, Trial};
+use super::{CallTrial, Parser};
 use crate::calls::Out;
 use crate::dialect::RESULTS;
 
 impl Parser {
     /// A tool's result begins or ends. Its tags are text, as is what stands between them.
     pub(super) fn result(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
-        if !begins && self.trial == Some(Trial::Channel) {
+        if !begins && self.trial == Some(CallTrial::Channel) {
             self.reject(out);
         }
         self.in_result = begins;

@@ -4,11 +4,11 @@
 //! them is deferred, a little, and read together with what follows. That a body reads the same however the text is cut is
 //! what makes this safe.
 
-use super::code::Line;
-use super::{Code, Parser, Place, Trial};
-use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
-use crate::calls::{Out, Report};
-use crate::registry::Role;
+use super::code::LineState;
+use super::{CallTrial, Code, Parser, ParserPlace};
+use crate::body::{BodyEnding, BodyStep, Bypass, CallBody, ChannelTurn, Evidence};
+use crate::calls::{CallReport, Out};
+use crate::registry::MarkerRole;
 use crate::{Dialect, Dropped, End};
 use helve_json::byte_search::all_in;
 use helve_json::work;
@@ -21,8 +21,8 @@ impl Parser {
     #[inline]
     pub(super) fn section_flows(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         match self.passing {
-            Passing::Nothing => false,
-            Passing::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
+            Bypass::Nothing => false,
+            Bypass::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
             passing if self.deferred.len() + text.len() <= LATER && passing.waits(text) => {
                 self.deferred.push_str(text);
                 true
@@ -60,7 +60,7 @@ impl Parser {
         }
         let end = self.join_deferred(text, pos);
         let mut joined = std::mem::take(&mut self.deferred);
-        work::looked_at(joined.len());
+        work::count_bytes(joined.len());
         let reach = self.read_section(&joined, 0, out);
         let left = joined.len() - reach;
         let mut goes_on = end;
@@ -87,21 +87,21 @@ impl Parser {
     fn read_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         self.unread = false;
         let Some(body) = &mut self.body else {
-            self.place = Place::Prose;
+            self.place = ParserPlace::Prose;
             return pos;
         };
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
-        let mut report = Report { calls, held, tools, out };
+        let mut report = CallReport { calls, held, tools, out };
         let step = body.feed(text, pos, &mut report);
         report.calls.show_arguments(report.out);
         match step {
-            Step::More => {
+            BodyStep::More => {
                 self.passing = body.passing();
                 text.len()
             }
-            Step::Unread(from) => {
+            BodyStep::Unread(from) => {
                 // What follows is read together with it.
-                self.passing = Passing::Nothing;
+                self.passing = Bypass::Nothing;
                 self.unread = true;
                 from
             }
@@ -111,17 +111,19 @@ impl Parser {
 
     /// Deals with the end of the section; says where the text goes on.
     #[inline(never)]
-    fn section_ends(&mut self, step: Step, out: &mut Out<'_>) -> usize {
-        let (Step::Done(rest) | Step::NotACall(rest) | Step::Turn(rest, _)) = step else { return 0 };
-        self.passing = Passing::Nothing;
+    fn section_ends(&mut self, step: BodyStep, out: &mut Out<'_>) -> usize {
+        let (BodyStep::Done(rest) | BodyStep::NotACall(rest) | BodyStep::Turn(rest, _)) = step else {
+            return 0;
+        };
+        self.passing = Bypass::Nothing;
         let back = match rest.back {
             0 => String::new(),
             back => self.held.split_off(self.held.len() - back),
         };
-        self.may_close(matches!(step, Step::NotACall(_)));
+        self.may_close(matches!(step, BodyStep::NotACall(_)));
         match step {
-            Step::NotACall(_) => self.not_a_call(out),
-            Step::Turn(_, turn) => self.turn(turn, out),
+            BodyStep::NotACall(_) => self.not_a_call(out),
+            BodyStep::Turn(_, turn) => self.turn(turn, out),
             _ => self.section_done(out),
         }
         if !back.is_empty() {
@@ -144,10 +146,12 @@ impl Parser {
     /// it: words and backticks between calls are noise.
     pub(super) fn is_of_unclosed(&self, marker: usize) -> bool {
         let Some(dialect) = self.unclosed else { return false };
-        let on_trial = !matches!(self.trial, None | Some(Trial::Channel | Trial::Marked));
+        let on_trial = !matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked));
         let means = match self.live.roles[marker] {
-            Role::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
-            Role::Stray => dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray(marker),
+            MarkerRole::Call(_) => self.live.is_stray(marker, |of| of == dialect.name),
+            MarkerRole::Stray => {
+                dialect.strays.contains(&self.live.markers.text(marker)) && self.is_stray(marker)
+            }
             _ => false,
         };
         means && !on_trial && !self.in_result
@@ -155,7 +159,7 @@ impl Parser {
 
     /// A mark of that section stands behind words in it.
     pub(super) fn go_on_with_section(&mut self, mark: &str) {
-        self.line = Line::default();
+        self.line = LineState::default();
         self.code = Code::None;
         if self.unclosed.is_some_and(|dialect| dialect.closes_section(mark)) {
             self.unclosed = None;
@@ -163,28 +167,28 @@ impl Parser {
     }
 
     /// The head of a message has said what the message is.
-    fn turn(&mut self, turn: Turn, out: &mut Out<'_>) {
-        if !matches!(turn, Turn::On) {
+    fn turn(&mut self, turn: ChannelTurn, out: &mut Out<'_>) {
+        if !matches!(turn, ChannelTurn::On) {
             self.reject_before_head(out);
             self.leave_channel();
         }
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         match turn {
-            Turn::Call(grammar) => {
+            ChannelTurn::Call(grammar) => {
                 if self.strict.is_some() && self.trial.is_none() {
-                    self.trial = Some(Trial::Marked);
+                    self.trial = Some(CallTrial::Marked);
                 }
                 self.begin_waiting();
-                Body::begin(&mut self.body, grammar, Standing::Marked, "");
-                self.place = Place::Section;
+                CallBody::begin(&mut self.body, grammar, Evidence::Marked, "");
+                self.place = ParserPlace::Section;
                 return;
             }
-            Turn::Reasoning(scope) => {
+            ChannelTurn::Reasoning(scope) => {
                 self.speech.open_channel(out);
                 self.scope = Some(scope);
             }
-            Turn::Answer(scope) => self.scope = Some(scope),
-            Turn::Over | Turn::On => {}
+            ChannelTurn::Answer(scope) => self.scope = Some(scope),
+            ChannelTurn::Over | ChannelTurn::On => {}
         }
         if self.trial.is_none() {
             self.held.clear();
@@ -194,7 +198,7 @@ impl Parser {
     /// The section ended well. An unmarked list that opens the message and names declared tools needs no other proof. Where
     /// a call went wrong because it swallowed the end of what it is quoted in, nothing of it was meant.
     fn section_done(&mut self, out: &mut Out<'_>) {
-        let torn = self.trial == Some(Trial::Channel) && self.calls.drops_from(self.section_at);
+        let torn = self.trial == Some(CallTrial::Channel) && self.calls.drops_from(self.section_at);
         if torn && self.channel_ends_in_section() {
             self.read_again(out);
             return;
@@ -208,29 +212,30 @@ impl Parser {
     }
 
     pub(super) fn section_over(&mut self) {
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         if self.strict.is_none() || self.leads {
-            self.line = Line::default();
+            self.line = LineState::default();
         }
         if self.trial.is_none() {
             self.held.clear();
-            self.calls.told = 0;
+            self.calls.reported_to = 0;
             self.speech.after_call();
         }
     }
 
     /// What was held since the mark is text after all.
     fn not_a_call(&mut self, out: &mut Out<'_>) {
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         self.calls.forget(out);
-        if self.trial.is_none() && self.calls.has_spoken(self.calls.speaking) {
+        if self.trial.is_none() && self.calls.has_spoken(self.calls.dialect) {
             self.drop_mark();
         }
         match self.trial {
-            Some(Trial::Channel) if self.channel_ends_in_section() => self.read_again(out),
-            Some(Trial::Inline(_) | Trial::Channel) if self.calls.any_waits() => {
+            Some(CallTrial::Channel) if self.channel_ends_in_section() => self.read_again(out),
+            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_waits() => {
                 // Calls of the same section are no part of it.
-                let text = self.held.split_off(self.calls.told.clamp(self.section_at, self.held.len()));
+                let text =
+                    self.held.split_off(self.calls.reported_to.clamp(self.section_at, self.held.len()));
                 self.line.see_lines(&text);
                 self.say(&text, out);
             }
@@ -246,25 +251,25 @@ impl Parser {
 
     pub(super) fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
         let Some(mut body) = self.body.take() else { return };
-        if self.trial == Some(Trial::Channel) && self.channel_ends_in_section() {
+        if self.trial == Some(CallTrial::Channel) && self.channel_ends_in_section() {
             self.read_again(out);
             self.wind_up(end, out);
             return;
         }
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
-        let mut report = Report { calls, held, tools, out };
+        let mut report = CallReport { calls, held, tools, out };
         match body.finish(end, &mut report) {
-            Ending::NotACall => {
+            BodyEnding::NotACall => {
                 self.not_a_call(out);
                 self.wind_up(end, out);
             }
             _ if self.repeats_quotable() => self.quote_section(out),
-            Ending::Done => {
+            BodyEnding::Done => {
                 self.section_over();
                 self.judge_place(out);
             }
-            Ending::Cut => match self.trial {
-                Some(Trial::Inline(_)) => self.reject(out),
+            BodyEnding::Cut => match self.trial {
+                Some(CallTrial::Inline(_)) => self.reject(out),
                 _ => {
                     self.calls.give_up(Dropped::Cut, &self.held, out);
                     self.section_over();
@@ -279,7 +284,7 @@ impl Parser {
     fn channel_ends_in_section(&self) -> bool {
         let ends_channel = |marker: usize| {
             let text = self.live.markers.text(marker);
-            let ends_reasoning = matches!(self.live.roles[marker], Role::Unthink);
+            let ends_reasoning = matches!(self.live.roles[marker], MarkerRole::CloseReasoning);
             ends_reasoning && self.speech.ends_with(text) || self.ends_result(text)
         };
         self.trusting && self.live.markers.any_in(&self.held[self.section_at..], ends_channel)
@@ -294,7 +299,7 @@ impl Parser {
         self.drop_waiting(out);
         self.calls.forget(out);
         let held = std::mem::take(&mut self.held);
-        self.place = Place::Prose;
+        self.place = ParserPlace::Prose;
         self.look_again(&held, out);
     }
 }

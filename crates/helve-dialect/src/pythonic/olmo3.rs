@@ -4,7 +4,7 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: PythonGrammar = PythonGrammar { close: &["</function_calls>"], ..PythonGrammar::PLAIN };
 
@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "olmo3",
     openers: &[Opener {
         mark: Mark::Tag("<function_calls>"),
-        then: Then::Function,
+        then: Lookahead::Function,
         grammar: Grammar::Python(&GRAMMAR),
     }],
     strays: &["</function_calls>"],
