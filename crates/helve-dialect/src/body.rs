@@ -14,7 +14,7 @@ use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
 use crate::{End, Tools};
-use helve_json::byte_search::{ByteSet, all_in};
+use helve_json::byte_search::ByteSet;
 
 /// What became of a piece of text given to a body.
 #[derive(Clone, Copy)]
@@ -85,21 +85,10 @@ pub(crate) enum Bypass {
     /// If it is made of these bytes, it is argument text.
     Arguments(&'static ByteSet),
     /// If it is made of these bytes, it tells nothing by itself and is deferred.
-    Later(&'static ByteSet),
+    Deferred(&'static ByteSet),
 }
 
-impl Bypass {
-    /// Whether the text tells nothing without what follows it.
-    #[inline]
-    pub(crate) fn waits(self, text: &str) -> bool {
-        match self {
-            Self::Later(quiet) => all_in(quiet, text),
-            _ => false,
-        }
-    }
-}
-
-/// What vouches for the call.
+/// What shows that a call is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// Markup says so.
@@ -146,13 +135,13 @@ impl CallBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self {
-            Self::Json(body) => body.passing(),
-            Self::Python(body) => body.passing(),
-            Self::Tags(body) => body.passing(),
-            Self::Framed(body) => body.passing(),
-            Self::Gemma(body) => body.passing(),
+            Self::Json(body) => body.bypass(),
+            Self::Python(body) => body.bypass(),
+            Self::Tags(body) => body.bypass(),
+            Self::Framed(body) => body.bypass(),
+            Self::Gemma(body) => body.bypass(),
             Self::Nested(_) | Self::Channel(_) => Bypass::Nothing,
         }
     }
@@ -219,7 +208,7 @@ impl<'t> TextChunk<'t> {
     }
 
     /// Where the present position is in the held text, once what was read is added to it.
-    pub(crate) fn held_at(&self, report: &CallReport<'_, '_>) -> usize {
+    pub(crate) fn held_position(&self, report: &CallReport<'_, '_>) -> usize {
         report.held.len() + self.pos - self.kept
     }
 
@@ -241,8 +230,8 @@ impl<'t> TextChunk<'t> {
     }
 
     /// What was read so far is done with, unless a trial may still turn it into text. It need not even be held.
-    pub(crate) fn let_go(&mut self, report: &mut CallReport<'_, '_>) {
-        if report.let_go() {
+    pub(crate) fn release_read_text(&mut self, report: &mut CallReport<'_, '_>) {
+        if report.release_read_text() {
             self.kept = self.pos;
         } else {
             self.keep(report);

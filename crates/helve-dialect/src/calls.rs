@@ -109,16 +109,16 @@ impl Calls {
         self.waiting.get_or_insert_with(Vec::new);
     }
 
-    pub(crate) fn waits(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Whether a whole call waits.
-    pub(crate) fn any_waits(&self) -> bool {
+    pub(crate) fn any_call_waits(&self) -> bool {
         self.calls_waiting > 0
     }
 
-    pub(crate) fn text_waits(&mut self, range: Range<usize>) {
+    pub(crate) fn hold_text_back(&mut self, range: Range<usize>) {
         match self.waiting.as_mut().and_then(|waiting| waiting.last_mut()) {
             Some(WaitingPart::Text(last)) if last.end == range.start => last.end = range.end,
             _ => self.waiting.get_or_insert_default().push(WaitingPart::Text(range)),
@@ -147,7 +147,7 @@ impl Calls {
     }
 
     /// The doubt is settled; whoever settled it says what becomes of what waited.
-    pub(crate) fn settled(&mut self) -> Vec<WaitingPart> {
+    pub(crate) fn take_all_waiting(&mut self) -> Vec<WaitingPart> {
         self.calls_waiting = 0;
         self.dropped_at = None;
         self.waiting.take().unwrap_or_default()
@@ -159,15 +159,15 @@ impl Calls {
     }
 
     #[inline]
-    pub(crate) fn finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
+    pub(crate) fn emit_finished(&mut self, index: u32, call: ParsedCall, out: &mut Out<'_>) {
         self.found.get_or_insert(self.dialect);
-        self.spoke();
+        self.note_dialect();
         out(Piece::CallFinished { index, call });
     }
 
     /// Shows a call that was not shown while it was written.
     #[inline]
-    pub(crate) fn show_as(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
+    pub(crate) fn emit_shown(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
         out(Piece::CallStarted { index, name: &call.name });
         out(Piece::CallArguments { index, text: &call.arguments });
     }
@@ -228,7 +228,7 @@ impl Calls {
     }
 
     /// Gives up the call being written, even one that never started. It tells what of the held text is untold.
-    pub(crate) fn give_up(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
+    pub(crate) fn drop_draft(&mut self, why: Dropped, held: &str, out: &mut Out<'_>) {
         let draft = mem::take(&mut self.draft);
         let name = (!draft.name.is_empty()).then_some(draft.name);
         let told = if held.is_char_boundary(self.reported_to) { self.reported_to } else { held.len() };
@@ -237,7 +237,7 @@ impl Calls {
                 self.dropped_at = Some(told);
                 waiting.push(WaitingPart::Dropped(draft.index, name, why, told..held.len()));
             }
-            None => self.dropped(draft.index, name.as_deref(), why, &held[told..], out),
+            None => self.emit_dropped(draft.index, name.as_deref(), why, &held[told..], out),
         }
     }
 
@@ -246,12 +246,12 @@ impl Calls {
         let draft = mem::take(&mut self.draft);
         if draft.started {
             let name = (!draft.name.is_empty()).then_some(draft.name);
-            self.dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
+            self.emit_dropped(draft.index, name.as_deref(), Dropped::Quoted, "", out);
         }
     }
 
     /// A call is none. One that nobody has heard of gets its number now.
-    pub(crate) fn dropped(
+    pub(crate) fn emit_dropped(
         &mut self,
         index: Option<u32>,
         name: Option<&str>,
@@ -261,7 +261,7 @@ impl Calls {
     ) {
         if why != Dropped::Quoted {
             self.lost = true;
-            self.spoke();
+            self.note_dialect();
         }
         let text = if why == Dropped::Quoted { "" } else { text };
         let index = index.unwrap_or_else(|| self.number());
@@ -269,7 +269,7 @@ impl Calls {
     }
 
     #[inline]
-    fn spoke(&mut self) {
+    fn note_dialect(&mut self) {
         let first = *self.first_spoken.get_or_insert(self.dialect);
         // Names of dialects are said once each, so that most are the same without a look at their letters.
         if !std::ptr::eq(first, self.dialect) && !self.also_spoken.contains(&self.dialect) {
@@ -278,7 +278,7 @@ impl Calls {
     }
 
     /// Whether a call was meant that is written in this dialect.
-    pub(crate) fn has_spoken(&self, dialect: &str) -> bool {
+    pub(crate) fn has_call_of(&self, dialect: &str) -> bool {
         self.first_spoken == Some(dialect) || self.also_spoken.contains(&dialect)
     }
 
@@ -389,13 +389,13 @@ impl CallReport<'_, '_> {
                 let shown = if started { CallShown::Yes } else { CallShown::No };
                 waiting.push(WaitingPart::Call(index, call, shown));
             }
-            None => self.calls.finished(index, call, self.out),
+            None => self.calls.emit_finished(index, call, self.out),
         }
     }
 
     /// What was read so far is done with, unless a trial may still turn it into text; says which.
-    pub(crate) fn let_go(&mut self) -> bool {
-        let settled = !self.calls.waits();
+    pub(crate) fn release_read_text(&mut self) -> bool {
+        let settled = !self.calls.is_waiting();
         if settled {
             self.held.clear();
             self.calls.reported_to = 0;
@@ -414,8 +414,8 @@ impl CallReport<'_, '_> {
 
     /// What stands at the end of the held text from here on is text behind the calls.
     pub(crate) fn text_from(&mut self, at: usize) {
-        match self.calls.waits() {
-            true => self.calls.text_waits(at..self.held.len()),
+        match self.calls.is_waiting() {
+            true => self.calls.hold_text_back(at..self.held.len()),
             false => (self.out)(Piece::Text(&self.held[at..])),
         }
     }
@@ -426,9 +426,9 @@ impl CallReport<'_, '_> {
     }
 
     /// The call is none.
-    pub(crate) fn give_up(&mut self, why: Dropped) {
-        self.calls.give_up(why, self.held, self.out);
-        self.let_go();
+    pub(crate) fn drop_draft(&mut self, why: Dropped) {
+        self.calls.drop_draft(why, self.held, self.out);
+        self.release_read_text();
         self.calls.reported_to = self.held.len();
     }
 }

@@ -21,6 +21,11 @@ use crate::reasoning;
 pub struct Dialect {
     /// The name in FORMATS.md, in configuration and in results.
     pub name: &'static str,
+    /// The models that write so.
+    pub models: &'static str,
+    /// A call of `get_weather` as they write it, with `¤` for the city; where the dialect marks only reasoning, `¤` is thought,
+    /// and where it marks nothing, text.
+    pub sample: &'static str,
     /// What begins a call. Where dialects share a mark, the first in the registry whose look-ahead fits wins.
     pub(crate) openers: &'static [Opener],
     /// What else it has where it is given: ordinary words, which are not looked for unasked.
@@ -47,6 +52,29 @@ impl Dialect {
     /// Whether it is looked for without being given. What begins with ordinary words is not.
     pub fn is_found(&self) -> bool {
         self.found
+    }
+
+    /// Whether its models write calls in it, and not only reasoning or text.
+    pub fn has_calls(&self) -> bool {
+        self.sample.contains("get_weather")
+    }
+
+    /// Whether its sample is a call that begins with a mark by which calls are told from text wherever they stand.
+    pub fn begins_with_mark(&self) -> bool {
+        self.opener_of_sample().is_some()
+    }
+
+    /// Whether its sample is a call that begins with the head of a message.
+    pub fn begins_with_head(&self) -> bool {
+        self.opener_of_sample().is_some_and(|opener| matches!(opener.grammar, Grammar::Channel(_)))
+    }
+
+    fn opener_of_sample(&self) -> Option<&Opener> {
+        let begins = |opener: &Opener| match opener.mark {
+            Mark::Tag(mark) => self.sample.starts_with(mark),
+            _ => false,
+        };
+        self.openers.iter().find(|opener| self.has_calls() && begins(opener))
     }
 
     /// All of its marks, whatever they mean.
@@ -76,6 +104,8 @@ impl Dialect {
     /// What a dialect is unless it says otherwise.
     pub(crate) const PLAIN: Self = Self {
         name: "",
+        models: "",
+        sample: "",
         openers: &[],
         given: GivenMarks::NOTHING,
         reasoning: reasoning::think::MARKS,

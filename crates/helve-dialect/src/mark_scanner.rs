@@ -29,19 +29,19 @@ impl MarkScanner {
     }
 
     /// The sign that was found last, of the same signs.
-    pub(crate) fn found<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+    pub(crate) fn last_sign<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
         signs.get(self.of).map_or("", |(sign, _)| sign)
     }
 
     /// What this sign says, which somebody else has found.
-    pub(crate) fn at<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
+    pub(crate) fn match_sign<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
         self.of = signs.iter().position(|(text, _)| *text == sign)?;
         Some(signs[self.of].1)
     }
 
     /// The beginning of a sign that was seen last: text, if no more of it comes.
-    pub(crate) fn begun<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
-        self.found(signs).get(..self.at).unwrap_or("")
+    pub(crate) fn partial_sign<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+        self.last_sign(signs).get(..self.at).unwrap_or("")
     }
 
     /// The bytes that some sign begins with.
@@ -161,7 +161,7 @@ mod tests {
                 while !rest.is_empty() {
                     let (taken, what) = mark_scanner.step(&signs, rest);
                     match what {
-                        FoundSign::Sign(sign) => found.push((sign, mark_scanner.found(&signs))),
+                        FoundSign::Sign(sign) => found.push((sign, mark_scanner.last_sign(&signs))),
                         FoundSign::Nothing => {}
                         FoundSign::Char => text.push_str(&rest[..taken]),
                         FoundSign::Beginning(beginning) => text.push_str(beginning),
@@ -208,7 +208,11 @@ mod tests {
                         rest = &rest[taken..];
                     }
                 }
-                assert_eq!(told + mark_scanner.begun(&signs), expected, "{written} in pieces of {chunk}");
+                assert_eq!(
+                    told + mark_scanner.partial_sign(&signs),
+                    expected,
+                    "{written} in pieces of {chunk}"
+                );
             }
         }
     }

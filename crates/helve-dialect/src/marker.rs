@@ -49,12 +49,12 @@ impl Markers {
         let root = MarkerState { depth: 0, of: 0, hit: NO_HIT };
         let next = vec![ROOT; classes];
         let mut markers = Self { texts, class, classes, next, nodes: vec![root], paths: vec![] };
-        markers.plant();
-        markers.link();
+        markers.add_paths();
+        markers.add_fallbacks();
         markers
     }
 
-    fn plant(&mut self) {
+    fn add_paths(&mut self) {
         for of in 0..self.texts.len() {
             let mut node = ROOT;
             let mut path = vec![];
@@ -74,7 +74,7 @@ impl Markers {
     }
 
     /// Turns the trie into an automaton: a step that leaves the trie goes where the longest live suffix goes.
-    fn link(&mut self) {
+    fn add_fallbacks(&mut self) {
         let mut queue: VecDeque<(MarkerNode, MarkerNode)> = VecDeque::new();
         queue.push_back((ROOT, ROOT));
         while let Some((node, suffix)) = queue.pop_front() {

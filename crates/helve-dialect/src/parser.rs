@@ -54,7 +54,7 @@ pub struct Parser {
     nonblank: String,
     body: Option<CallBody>,
     /// Which text the section need not see at once: it goes straight out, or is deferred.
-    passing: Bypass,
+    bypass: Bypass,
     /// Text that told nothing by itself. The section reads it together with what follows.
     deferred: String,
     /// The section has not read the end of what it was given: it may be the beginning of a mark.
@@ -128,7 +128,7 @@ impl Parser {
             mark: "",
             nonblank: String::new(),
             body: None,
-            passing: Bypass::Nothing,
+            bypass: Bypass::Nothing,
             deferred: String::new(),
             unread: false,
             trial: None,
@@ -152,20 +152,20 @@ impl Parser {
     pub(crate) fn read_complete(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
         let mut parser = Self::new(reading.clone());
         parser.advance(text, out);
-        parser.wind_up_all(end, out)
+        parser.finish_message(end, out)
     }
 
     /// Takes the next piece of text.
     #[inline]
     pub fn feed(&mut self, text: &str, out: &mut impl FnMut(Piece<'_>)) {
-        if !self.flow_through(text, out) {
-            self.read_on(text, out);
+        if !self.bypass_piece(text, out) {
+            self.read_piece(text, out);
         }
     }
 
     /// The long way.
     #[inline(never)]
-    fn read_on(&mut self, text: &str, out: &mut Out<'_>) {
+    fn read_piece(&mut self, text: &str, out: &mut Out<'_>) {
         // The inside of a call comes in so many pieces that the way past the other places shows.
         let taken = match self.place {
             ParserPlace::Section if !text.is_empty() => self.section(text, 0, out),
@@ -179,13 +179,13 @@ impl Parser {
 
     /// The short way for what most pieces are: the middle of a line, of a mark, or of a call.
     #[inline]
-    fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        if !matches!(self.passing, Bypass::Nothing) {
+    fn bypass_piece(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        if !matches!(self.bypass, Bypass::Nothing) {
             debug_assert!(
                 matches!(self.place, ParserPlace::Section),
                 "only the inside of a call is passed by"
             );
-            let flows = self.section_flows(text, out);
+            let flows = self.bypass_section(text, out);
             work::count_bytes(if flows { text.len() } else { 0 });
             return flows;
         }
@@ -230,12 +230,12 @@ impl Parser {
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
     pub fn finish(&mut self, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        self.wind_up_all(end, out)
+        self.finish_message(end, out)
     }
 
     #[inline(never)]
-    fn wind_up_all(&mut self, end: End, out: &mut Out<'_>) -> Finding {
-        self.wind_up(end, out);
+    fn finish_message(&mut self, end: End, out: &mut Out<'_>) -> Finding {
+        self.finish_place(end, out);
         self.speech.end(self.calls.found.is_some(), out);
         Finding {
             dialect: self.given.or(self.calls.found),
@@ -261,12 +261,12 @@ impl Parser {
     }
 
     /// Takes what came before the text at hand, and was taken for something else.
-    fn look_again(&mut self, text: &str, out: &mut Out<'_>) {
+    fn reread_text(&mut self, text: &str, out: &mut Out<'_>) {
         self.advance(text, out);
     }
 
     /// A marker stands in the text, and it means something here.
-    fn mark(&mut self, marker: usize, out: &mut Out<'_>) {
+    fn handle_marker(&mut self, marker: usize, out: &mut Out<'_>) {
         let live = self.live;
         let text = live.markers.text(marker);
         match live.roles[marker] {
@@ -275,34 +275,34 @@ impl Parser {
             _ => {}
         }
         match &live.roles[marker] {
-            MarkerRole::Call(_) => self.open(Opening::tag(marker), text),
+            MarkerRole::Call(_) => self.begin_opening(Opening::tag(marker), text),
             MarkerRole::OpenReasoning(closers) if !self.speech.in_reasoning() => {
-                self.reject(out);
+                self.reject_trial(out);
                 self.speech.open_reasoning(closers, out);
-                self.fresh_start();
+                self.reset_line();
             }
             MarkerRole::CloseReasoning if self.speech.in_reasoning() => {
-                self.reject(out);
+                self.reject_trial(out);
                 self.speech.close_reasoning();
-                self.fresh_start();
+                self.reset_line();
             }
             MarkerRole::CloseReasoning => self.speech.stray_close(),
             MarkerRole::Over if self.scope.is_some() || self.speech.in_reasoning() => {
-                self.reject(out);
+                self.reject_trial(out);
                 self.leave_channel();
             }
             MarkerRole::EndsOutput => {
-                self.settle(End::Normal, out);
+                self.settle_trial(End::Normal, out);
                 self.place = ParserPlace::OutputOver;
             }
             MarkerRole::Result(begins) => self.result(*begins, text, out),
-            MarkerRole::Stray | MarkerRole::Silent if self.is_stray(marker) => self.stray(text, out),
+            MarkerRole::Stray | MarkerRole::Silent if self.is_stray(marker) => self.drop_stray(text, out),
             MarkerRole::Silent if text == HTML_END_TOKEN && self.trial.is_none() => {
                 self.speech.end_token(text)
             }
             // Of a message in which a call may be quoted.
             MarkerRole::Over if self.trial == Some(CallTrial::Marked) => self.held.push_str(text),
-            MarkerRole::Over if std::mem::take(&mut self.has_quoted) => self.say(text, out),
+            MarkerRole::Over if std::mem::take(&mut self.has_quoted) => self.emit_text(text, out),
             MarkerRole::OpenReasoning(_) | MarkerRole::Silent | MarkerRole::Stray | MarkerRole::Over => {}
         }
     }
@@ -313,7 +313,7 @@ impl Parser {
         if self.speech.in_reasoning() {
             self.speech.close_reasoning();
         }
-        self.fresh_start();
+        self.reset_line();
     }
 
     /// Whether a marker means anything where it stands. In code it is a quotation, and in a quoted line; only the
@@ -369,14 +369,14 @@ impl Parser {
         matches!(self.code, Code::Fence { headed: true, .. })
     }
 
-    fn fresh_start(&mut self) {
+    fn reset_line(&mut self) {
         self.line = LineState::default();
         self.code = Code::None;
         self.unclosed = None;
     }
 
     /// Ends whatever is under way.
-    fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
+    fn finish_place(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
             self.section("", 0, out);
         }
@@ -385,16 +385,16 @@ impl Parser {
                 let beginning = self.live.markers.prefix(self.node);
                 self.node = ROOT;
                 self.carried = 0;
-                self.say(beginning, out);
+                self.emit_text(beginning, out);
             }
             ParserPlace::Ticks(count) => self.ticks_over(count, out),
             ParserPlace::Fence(head) => self.no_fence(head, out),
-            ParserPlace::Opening(opening) => self.unopened(opening, end, out),
-            ParserPlace::Section => self.section_cut(end, out),
+            ParserPlace::Opening(opening) => self.finish_opening(opening, end, out),
+            ParserPlace::Section => self.finish_section(end, out),
             ParserPlace::OutputOver => {}
         }
-        self.let_head_go(out);
-        self.settle(end, out);
+        self.release_head(out);
+        self.settle_trial(end, out);
     }
 
     /// How much text is held until its meaning is known, and in calls that wait.

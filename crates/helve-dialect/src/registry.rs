@@ -244,13 +244,13 @@ impl ActiveMarks {
                     Mark::Alone => alone.push(choice),
                     Mark::Start => start.push(choice),
                     Mark::Fence(words) => words.iter().for_each(|word| add_fence(&mut fences, word, choice)),
-                    Mark::Tag(text) => marks.opens(text, choice),
+                    Mark::Tag(text) => marks.adds_opener(text, choice),
                 }
             }
         }
         // A mark has one role, the first of these that it is given.
         for &dialect in dialects {
-            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.thinks(one));
+            dialect.reasoning.iter().chain(given.reasoning).for_each(|one| marks.adds_reasoning(one));
             dialect.over.iter().for_each(|text| marks.add(text, MarkerRole::Over));
             dialect.ends_output.iter().for_each(|text| marks.add(text, MarkerRole::EndsOutput));
             dialect.silent.iter().chain(given.silent).for_each(|text| marks.add(text, MarkerRole::Silent));
@@ -299,14 +299,14 @@ impl MarkTable {
     }
 
     /// One more way to read what follows the mark.
-    fn opens(&mut self, text: &'static str, choice: OpenerChoice) {
+    fn adds_opener(&mut self, text: &'static str, choice: OpenerChoice) {
         self.add(text, MarkerRole::Call(Vec::new()));
         if let Some(MarkerRole::Call(choices)) = self.role(text) {
             choices.push(choice);
         }
     }
 
-    fn thinks(&mut self, marks: &'static Reasoning) {
+    fn adds_reasoning(&mut self, marks: &'static Reasoning) {
         self.add(marks.open, MarkerRole::OpenReasoning(Vec::new()));
         if let Some(MarkerRole::OpenReasoning(closers)) = self.role(marks.open)
             && !closers.contains(&marks.close)

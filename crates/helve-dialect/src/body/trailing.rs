@@ -19,7 +19,7 @@ struct Doubt {
 
 impl Trailing {
     /// Something stands at this place of the held text, in so many brackets.
-    pub(crate) fn stands(&mut self, at: usize, open: usize) {
+    pub(crate) fn note_at(&mut self, at: usize, open: usize) {
         self.0.get_or_insert(Doubt { at, open });
     }
 
@@ -46,17 +46,17 @@ impl Trailing {
         report: &CallReport<'_, '_>,
     ) -> Unclaimed {
         let from = self.0.map_or(at, |doubt| doubt.at);
-        Unclaimed { back: chunk.held_at(report) - from, pos: chunk.pos }
+        Unclaimed { back: chunk.held_position(report) - from, pos: chunk.pos }
     }
 
     /// The message is over, and what stands behind its last call is text. Not so behind a call without markup in a message that
     /// was cut: that call is dropped, and tells this text with its own.
-    pub(crate) fn tell(&self, standing: Evidence, end: End, report: &mut CallReport<'_, '_>) {
+    pub(crate) fn emit_text(&self, standing: Evidence, end: End, report: &mut CallReport<'_, '_>) {
         let Some(Doubt { at, open: 0 }) = self.0 else { return };
-        if !report.calls.waits() {
+        if !report.calls.is_waiting() {
             (report.out)(Piece::Text(&report.held[at..]));
         } else if standing == Evidence::Marked || end == End::Normal {
-            report.calls.text_waits(at..report.held.len());
+            report.calls.hold_text_back(at..report.held.len());
         }
     }
 }

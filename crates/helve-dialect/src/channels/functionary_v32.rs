@@ -46,6 +46,8 @@ const SCOPE: &ChannelScope = &ChannelScope { opens: &[">>>"], closes: &["<|eot_i
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functionary_v32",
+    models: "Functionary 3.2",
+    sample: "get_weather\n{\"city\": \"¤\"}",
     openers: &[
         Opener { mark: Mark::Start, then: Lookahead::Anything, grammar: Grammar::Channel(&FIRST) },
         Opener { mark: Mark::Tag(">>>"), then: Lookahead::Anything, grammar: Grammar::Channel(&HEAD) },

@@ -94,6 +94,8 @@ const BARE_OPENERS: &[Opener] = &[
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "harmony",
+    models: "gpt-oss",
+    sample: r#"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "¤"}<|call|>"#,
     openers: &[
         opener(Mark::Tag("<|start|>"), Lookahead::Anything),
         opener(Mark::Tag("<|channel|>"), Lookahead::Anything),

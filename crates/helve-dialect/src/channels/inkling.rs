@@ -64,6 +64,8 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "inkling",
+    models: "Inkling",
+    sample: r#"<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "¤"}}<|end_message|>"#,
     openers: &[
         Opener { mark: Mark::Tag(MESSAGE), then: NAMED, grammar: Grammar::Channel(&HEAD) },
         Opener { mark: Mark::Tag(MESSAGE), then: Lookahead::Line, grammar: Grammar::Channel(&UNTYPED) },

@@ -43,6 +43,8 @@ const SCOPE: &ChannelScope = &ChannelScope { opens: &["<|open|>"], closes: &["<|
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "kimi_k3",
+    models: "Kimi K3",
+    sample: "<|open|>tools<|sep|><|open|>call tool=\"get_weather\" index=\"1\"<|sep|><|open|>argument key=\"city\" type=\"string\"<|sep|>¤<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
     openers: &[
         Opener {
             mark: Mark::Tag("<|open|>"),

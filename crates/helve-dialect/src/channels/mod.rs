@@ -131,7 +131,7 @@ impl ChannelBody {
     /// What was read up to a sign is what somebody says, and the sign may mean something there.
     fn prose(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         chunk.keep(report);
-        let back = self.mark_scanner.found(self.grammar.signs).len();
+        let back = self.mark_scanner.last_sign(self.grammar.signs).len();
         BodyStep::NotACall(Unclaimed { back, pos: chunk.pos })
     }
 

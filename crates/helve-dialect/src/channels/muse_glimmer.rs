@@ -39,6 +39,8 @@ pub(super) const STRAYS: &[&str] =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "muse_glimmer",
+    models: "Muse Glimmer",
+    sample: "<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name=\"get_weather\">\n<atem:parameter name=\"city\">¤</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
     openers: OPENERS,
     reasoning: &[],
     over: OVER,

@@ -125,7 +125,7 @@ impl FramedBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             FramedState::Arguments if self.arguments.flows() => Bypass::Arguments(&PLAIN),
             _ => Bypass::Nothing,
@@ -147,7 +147,7 @@ impl FramedBody {
                 return None;
             }
             if is_value {
-                self.over_at = chunk.held_at(report);
+                self.over_at = chunk.held_position(report);
                 self.state = FramedState::Words;
                 return None;
             }
@@ -293,7 +293,7 @@ impl FramedBody {
         }
         self.end_before(last, chunk, report, |body, chunk, report| {
             if !prose {
-                body.give_up(chunk, report);
+                body.drop_draft(chunk, report);
             }
         })
     }
@@ -378,20 +378,20 @@ impl FramedBody {
                 FramedSign::Fence | FramedSign::End | FramedSign::Call | FramedSign::Close,
             ) => {
                 chunk.keep(report);
-                let sign_at = report.held.len() - self.mark_scanner.found(self.grammar.signs).len();
+                let sign_at = report.held.len() - self.mark_scanner.last_sign(self.grammar.signs).len();
                 self.finish_with_words(sign_at, report);
                 self.counted(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (FramedState::Broken, FramedSign::End | FramedSign::Call | FramedSign::Close) => {
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (FramedState::BeforeArguments, FramedSign::Beyond) if !self.head.is_empty() => {
-                let back = self.mark_scanner.found(self.grammar.signs).len();
+                let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 return self.end_before(back, chunk, report, |body, chunk, report| {
                     if !body.counts_without_arguments(chunk, report) && body.calls > 0 {
-                        body.give_up(chunk, report);
+                        body.drop_draft(chunk, report);
                     }
                 });
             }
@@ -401,14 +401,14 @@ impl FramedBody {
                 }
                 if self.calls == 0 {
                     let again = if sign == FramedSign::Call {
-                        self.mark_scanner.found(self.grammar.signs)
+                        self.mark_scanner.last_sign(self.grammar.signs)
                     } else {
                         ""
                     };
                     chunk.keep(report);
                     return Some(BodyStep::NotACall(Unclaimed { back: again.len(), pos: chunk.pos }));
                 }
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (FramedState::Head, FramedSign::End) if self.is_all_head(report.tools) && self.named(report) => {
@@ -418,7 +418,7 @@ impl FramedBody {
             (FramedState::Head | FramedState::Id, FramedSign::End | FramedSign::Close)
                 if !self.is_said(report) =>
             {
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (FramedState::Head | FramedState::Id, FramedSign::End | FramedSign::Close | FramedSign::Id) => {
@@ -432,12 +432,12 @@ impl FramedBody {
             (FramedState::Head | FramedState::Id, FramedSign::Call | FramedSign::Answer)
                 if self.is_said(report) =>
             {
-                let back = self.mark_scanner.found(self.grammar.signs).len();
+                let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 chunk.keep(report);
                 return Some(BodyStep::NotACall(Unclaimed { back, pos: chunk.pos }));
             }
             (FramedState::Head | FramedState::Id, FramedSign::Call) => {
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return self.sign(sign, chunk, report);
             }
             (_, FramedSign::Call) => {
@@ -451,22 +451,22 @@ impl FramedBody {
             }
             (_, FramedSign::Close) => return Some(self.done(Unclaimed::at(chunk.pos))),
             (_, FramedSign::Beyond) => {
-                let back = self.mark_scanner.found(self.grammar.signs).len();
+                let back = self.mark_scanner.last_sign(self.grammar.signs).len();
                 return self.end_before(back, chunk, report, |body, chunk, report| {
                     if report.calls.has_started() {
-                        body.give_up(chunk, report);
+                        body.drop_draft(chunk, report);
                     }
                 });
             }
             (FramedState::Head, FramedSign::Fence) => {
-                self.head.push_str(self.mark_scanner.found(self.grammar.signs))
+                self.head.push_str(self.mark_scanner.last_sign(self.grammar.signs))
             }
             (FramedState::Between, FramedSign::Fence) if !self.fenced => {
-                let fence = self.mark_scanner.found(self.grammar.signs);
+                let fence = self.mark_scanner.last_sign(self.grammar.signs);
                 return self.over(fence.len(), chunk, report);
             }
             (FramedState::Between, FramedSign::End | FramedSign::Fence) => {
-                self.over_at = chunk.held_at(report);
+                self.over_at = chunk.held_position(report);
                 self.fenced = false;
             }
             _ => {}
@@ -510,7 +510,7 @@ impl FramedBody {
     }
 
     fn begin_arguments(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
-        self.arguments = ArgumentReader::new(chunk.held_at(report));
+        self.arguments = ArgumentReader::new(chunk.held_position(report));
         self.state = FramedState::Arguments;
     }
 
@@ -538,14 +538,14 @@ impl FramedBody {
             ArgumentFlow::More => return Some(BodyStep::More),
             ArgumentFlow::Done | ArgumentFlow::Tag(_) => {}
             ArgumentFlow::Broken => {
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return None;
             }
         }
         if self.unnamed {
             let whose = report.tools.whose_arguments(report.arguments_so_far()).map(str::to_owned);
             let Some(name) = whose else {
-                self.give_up(chunk, report);
+                self.drop_draft(chunk, report);
                 return None;
             };
             report.name(&name);
@@ -557,7 +557,7 @@ impl FramedBody {
             report.held.truncate(report.held.len() - tag.len());
             self.count(chunk, report);
             report.held.push_str(tag);
-            let sign = self.mark_scanner.at(self.grammar.signs, tag);
+            let sign = self.mark_scanner.match_sign(self.grammar.signs, tag);
             return sign.and_then(|sign| self.sign(sign, chunk, report));
         }
         None
@@ -577,16 +577,16 @@ impl FramedBody {
 
     fn counted(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
-        chunk.let_go(report);
-        self.over_at = chunk.held_at(report);
+        chunk.release_read_text(report);
+        self.over_at = chunk.held_position(report);
         self.fenced = true;
         self.state = FramedState::Between;
     }
 
-    fn give_up(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn drop_draft(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         chunk.keep(report);
         self.calls += 1;
-        report.give_up(Dropped::Broken);
+        report.drop_draft(Dropped::Broken);
         self.over_at = report.held.len();
         self.fenced = true;
         self.state = FramedState::Between;
@@ -599,7 +599,7 @@ impl FramedBody {
         }
         match self.has_end() {
             true => self.state = FramedState::Broken,
-            false => self.give_up(chunk, report),
+            false => self.drop_draft(chunk, report),
         }
         None
     }
@@ -631,8 +631,8 @@ impl FramedBody {
         let rest = report.held.get(self.over_at..).unwrap_or("").trim();
         if end == End::Normal && rest.chars().count() == 1 {
             let mut behind = Trailing::default();
-            behind.stands(self.over_at, 0);
-            behind.tell(Evidence::Marked, end, report);
+            behind.note_at(self.over_at, 0);
+            behind.emit_text(Evidence::Marked, end, report);
         }
     }
 
@@ -659,7 +659,7 @@ impl FramedBody {
                 BodyEnding::Done
             }
             FramedState::Broken if end == End::Normal => {
-                report.give_up(Dropped::Broken);
+                report.drop_draft(Dropped::Broken);
                 BodyEnding::Done
             }
             FramedState::Between if self.calls > 0 => {

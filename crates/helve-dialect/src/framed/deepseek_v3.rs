@@ -70,8 +70,15 @@ spellings![
     ("|", "_", "_"),
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, strays: STRAYS, sections: SECTIONS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v3",
+    models: "DeepSeek V3, R1 and its distills",
+    sample: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{\"city\": \"¤\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    openers: OPENERS,
+    strays: STRAYS,
+    sections: SECTIONS,
+    ..Dialect::PLAIN
+};
 
 /// The name stands behind the type and the separator, or before it where nothing but a fence does. A type that no model was
 /// taught needs a name that is one: declared, or right behind the separator where no tools are known.

@@ -37,6 +37,8 @@ const SECTION: Lookahead =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "kimi_k2",
+    models: "Kimi K2, K2.5 and K2 Thinking",
+    sample: r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "¤"}<|tool_call_end|><|tool_calls_section_end|>"#,
     openers: &[
         opener("<|tool_calls_section_begin|>", SECTION),
         opener("<|tool_call_section_begin|>", SECTION),

@@ -21,6 +21,8 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama31_function_tag",
+    models: "Llama 3.1 as prompted by Meta, Functionary 3.1",
+    sample: r#"<function=get_weather>{"city": "¤"}</function>"#,
     openers: &[
         Opener {
             mark: Mark::Tag("<function="),

@@ -30,6 +30,8 @@ const MARK: Mark = Mark::Tag("[TOOL_CALLS]");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "mistral",
+    models: "Mistral, Magistral, Ministral, Devstral",
+    sample: r#"[TOOL_CALLS]get_weather[ARGS]{"city": "¤"}"#,
     openers: &[
         Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&ARRAY) },
         Opener {

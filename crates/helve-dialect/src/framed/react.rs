@@ -58,6 +58,8 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "react",
+    models: "ReAct, and Qwen 1",
+    sample: "Action: get_weather\nAction Input: {\"city\": \"¤\"}\nObservation:",
     openers: &[
         Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&FENCED) },
         opener("Action:"),

@@ -1,10 +1,10 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
 mod brackets;
+mod bypass;
 mod call;
 mod keys;
 mod members;
-mod passing;
 mod split;
 mod tags;
 mod words;
@@ -271,8 +271,8 @@ impl TagBody {
         self.calls += 1;
         report.finish();
         self.call.words.tell(chunk, report);
-        chunk.let_go(report);
-        self.over_at = chunk.held_at(report);
+        chunk.release_read_text(report);
+        self.over_at = chunk.held_position(report);
         if !behind.is_empty() {
             self.hold_back(behind, report);
         }
@@ -292,15 +292,15 @@ impl TagBody {
         self.calls += 1;
         chunk.keep(report);
         report.held.truncate(report.held.len() - behind.len());
-        report.give_up(Dropped::Broken);
+        report.drop_draft(Dropped::Broken);
         self.over_at = report.held.len();
         report.held.push_str(behind);
     }
 
     /// Markup between calls is done with.
-    fn settled(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+    fn take_all_waiting(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if self.calls > 0 {
-            self.over_at = chunk.held_at(report);
+            self.over_at = chunk.held_position(report);
         }
     }
 

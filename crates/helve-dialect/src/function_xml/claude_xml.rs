@@ -35,6 +35,8 @@ const STRAYS: &[&str] =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "claude_xml",
+    models: "models prompted as Claude was",
+    sample: "<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">¤</parameter>\n</invoke>\n</function_calls>",
     openers: &[
         opener("<function_calls>", INVOKE),
         opener("<antml:function_calls>", INVOKE),

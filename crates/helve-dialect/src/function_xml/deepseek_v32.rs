@@ -50,8 +50,14 @@ pub(super) const STRAYS: &[&str] = &[
     "</｜DSML｜ calls>",
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v32", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v32",
+    models: "DeepSeek V3.2",
+    sample: "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">¤</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    openers: OPENERS,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

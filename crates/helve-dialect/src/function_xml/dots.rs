@@ -24,6 +24,8 @@ const MARK: Mark = Mark::Tag("<dots_function_call>");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "dots",
+    models: "dots",
+    sample: "<dots_function_call><invoke name=\"get_weather\"><parameter name=\"city\">¤</parameter></invoke></dots_function_call>",
     openers: &[
         Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Lookahead::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },

@@ -27,8 +27,15 @@ pub(super) const SILENT: &[&str] = &["<|user|>", "<|observation|>"];
 pub(super) const STRAYS: &[&str] =
     &["<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</tool_call>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "glm45", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "glm45",
+    models: "GLM 4.5 and 4.6",
+    sample: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>¤</arg_value>\n</tool_call>",
+    openers: OPENERS,
+    silent: SILENT,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -62,8 +62,14 @@ pub(super) const STRAYS: &[&str] = &[
     "</tool_calls>",
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "hy_v3", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "hy_v3",
+    models: "Hunyuan 3",
+    sample: "<tool_calls:a><tool_call:a>get_weather<tool_sep:a><arg_key:a>city</arg_key:a><arg_value:a>¤</arg_value:a></tool_call:a></tool_calls:a>",
+    openers: OPENERS,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -26,6 +26,8 @@ const fn opener(mark: &'static str) -> Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minicpm5",
+    models: "MiniCPM 5",
+    sample: "<function name=\"get_weather\"><param name=\"city\">¤</param></function>",
     openers: &[
         opener("<function name="),
         opener("<functionname="),

@@ -19,6 +19,8 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minimax_m2",
+    models: "MiniMax M2",
+    sample: "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">¤</parameter>\n</invoke>\n</minimax:tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("<minimax:tool_call>"),
         then: Lookahead::Words(&["<invoke"]),

@@ -12,6 +12,8 @@ pub(super) static GRAMMAR: NestedGrammar = NestedGrammar { namespace: "]<]minima
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minimax_m3",
+    models: "MiniMax M3",
+    sample: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"get_weather\">]<]minimax[>[<city>¤]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("]<]minimax[>["),
         then: Lookahead::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),

@@ -84,7 +84,8 @@ impl NestedBody {
         let mut chunk = TextChunk::new(text, from);
         let first = self.grammar.namespace.as_bytes()[0];
         let step = loop {
-            let waits = self.mark_scanner.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::waits);
+            let waits =
+                self.mark_scanner.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::is_waiting);
             if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), waits) {
                 // Nothing but the token's first byte means anything here.
                 let rest = chunk.rest();
@@ -168,7 +169,7 @@ impl NestedBody {
     fn tag(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let raw = self.tag.take().unwrap_or_default();
         if self.words.may_come() {
-            self.words.end(chunk.held_at(report) - raw.len() - self.grammar.namespace.len());
+            self.words.end(chunk.held_position(report) - raw.len() - self.grammar.namespace.len());
         }
         let tag = tag::parse(&TAGS, raw.trim());
         if self.verbatim.is_some() {
@@ -197,7 +198,7 @@ impl NestedBody {
             },
             (Some(Element::Wrapper), false) if !self.in_call => {
                 if self.calls > 0 {
-                    self.over_at = chunk.held_at(report);
+                    self.over_at = chunk.held_position(report);
                 }
             }
             (_, false) if self.in_call && self.open.len() < DEPTH_MAX => {
@@ -260,14 +261,14 @@ impl NestedBody {
         if self.bad {
             self.words.clear();
             chunk.keep(report);
-            report.give_up(Dropped::Broken);
+            report.drop_draft(Dropped::Broken);
         } else {
             report.arguments("}");
             report.finish();
             self.words.tell(chunk, report);
-            chunk.let_go(report);
+            chunk.release_read_text(report);
         }
-        self.over_at = chunk.held_at(report);
+        self.over_at = chunk.held_position(report);
     }
 
     fn broken(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
@@ -275,7 +276,7 @@ impl NestedBody {
             return self.over(chunk, report);
         }
         chunk.keep(report);
-        report.give_up(Dropped::Broken);
+        report.drop_draft(Dropped::Broken);
         BodyStep::Done(Unclaimed::at(chunk.pos))
     }
 

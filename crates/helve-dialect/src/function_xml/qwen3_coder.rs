@@ -24,6 +24,8 @@ const STRAYS: &[&str] = &["</parameter>", "</param>", "</function>", "</tool_cal
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "qwen3_coder",
+    models: "Qwen3-Coder, Qwen3.5 and later, Nemotron 3, MiMo V2, Step 3.5",
+    sample: "<tool_call>\n<function=get_weather>\n<parameter=city>\n¤\n</parameter>\n</function>\n</tool_call>",
     openers: &[
         Opener {
             mark: Mark::Tag("<tool_call>"),

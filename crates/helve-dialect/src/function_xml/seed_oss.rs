@@ -21,6 +21,8 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "seed_oss",
+    models: "Seed-OSS",
+    sample: "<seed:tool_call>\n<function=get_weather>\n<parameter=city>¤</parameter>\n</function>\n</seed:tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("<seed:tool_call>"),
         then: Lookahead::Words(&["<function"]),

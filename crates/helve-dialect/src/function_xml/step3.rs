@@ -24,6 +24,8 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "step3",
+    models: "Step 3",
+    sample: "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"get_weather\">\n<steptml:parameter name=\"city\">¤</steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
     openers: &[
         Opener {
             mark: Mark::Tag("<｜tool_calls_begin｜>"),

@@ -42,7 +42,7 @@ impl WordsInCall {
 
     /// Some may begin so many bytes before the position, and with the blanks before that.
     pub(super) fn begin_before(&mut self, back: usize, chunk: &TextChunk<'_>, report: &CallReport<'_, '_>) {
-        let at = chunk.held_at(report) - back;
+        let at = chunk.held_position(report) - back;
         let blank = |c: char| c.is_whitespace() || is_residue(c);
         let (held, read) = chunk.before(at, report);
         let nonblank = read.trim_end_matches(blank);

@@ -76,7 +76,7 @@ impl GemmaBody {
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
         let mut chunk = TextChunk::new(text, from);
         if self.state == GemmaState::Begin {
-            self.word_at = chunk.held_at(report);
+            self.word_at = chunk.held_position(report);
             self.state = GemmaState::Name;
         }
         let over = loop {
@@ -97,10 +97,10 @@ impl GemmaBody {
     }
 
     /// What need not be read before what follows it.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             GemmaState::Text if !self.grammar.decodes => Bypass::Arguments(&UNTAGGED),
-            state => Bypass::Later(state.idle()),
+            state => Bypass::Deferred(state.idle()),
         }
     }
 
@@ -130,7 +130,7 @@ impl GemmaBody {
             (GemmaSign::Close, _) => {
                 let before = chunk.text[..chunk.pos].bytes().next_back();
                 if before.or_else(|| report.held.bytes().next_back()) == Some(b'}') {
-                    self.quoted.closed(chunk.held_at(report) + self.grammar.close.len());
+                    self.quoted.closed(chunk.held_position(report) + self.grammar.close.len());
                 }
             }
             _ => {}
@@ -149,7 +149,7 @@ impl GemmaBody {
             GemmaSign::Open | GemmaSign::Over
                 if report.calls.has_started() && self.state != GemmaState::Ready =>
             {
-                Some(GemmaEnd::BrokenAt(chunk.held_at(report)))
+                Some(GemmaEnd::BrokenAt(chunk.held_position(report)))
             }
             GemmaSign::Open if self.state == GemmaState::Name => Some(GemmaEnd::NotACall),
             _ => self.byte(b'<', chunk, report),
@@ -170,7 +170,7 @@ impl GemmaBody {
                 strings::push_text(&rest[..run], report.calls.arguments());
             }
             GemmaState::Name => {
-                let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_at(report));
+                let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_position(report));
                 if run > room {
                     run = rest.floor_char_boundary(room);
                 }
@@ -182,7 +182,7 @@ impl GemmaBody {
 
     /// The mark around text stands at the position.
     fn quote(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
-        let at = chunk.held_at(report);
+        let at = chunk.held_position(report);
         match self.state {
             GemmaState::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
                 true => self.state = GemmaState::QuotedKey,
@@ -208,7 +208,7 @@ impl GemmaBody {
         }
         chunk.pos += self.grammar.quote.len();
         if matches!(self.state, GemmaState::QuotedKey | GemmaState::Text) {
-            self.word_at = chunk.held_at(report);
+            self.word_at = chunk.held_position(report);
         }
         None
     }
@@ -218,10 +218,10 @@ impl GemmaBody {
         chunk.pos += self.grammar.close.len();
         if self.state == GemmaState::Ready {
             report.finish();
-            chunk.let_go(report);
+            chunk.release_read_text(report);
         } else if report.calls.has_started() {
             chunk.keep(report);
-            report.give_up(Dropped::Broken);
+            report.drop_draft(Dropped::Broken);
         } else {
             return GemmaEnd::NotACall;
         }
@@ -256,7 +256,7 @@ impl GemmaBody {
         chunk: &mut TextChunk<'_>,
         report: &mut CallReport<'_, '_>,
     ) -> Option<GemmaEnd> {
-        let at = chunk.held_at(report);
+        let at = chunk.held_position(report);
         let pos = chunk.pos;
         chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
         match (self.state, byte) {
@@ -451,7 +451,7 @@ impl GemmaBody {
 /// Gives up the call, which was over at this place of the held text. Says how much of that is not its own.
 fn broken_at(at: usize, report: &mut CallReport<'_, '_>) -> usize {
     let behind = report.held.split_off(at);
-    report.give_up(Dropped::Broken);
+    report.drop_draft(Dropped::Broken);
     report.held.push_str(&behind);
     behind.len()
 }
@@ -462,8 +462,8 @@ fn give_back(back: usize, report: &mut CallReport<'_, '_>) -> BodyEnding {
     if report.held[from..].trim().is_empty() {
         return BodyEnding::Done;
     }
-    if report.calls.waits() {
-        report.calls.text_waits(from..report.held.len());
+    if report.calls.is_waiting() {
+        report.calls.hold_text_back(from..report.held.len());
         return BodyEnding::Done;
     }
     BodyEnding::NotACall

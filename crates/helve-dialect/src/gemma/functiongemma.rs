@@ -15,6 +15,8 @@ static GRAMMAR: GemmaGrammar = GemmaGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functiongemma",
+    models: "FunctionGemma",
+    sample: "<start_function_call>call:get_weather{city:<escape>¤<escape>}<end_function_call>",
     openers: &[Opener {
         mark: Mark::Tag("<start_function_call>"),
         then: Lookahead::Words(&["call:"]),

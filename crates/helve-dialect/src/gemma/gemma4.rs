@@ -30,6 +30,8 @@ const fn channel(open: &'static str) -> Reasoning {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",
+    models: "Gemma 4",
+    sample: "<|tool_call>call:get_weather{city:<|\"|>¤<|\"|>}<tool_call|>",
     openers: &[Opener {
         mark: Mark::Tag("<|tool_call>"),
         then: Lookahead::Words(&["call:", ":"]),

@@ -11,6 +11,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|tools_suffix|>"], keyed:
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "apertus",
+    models: "Apertus",
+    sample: r#"<|tools_prefix|>[{"get_weather": {"city": "¤"}}]<|tools_suffix|>"#,
     openers: &[Opener {
         mark: Mark::Tag("<|tools_prefix|>"),
         then: Lookahead::Json,

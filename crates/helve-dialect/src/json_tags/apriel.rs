@@ -10,6 +10,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGra
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "apriel",
+    models: "Apriel 1.6",
+    sample: r#"<tool_calls>[{"name": "get_weather", "arguments": {"city": "¤"}}]</tool_calls>"#,
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
         then: Lookahead::Json,

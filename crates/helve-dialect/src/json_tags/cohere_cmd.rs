@@ -19,6 +19,8 @@ static CITATION: ChannelGrammar = ChannelGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "cohere_cmd",
+    models: "Command R7B and Command A",
+    sample: r#"<|START_ACTION|>[{"tool_name": "get_weather", "parameters": {"city": "¤"}}]<|END_ACTION|>"#,
     openers: &[
         Opener {
             mark: Mark::Tag("<|START_ACTION|>"),

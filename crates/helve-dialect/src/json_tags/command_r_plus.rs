@@ -17,6 +17,8 @@ const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "command_r_plus",
+    models: "Command R+",
+    sample: "Action:\n```json\n[{\"tool_name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}]\n```",
     openers: &[
         Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&MARKED) },
         Opener { mark: Mark::Fence(&["json", ""]), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },

@@ -12,6 +12,8 @@ static ROLE: JsonGrammar = JsonGrammar { led: true, strict: true, ..JsonGrammar:
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gigachat3",
+    models: "GigaChat 3",
+    sample: r#"<|function_call|>{"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[
         Opener {
             mark: Mark::Tag("<|function_call|>"),

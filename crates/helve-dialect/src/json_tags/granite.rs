@@ -12,6 +12,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite",
+    models: "Granite 3",
+    sample: r#"<|tool_call|>[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
         Opener { mark: Mark::Tag("<|tool_call|>"), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },
         hermes::OPENER,

@@ -10,6 +10,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite_20b_fc",
+    models: "Granite 20B function calling",
+    sample: r#"<function_call> {"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[Opener {
         mark: Mark::Tag("<function_call>"),
         then: Lookahead::Json,

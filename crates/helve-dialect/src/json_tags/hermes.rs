@@ -52,6 +52,8 @@ pub(super) const OPENERS: &[Opener] = &[
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
+    models: "Hermes, Qwen up to 3, QwQ, Granite 4 and many fine-tunes",
+    sample: r#"<tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</tool_call>"#,
     openers: OPENERS,
     given: GivenMarks { reasoning: scratch_pad::MARKS, ..GivenMarks::NOTHING },
     strays: &["</tool_call>", "</tool_calls>"],

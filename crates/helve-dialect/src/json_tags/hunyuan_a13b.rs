@@ -10,6 +10,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGra
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hunyuan_a13b",
+    models: "Hunyuan-A13B",
+    sample: r#"<tool_calls>[{"name": "get_weather", "arguments": {"city": "¤"}}]</tool_calls>"#,
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
         then: Lookahead::Json,

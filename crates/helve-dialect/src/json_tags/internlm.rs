@@ -29,6 +29,8 @@ const MARK: Mark = Mark::Tag("<|action_start|>");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "internlm",
+    models: "InternLM 2 and 3",
+    sample: "<|action_start|><|plugin|>\n{\"name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}<|action_end|>",
     openers: &[
         Opener {
             mark: MARK,

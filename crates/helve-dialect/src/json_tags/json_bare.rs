@@ -15,6 +15,8 @@ pub(super) const GIVEN: GivenMarks = GivenMarks { openers: &[sarashina::ALONE], 
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
+    models: "any model that is asked for JSON",
+    sample: r#"{"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[OPENER, json_fenced::OPENER],
     given: GIVEN,
     silent: &["<|python_tag|>"],

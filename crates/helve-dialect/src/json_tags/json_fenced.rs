@@ -12,7 +12,13 @@ pub(crate) const OPENER: Opener = Opener {
     grammar: Grammar::Json(&JsonGrammar::PLAIN),
 };
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "json_fenced", openers: &[OPENER], ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "json_fenced",
+    models: "any model that is asked for JSON, and fences it",
+    sample: "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"¤\"}}\n```",
+    openers: &[OPENER],
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

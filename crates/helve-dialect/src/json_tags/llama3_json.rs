@@ -35,6 +35,8 @@ pub(crate) const CODE_OPENER: Opener =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",
+    models: "Llama 3.1 and later",
+    sample: r#"<|python_tag|>{"name": "get_weather", "parameters": {"city": "¤"}}"#,
     openers: &[
         Opener { mark: TAG, then: Lookahead::Json, grammar: Grammar::Json(&TAGGED) },
         Opener { mark: TAG, then: Lookahead::Function, grammar: Grammar::Python(&BUILT_IN) },

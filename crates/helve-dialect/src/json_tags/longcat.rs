@@ -11,6 +11,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</longcat_tool_call>"], ..
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "longcat",
+    models: "LongCat",
+    sample: r#"<longcat_tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</longcat_tool_call>"#,
     openers: &[Opener {
         mark: Mark::Tag("<longcat_tool_call>"),
         then: Lookahead::Json,

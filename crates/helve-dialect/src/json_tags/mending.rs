@@ -31,13 +31,13 @@ impl JsonBody {
         if self.standing == Evidence::Marked && next == '{' && self.is_doubled(chunk, report) {
             // Templates in which braces are written twice teach models to write them so.
             self.doubt(self.object_at);
-            self.begin(chunk.held_at(report));
+            self.begin(chunk.held_position(report));
             self.doubled = true;
         } else if readable {
             self.read_loosely(JsonState::Loose);
         } else if self.standing == Evidence::Alone && next == '\'' && may_be_python {
             chunk.pos += 1;
-            self.state = JsonState::PythonKey { from: chunk.held_at(report) };
+            self.state = JsonState::PythonKey { from: chunk.held_position(report) };
         } else if self.standing == Evidence::Marked && (next.is_alphabetic() || next == '_') {
             self.state = JsonState::BareKey { ended: false };
         } else {
@@ -48,7 +48,7 @@ impl JsonBody {
 
     /// Whether nothing stands between the brace of the object and another.
     fn is_doubled(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> bool {
-        let to = chunk.held_at(report);
+        let to = chunk.held_position(report);
         !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
@@ -96,7 +96,7 @@ impl JsonBody {
             return Some(BodyStep::More);
         };
         chunk.pos += c.len_utf8();
-        let to = chunk.held_at(report);
+        let to = chunk.held_position(report);
         match may_begin_with(chunk.between(from, to, report.held), '\'') {
             Fit::Yes => self.read_loosely(JsonState::Loose),
             Fit::No => return Some(self.no_object(chunk, report)),
@@ -201,15 +201,15 @@ impl JsonBody {
             if self.standing == Evidence::Alone {
                 return Some(BodyStep::NotACall(Unclaimed::at(pos)));
             }
-            self.give_up(report);
+            self.drop_draft(report);
         }
         None
     }
 
-    pub(super) fn give_up(&mut self, report: &mut CallReport<'_, '_>) {
+    pub(super) fn drop_draft(&mut self, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
         self.behind = Trailing::default();
         self.state = JsonState::Between;
-        report.give_up(Dropped::Broken);
+        report.drop_draft(Dropped::Broken);
     }
 }

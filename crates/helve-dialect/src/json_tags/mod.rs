@@ -179,7 +179,7 @@ impl JsonBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             JsonState::Object if self.envelope.flows() => Bypass::Arguments(&PLAIN),
             _ => Bypass::Nothing,
@@ -212,10 +212,10 @@ impl JsonBody {
             self.count(report);
             if in_wrapper {
                 self.state = JsonState::Object;
-                report.calls.reported_to = chunk.held_at(report);
+                report.calls.reported_to = chunk.held_position(report);
             } else {
                 self.state = JsonState::Between;
-                chunk.let_go(report);
+                chunk.release_read_text(report);
             }
             return None;
         }
@@ -223,11 +223,11 @@ impl JsonBody {
             let marked = self.standing == Evidence::Marked;
             match byte {
                 b'{' => {
-                    self.begin(chunk.held_at(report));
+                    self.begin(chunk.held_position(report));
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => {
-                    self.doubt(chunk.held_at(report));
+                    self.doubt(chunk.held_position(report));
                     self.lists += 1;
                 }
                 b']' if self.lists > 0 => {
@@ -235,7 +235,7 @@ impl JsonBody {
                     self.empty = self.calls == 0;
                     self.behind.closed(self.lists);
                 }
-                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_at(report)),
+                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_position(report)),
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
                 _ => return self.close(chunk, report),
@@ -255,7 +255,7 @@ impl JsonBody {
     /// What stands at this place of the held text, a separator or another list, may not be the section's.
     fn doubt(&mut self, at: usize) {
         if self.calls > 0 {
-            self.behind.stands(at, self.lists);
+            self.behind.note_at(at, self.lists);
         }
     }
 
@@ -275,7 +275,7 @@ impl JsonBody {
                 return Some(self.over(Unclaimed::at(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
-                let at = chunk.held_at(report);
+                let at = chunk.held_position(report);
                 return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
         }
@@ -289,7 +289,7 @@ impl JsonBody {
             if self.closer.seen() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
-                let at = chunk.held_at(report) - back;
+                let at = chunk.held_position(report) - back;
                 return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
             chunk.pos += 1;
@@ -369,7 +369,7 @@ impl JsonBody {
                 }
                 if self.envelope.depth() == 0 {
                     chunk.keep(report);
-                    self.give_up(report);
+                    self.drop_draft(report);
                 } else {
                     self.read_loosely(JsonState::Refused);
                 }
@@ -393,7 +393,7 @@ impl JsonBody {
                 BodyEnding::Done
             }
             JsonState::Between if self.calls > 0 => {
-                self.behind.tell(self.standing, end, report);
+                self.behind.emit_text(self.standing, end, report);
                 BodyEnding::Done
             }
             JsonState::Closing if self.calls > 0 => {
@@ -409,7 +409,7 @@ impl JsonBody {
     fn unclosed(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         if end == End::Normal && self.closer.seen() == 1 {
             self.doubt(report.held.len() - 1);
-            self.behind.tell(self.standing, end, report);
+            self.behind.emit_text(self.standing, end, report);
         }
     }
 }

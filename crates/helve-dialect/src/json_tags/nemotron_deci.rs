@@ -10,6 +10,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</TOOLCALL>"], ..JsonGramm
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "nemotron_deci",
+    models: "Llama-Nemotron, Nemotron Nano v2",
+    sample: r#"<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "¤"}}]</TOOLCALL>"#,
     openers: &[Opener {
         mark: Mark::Tag("<TOOLCALL>"),
         then: Lookahead::Json,

@@ -10,6 +10,8 @@ static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "phi4_mini",
+    models: "Phi-4-mini, FireFunction",
+    sample: r#"functools[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[Opener {
         mark: Mark::Tag("functools"),
         then: Lookahead::Json,

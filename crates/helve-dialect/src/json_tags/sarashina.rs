@@ -17,6 +17,8 @@ pub(super) const ALONE: Opener = Opener {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "sarashina",
+    models: "Sarashina",
+    sample: r#"<|tool_calls|>[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
         Opener { mark: Mark::Tag("<|tool_calls|>"), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },
         ALONE,

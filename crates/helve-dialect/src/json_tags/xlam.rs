@@ -10,6 +10,8 @@ static TAGGED: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGram
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "xlam",
+    models: "xLAM",
+    sample: r#"[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
         hermes::OPENER,
         Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Lookahead::Json, grammar: Grammar::Json(&TAGGED) },

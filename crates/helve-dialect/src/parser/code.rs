@@ -139,7 +139,7 @@ impl Parser {
             *count += run;
             let count = *count;
             if !self.live.calls {
-                self.say_ticks(run, out);
+                self.emit_ticks(run, out);
             }
             if pos + run < text.len() {
                 self.place = ParserPlace::Prose;
@@ -151,7 +151,7 @@ impl Parser {
 
     pub(super) fn ticks_over(&mut self, count: usize, out: &mut Out<'_>) {
         let fresh = self.line.is_fresh();
-        self.let_head_go(out);
+        self.release_head(out);
         self.line.see(b"`");
         if let Some(CallTrial::Fence { ticks, closed, firm }) = &mut self.trial
             && !*closed
@@ -167,7 +167,7 @@ impl Parser {
             return;
         }
         if self.trial == Some(CallTrial::Inline(count)) {
-            self.reject(out);
+            self.reject_trial(out);
         }
         self.code = match self.code {
             Code::None if fresh && count >= FENCE => Code::Fence { ticks: count, headed: false },
@@ -177,16 +177,16 @@ impl Parser {
             code => code,
         };
         if self.live.calls {
-            self.say_ticks(count, out);
+            self.emit_ticks(count, out);
         }
     }
 
     /// Backticks are text whatever follows them where no call can stand in code: there they go out as they come.
-    fn say_ticks(&mut self, count: usize, out: &mut Out<'_>) {
+    fn emit_ticks(&mut self, count: usize, out: &mut Out<'_>) {
         let mut left = count;
         while left > 0 {
             let run = left.min(TICKS.len());
-            self.say(&TICKS[..run], out);
+            self.emit_text(&TICKS[..run], out);
             left -= run;
         }
     }
@@ -247,7 +247,7 @@ impl Parser {
                     self.line = LineState::default();
                     self.place = ParserPlace::Prose;
                     if let Some(fence) = head.fence {
-                        self.look_ahead(Opening::fence(fence, self.held.len()));
+                        self.begin_lookahead(Opening::fence(fence, self.held.len()));
                     }
                     return at;
                 }
@@ -270,11 +270,11 @@ impl Parser {
         };
         let text = self.held.split_off(head.at);
         self.line.see_lines(&text);
-        self.say(&text, out);
+        self.emit_text(&text, out);
     }
 
     /// The fence holds something else: its first line is text.
-    pub(super) fn let_head_go(&mut self, out: &mut Out<'_>) {
+    pub(super) fn release_head(&mut self, out: &mut Out<'_>) {
         if let Code::Fence { ticks, headed: true } = self.code {
             self.code = Code::Fence { ticks, headed: false };
             if self.trial.is_none() {

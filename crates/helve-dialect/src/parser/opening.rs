@@ -68,7 +68,7 @@ impl Opening {
 
 impl Parser {
     /// Begins the look-ahead behind a mark in prose.
-    pub(super) fn open(&mut self, mut opening: Opening, mark: &'static str) {
+    pub(super) fn begin_opening(&mut self, mut opening: Opening, mark: &'static str) {
         if self.trial.is_none() && !self.is_headed() {
             self.held.clear();
         }
@@ -80,10 +80,10 @@ impl Parser {
         self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
-        self.look_ahead(opening);
+        self.begin_lookahead(opening);
     }
 
-    pub(super) fn look_ahead(&mut self, opening: Opening) {
+    pub(super) fn begin_lookahead(&mut self, opening: Opening) {
         self.nonblank.clear();
         self.place = ParserPlace::Opening(opening);
     }
@@ -113,10 +113,10 @@ impl Parser {
                 if fit == Fit::Yes
                     && let Some(choice) = self.live.choices(opening.mark).first()
                 {
-                    return self.opened(opening, *choice, Looked { text, from: pos, at }, out);
+                    return self.enter_call(opening, *choice, Looked { text, from: pos, at }, out);
                 }
                 if matches!(self.fit(opening, &self.nonblank, false), Err(Fit::No)) {
-                    self.not_opened(opening, out);
+                    self.reject_opening(opening, out);
                     return at;
                 }
                 continue;
@@ -134,11 +134,11 @@ impl Parser {
             let gap = before.is_some_and(|byte| is_blank(*byte as char));
             self.nonblank.push(c);
             match self.fit(opening, &self.nonblank, gap) {
-                Ok(choice) => return self.opened(opening, choice, Looked { text, from: pos, at }, out),
+                Ok(choice) => return self.enter_call(opening, choice, Looked { text, from: pos, at }, out),
                 Err(Fit::Unsure) => {}
                 Err(_) => {
                     self.held.pop();
-                    self.not_opened(opening, out);
+                    self.reject_opening(opening, out);
                     return at - c.len_utf8();
                 }
             }
@@ -148,7 +148,7 @@ impl Parser {
     }
 
     /// What lies ahead fits. The body reads it too. Says where to go on.
-    fn opened(
+    fn enter_call(
         &mut self,
         opening: Opening,
         choice: OpenerChoice,
@@ -261,7 +261,7 @@ impl Parser {
             self.unclosed = Some(choice.dialect);
         }
         CallBody::begin(&mut self.body, choice.grammar, standing, mark);
-        self.passing = self.body.as_ref().map_or(Bypass::Nothing, CallBody::passing);
+        self.bypass = self.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
         self.place = ParserPlace::Section;
     }
 
@@ -274,13 +274,13 @@ impl Parser {
     }
 
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
-    fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
+    fn reject_opening(&mut self, opening: Opening, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
             MarkId::Fence(_) => {
                 let ahead = self.held.split_off(opening.ahead_at);
-                self.look_again(&ahead, out);
+                self.reread_text(&ahead, out);
                 return;
             }
             MarkId::Tag(_) | MarkId::Start => self.held.split_off(opening.ahead_at),
@@ -290,21 +290,21 @@ impl Parser {
             && self.trial.is_none()
             && self.is_stray(marker)
         {
-            self.drop_mark();
+            self.discard_mark();
         }
         self.line.see_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);
         } else {
             let text = self.held.split_off(self.section_at);
-            self.let_head_go(out);
-            self.say(&text, out);
+            self.release_head(out);
+            self.emit_text(&text, out);
         }
-        self.look_again(&ahead, out);
+        self.reread_text(&ahead, out);
     }
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
-    pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
+    pub(super) fn finish_opening(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
         if let MarkId::Tag(marker) = opening.mark
             && self.live.may_be_head(marker)
         {
@@ -320,8 +320,8 @@ impl Parser {
             match choices.find(takes_anything) {
                 Some(choice) => {
                     self.enter(opening, *choice);
-                    self.look_again(&ahead, out);
-                    self.wind_up(end, out);
+                    self.reread_text(&ahead, out);
+                    self.finish_place(end, out);
                 }
                 None => self.held.truncate(self.section_at),
             }
@@ -329,16 +329,16 @@ impl Parser {
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
             self.held.truncate(self.held.trim_end().len());
-            self.calls.give_up(Dropped::Cut, &self.held, out);
+            self.calls.drop_draft(Dropped::Cut, &self.held, out);
             if self.trial.is_none() {
                 self.held.truncate(self.section_at);
             }
             return;
         }
-        self.not_opened(opening, out);
+        self.reject_opening(opening, out);
         // What lay ahead was looked at again, and may have led somewhere else.
         if opening.mark != MarkId::Alone {
-            self.wind_up(end, out);
+            self.finish_place(end, out);
         }
     }
 

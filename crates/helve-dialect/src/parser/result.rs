@@ -8,10 +8,10 @@ impl Parser {
     /// A tool's result begins or ends. Its tags are text, as is what stands between them.
     pub(super) fn result(&mut self, begins: bool, tag: &str, out: &mut Out<'_>) {
         if !begins && self.trial == Some(CallTrial::Channel) {
-            self.reject(out);
+            self.reject_trial(out);
         }
         self.in_result = begins;
-        self.say(tag, out);
+        self.emit_text(tag, out);
         self.line.see(tag.as_bytes());
     }
 

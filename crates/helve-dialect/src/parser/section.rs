@@ -14,16 +14,18 @@ use helve_json::byte_search::all_in;
 use helve_json::work;
 
 /// No more is deferred than this.
-const LATER: usize = 64;
+const DEFERRED_MAX: usize = 64;
 
 impl Parser {
     /// Takes text of which the body makes nothing, or nothing yet; says whether it is such.
     #[inline]
-    pub(super) fn section_flows(&mut self, text: &str, out: &mut Out<'_>) -> bool {
-        match self.passing {
+    pub(super) fn bypass_section(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+        match self.bypass {
             Bypass::Nothing => false,
-            Bypass::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
-            passing if self.deferred.len() + text.len() <= LATER && passing.waits(text) => {
+            Bypass::Arguments(plain) if all_in(plain, text) => self.emit_arguments(text, out),
+            Bypass::Deferred(idle)
+                if self.deferred.len() + text.len() <= DEFERRED_MAX && all_in(idle, text) =>
+            {
                 self.deferred.push_str(text);
                 true
             }
@@ -32,7 +34,7 @@ impl Parser {
     }
 
     #[inline]
-    fn arguments_flow(&mut self, text: &str, out: &mut Out<'_>) -> bool {
+    fn emit_arguments(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         self.held.push_str(text);
         self.calls.flow(text, out);
         true
@@ -42,7 +44,7 @@ impl Parser {
     /// but its beginning belongs to what was deferred.
     #[inline]
     pub(super) fn join_deferred(&mut self, text: &str, pos: usize) -> usize {
-        let end = text.floor_char_boundary(pos + LATER);
+        let end = text.floor_char_boundary(pos + DEFERRED_MAX);
         self.deferred.push_str(&text[pos..end]);
         end
     }
@@ -73,7 +75,7 @@ impl Parser {
         } else if left <= end - pos {
             goes_on -= left;
         } else {
-            self.look_again(&joined[reach..], out);
+            self.reread_text(&joined[reach..], out);
         }
         if self.deferred.is_empty() {
             joined.clear();
@@ -96,12 +98,12 @@ impl Parser {
         report.calls.show_arguments(report.out);
         match step {
             BodyStep::More => {
-                self.passing = body.passing();
+                self.bypass = body.bypass();
                 text.len()
             }
             BodyStep::Unread(from) => {
                 // What follows is read together with it.
-                self.passing = Bypass::Nothing;
+                self.bypass = Bypass::Nothing;
                 self.unread = true;
                 from
             }
@@ -115,25 +117,25 @@ impl Parser {
         let (BodyStep::Done(rest) | BodyStep::NotACall(rest) | BodyStep::Turn(rest, _)) = step else {
             return 0;
         };
-        self.passing = Bypass::Nothing;
+        self.bypass = Bypass::Nothing;
         let back = match rest.back {
             0 => String::new(),
             back => self.held.split_off(self.held.len() - back),
         };
-        self.may_close(matches!(step, BodyStep::NotACall(_)));
+        self.close_unclosed(matches!(step, BodyStep::NotACall(_)));
         match step {
-            BodyStep::NotACall(_) => self.not_a_call(out),
-            BodyStep::Turn(_, turn) => self.turn(turn, out),
+            BodyStep::NotACall(_) => self.reject_section(out),
+            BodyStep::Turn(_, turn) => self.change_channel(turn, out),
             _ => self.section_done(out),
         }
         if !back.is_empty() {
-            self.look_again(&back, out);
+            self.reread_text(&back, out);
         }
         rest.pos
     }
 
     /// What was read may be all of a section of several calls: up to its closing mark, or text.
-    fn may_close(&mut self, is_text: bool) {
+    fn close_unclosed(&mut self, is_text: bool) {
         let over = |dialect: &&Dialect| {
             dialect.closes_section(&self.held) || is_text && dialect.opens_section(self.mark)
         };
@@ -158,7 +160,7 @@ impl Parser {
     }
 
     /// A mark of that section stands behind words in it.
-    pub(super) fn go_on_with_section(&mut self, mark: &str) {
+    pub(super) fn resume_section(&mut self, mark: &str) {
         self.line = LineState::default();
         self.code = Code::None;
         if self.unclosed.is_some_and(|dialect| dialect.closes_section(mark)) {
@@ -167,7 +169,7 @@ impl Parser {
     }
 
     /// The head of a message has said what the message is.
-    fn turn(&mut self, turn: ChannelTurn, out: &mut Out<'_>) {
+    fn change_channel(&mut self, turn: ChannelTurn, out: &mut Out<'_>) {
         if !matches!(turn, ChannelTurn::On) {
             self.reject_before_head(out);
             self.leave_channel();
@@ -200,7 +202,7 @@ impl Parser {
     fn section_done(&mut self, out: &mut Out<'_>) {
         let torn = self.trial == Some(CallTrial::Channel) && self.calls.drops_from(self.section_at);
         if torn && self.channel_ends_in_section() {
-            self.read_again(out);
+            self.reread_as_quoted(out);
             return;
         }
         if self.repeats_quotable() {
@@ -208,7 +210,7 @@ impl Parser {
             return;
         }
         self.section_over();
-        self.judge_place(out);
+        self.judge_position(out);
     }
 
     pub(super) fn section_over(&mut self) {
@@ -224,56 +226,56 @@ impl Parser {
     }
 
     /// What was held since the mark is text after all.
-    fn not_a_call(&mut self, out: &mut Out<'_>) {
+    fn reject_section(&mut self, out: &mut Out<'_>) {
         self.place = ParserPlace::Prose;
         self.calls.forget(out);
-        if self.trial.is_none() && self.calls.has_spoken(self.calls.dialect) {
-            self.drop_mark();
+        if self.trial.is_none() && self.calls.has_call_of(self.calls.dialect) {
+            self.discard_mark();
         }
         match self.trial {
-            Some(CallTrial::Channel) if self.channel_ends_in_section() => self.read_again(out),
-            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_waits() => {
+            Some(CallTrial::Channel) if self.channel_ends_in_section() => self.reread_as_quoted(out),
+            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_call_waits() => {
                 // Calls of the same section are no part of it.
                 let text =
                     self.held.split_off(self.calls.reported_to.clamp(self.section_at, self.held.len()));
                 self.line.see_lines(&text);
-                self.say(&text, out);
+                self.emit_text(&text, out);
             }
             _ => {
                 self.line.see_lines(&self.held);
                 match self.trial {
-                    Some(_) => self.reject(out),
+                    Some(_) => self.reject_trial(out),
                     None => self.release_held(out),
                 }
             }
         }
     }
 
-    pub(super) fn section_cut(&mut self, end: End, out: &mut Out<'_>) {
+    pub(super) fn finish_section(&mut self, end: End, out: &mut Out<'_>) {
         let Some(mut body) = self.body.take() else { return };
         if self.trial == Some(CallTrial::Channel) && self.channel_ends_in_section() {
-            self.read_again(out);
-            self.wind_up(end, out);
+            self.reread_as_quoted(out);
+            self.finish_place(end, out);
             return;
         }
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
         let mut report = CallReport { calls, held, tools, out };
         match body.finish(end, &mut report) {
             BodyEnding::NotACall => {
-                self.not_a_call(out);
-                self.wind_up(end, out);
+                self.reject_section(out);
+                self.finish_place(end, out);
             }
             _ if self.repeats_quotable() => self.quote_section(out),
             BodyEnding::Done => {
                 self.section_over();
-                self.judge_place(out);
+                self.judge_position(out);
             }
             BodyEnding::Cut => match self.trial {
-                Some(CallTrial::Inline(_)) => self.reject(out),
+                Some(CallTrial::Inline(_)) => self.reject_trial(out),
                 _ => {
-                    self.calls.give_up(Dropped::Cut, &self.held, out);
+                    self.calls.drop_draft(Dropped::Cut, &self.held, out);
                     self.section_over();
-                    self.judge_place(out);
+                    self.judge_position(out);
                 }
             },
         }
@@ -292,7 +294,7 @@ impl Parser {
 
     /// The call was a quotation that swallowed the end of the reasoning or of a result: reads the held text once more, this
     /// time believing no call inside either. Happens at most once, so the whole stays linear.
-    fn read_again(&mut self, out: &mut Out<'_>) {
+    fn reread_as_quoted(&mut self, out: &mut Out<'_>) {
         self.trusting = false;
         self.unclosed = None;
         self.trial = None;
@@ -300,7 +302,7 @@ impl Parser {
         self.calls.forget(out);
         let held = std::mem::take(&mut self.held);
         self.place = ParserPlace::Prose;
-        self.look_again(&held, out);
+        self.reread_text(&held, out);
     }
 }
 

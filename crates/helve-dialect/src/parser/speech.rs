@@ -151,7 +151,7 @@ impl Speech {
         });
     }
 
-    fn say(&mut self, text: &str, out: &mut Out<'_>) {
+    fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
         let mut text = text;
         if self.gap != SpeechGap::None {
             let nonblank = text.trim_start_matches(is_blank);
@@ -194,7 +194,7 @@ impl Speech {
 impl Parser {
     /// Gives text out, or keeps it while a trial is on.
     #[inline]
-    pub(super) fn say(&mut self, text: &str, out: &mut Out<'_>) {
+    pub(super) fn emit_text(&mut self, text: &str, out: &mut Out<'_>) {
         if text.is_empty() {
             return;
         }
@@ -202,11 +202,11 @@ impl Parser {
             out(Piece::Text(text));
             return;
         }
-        self.say_with_care(text, out);
+        self.emit_text_carefully(text, out);
     }
 
-    fn say_with_care(&mut self, text: &str, out: &mut Out<'_>) {
-        self.let_head_go(out);
+    fn emit_text_carefully(&mut self, text: &str, out: &mut Out<'_>) {
+        self.release_head(out);
         self.sentence_goes_on(text, out);
         match self.trial {
             None => {}
@@ -215,16 +215,16 @@ impl Parser {
                     self.held.push_str(text);
                     return;
                 }
-                self.reject(out);
+                self.reject_trial(out);
             }
             Some(CallTrial::Inline(_) | CallTrial::Channel) => {
                 let from = self.held.len();
                 self.held.push_str(text);
-                self.calls.text_waits(from..self.held.len());
+                self.calls.hold_text_back(from..self.held.len());
                 return;
             }
         }
-        self.speech.say(text, out);
+        self.speech.emit_text(text, out);
         self.speech.replan(self.trial.is_some() || self.is_headed());
     }
 }

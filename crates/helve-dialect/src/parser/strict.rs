@@ -55,16 +55,16 @@ impl Parser {
         let quoted = self.calls.take_waiting(self.waited);
         self.drop_all(quoted, out);
         match self.trial {
-            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_waits() => {
+            Some(CallTrial::Inline(_) | CallTrial::Channel) if self.calls.any_call_waits() => {
                 let text = self.held.split_off(self.section_at);
-                self.say(&text, out);
+                self.emit_text(&text, out);
             }
-            _ => self.reject(out),
+            _ => self.reject_trial(out),
         }
     }
 
     /// The section is over, and it is no quotation: whether it counts, for all that is known yet.
-    pub(super) fn judge_place(&mut self, out: &mut Out<'_>) {
+    pub(super) fn judge_position(&mut self, out: &mut Out<'_>) {
         match self.trial {
             Some(CallTrial::Alone { firm: true }) => self.accept(out),
             Some(CallTrial::Marked) if self.leads => self.accept(out),
@@ -99,9 +99,9 @@ impl Parser {
         self.in_sentence = None;
         let quoted = self.calls.take_waiting(waited);
         self.drop_all(quoted, out);
-        match self.calls.any_waits() {
-            true => self.calls.text_waits(at..self.held.len()),
-            false => self.reject(out),
+        match self.calls.any_call_waits() {
+            true => self.calls.hold_text_back(at..self.held.len()),
+            false => self.reject_trial(out),
         }
     }
 }

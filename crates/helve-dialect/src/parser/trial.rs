@@ -23,9 +23,9 @@ pub(super) enum CallTrial {
 
 impl Parser {
     /// Nothing on trial was a call.
-    pub(super) fn reject(&mut self, out: &mut Out<'_>) {
+    pub(super) fn reject_trial(&mut self, out: &mut Out<'_>) {
         let Some(trial) = self.trial.take() else {
-            self.let_head_go(out);
+            self.release_head(out);
             return;
         };
         self.in_sentence = None;
@@ -58,7 +58,7 @@ impl Parser {
     }
 
     pub(super) fn drop_waiting(&mut self, out: &mut Out<'_>) {
-        let waiting = self.calls.settled();
+        let waiting = self.calls.take_all_waiting();
         self.drop_all(waiting, out);
     }
 
@@ -71,7 +71,7 @@ impl Parser {
                 WaitingPart::Call(index, call, CallShown::Yes) => (Some(index), Some(call.name)),
                 WaitingPart::Dropped(index, name, ..) => (index, name),
             };
-            self.calls.dropped(index, name.as_deref(), Dropped::Quoted, "", out);
+            self.calls.emit_dropped(index, name.as_deref(), Dropped::Quoted, "", out);
         }
     }
 
@@ -82,18 +82,18 @@ impl Parser {
         }
         self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
-        for waiting in self.calls.settled() {
+        for waiting in self.calls.take_all_waiting() {
             match waiting {
-                WaitingPart::Text(range) | WaitingPart::Words(range) => self.say(&held[range], out),
+                WaitingPart::Text(range) | WaitingPart::Words(range) => self.emit_text(&held[range], out),
                 WaitingPart::Call(index, call, shown) => {
                     if shown == CallShown::No {
-                        Calls::show_as(index, &call, out);
+                        Calls::emit_shown(index, &call, out);
                     }
-                    self.calls.finished(index, call, out);
+                    self.calls.emit_finished(index, call, out);
                     self.speech.after_call();
                 }
                 WaitingPart::Dropped(index, name, why, range) => {
-                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
+                    self.calls.emit_dropped(index, name.as_deref(), why, &held[range], out);
                     self.speech.after_call();
                 }
             }
@@ -102,7 +102,7 @@ impl Parser {
     }
 
     /// The stream is over, and with it every trial. Where it was cut, nobody knows what would have followed.
-    pub(super) fn settle(&mut self, end: End, out: &mut Out<'_>) {
+    pub(super) fn settle_trial(&mut self, end: End, out: &mut Out<'_>) {
         if self.trial.is_none() {
             return;
         }
@@ -113,19 +113,19 @@ impl Parser {
         self.trial = None;
         self.in_sentence = None;
         let held = std::mem::take(&mut self.held);
-        let waiting = self.calls.settled();
+        let waiting = self.calls.take_all_waiting();
         // The first call tells what the model wrote, for all that would have counted.
         let mut untold = untold(&held, &waiting);
         for waiting in waiting {
             match waiting {
-                WaitingPart::Text(range) => self.say(&held[range], out),
+                WaitingPart::Text(range) => self.emit_text(&held[range], out),
                 WaitingPart::Words(_) => {}
                 WaitingPart::Call(index, call, _) => {
                     let text = std::mem::take(&mut untold);
-                    self.calls.dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
+                    self.calls.emit_dropped(Some(index), Some(&call.name), Dropped::Cut, &text, out);
                 }
                 WaitingPart::Dropped(index, name, why, range) => {
-                    self.calls.dropped(index, name.as_deref(), why, &held[range], out);
+                    self.calls.emit_dropped(index, name.as_deref(), why, &held[range], out);
                 }
             }
         }
@@ -135,7 +135,7 @@ impl Parser {
     pub(super) fn release_held(&mut self, out: &mut Out<'_>) {
         let mut held = std::mem::take(&mut self.held);
         self.speech.replan(false);
-        self.say(&held, out);
+        self.emit_text(&held, out);
         held.clear();
         self.held = held;
     }

@@ -16,6 +16,8 @@ static PYTHON: PythonGrammar = PythonGrammar { close: &["<|tool_call_end|>"], ..
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "lfm2",
+    models: "LFM2",
+    sample: "<|tool_call_start|>[get_weather(city=\"¤\")]<|tool_call_end|>",
     openers: &[
         Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: MARK, then: Lookahead::Function, grammar: Grammar::Python(&PYTHON) },

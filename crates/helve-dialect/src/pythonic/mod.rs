@@ -113,11 +113,11 @@ impl PythonBody {
                     None => continue,
                 }
             }
-            match self.step(c, chunk.held_at(report), report) {
+            match self.step(c, chunk.held_position(report), report) {
                 PythonStep::Take => chunk.pos += c.len_utf8(),
                 PythonStep::Again => {}
                 PythonStep::Finish => {
-                    chunk.let_go(report);
+                    chunk.release_read_text(report);
                     self.behind = Trailing::default();
                     self.commented = 0;
                 }
@@ -135,7 +135,7 @@ impl PythonBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         let told = self.reported == self.value.len();
         match self.state {
             PythonState::Value if told && self.literal.flows() => Bypass::Arguments(&PLAIN),
@@ -149,7 +149,7 @@ impl PythonBody {
         if self.calls == 0 || torn || report.calls.has_started() {
             return BodyStep::NotACall(Unclaimed::at(chunk.pos));
         }
-        BodyStep::Done(self.behind.rest_from(chunk.held_at(report), chunk, report))
+        BodyStep::Done(self.behind.rest_from(chunk.held_position(report), chunk, report))
     }
 
     /// Judges a character, which stands at this place of the held text.
@@ -233,7 +233,7 @@ impl PythonBody {
         match c {
             _ if is_blank(c) => PythonStep::Take,
             '[' => {
-                self.stands(at);
+                self.note_at(at);
                 self.around += 1;
                 self.listed = true;
                 PythonStep::Take
@@ -254,7 +254,7 @@ impl PythonBody {
                 PythonStep::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
-                self.stands(at);
+                self.note_at(at);
                 self.token.clear();
                 self.go(PythonState::Name)
             }
@@ -265,14 +265,14 @@ impl PythonBody {
     /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
     fn doubt(&mut self, at: usize) {
         if !self.grammar.fenced {
-            self.stands(at);
+            self.note_at(at);
         }
     }
 
     /// What stands at this place of the held text is the section's only if a call follows.
-    fn stands(&mut self, at: usize) {
+    fn note_at(&mut self, at: usize) {
         if self.calls > 0 || self.grammar.fenced {
-            self.behind.stands(at, self.around);
+            self.behind.note_at(at, self.around);
         }
     }
 
@@ -340,7 +340,7 @@ impl PythonBody {
                     chunk.pos = from;
                 }
                 let back = if carried > 0 { seen } else { 0 };
-                let rest = self.behind.rest_from(chunk.held_at(report) - back, chunk, report);
+                let rest = self.behind.rest_from(chunk.held_position(report) - back, chunk, report);
                 return if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) };
             }
             chunk.pos += 1;
@@ -353,7 +353,7 @@ impl PythonBody {
 
     fn over(&mut self, pos: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
         if self.state == PythonState::Broken {
-            report.give_up(Dropped::Broken);
+            report.drop_draft(Dropped::Broken);
         } else if self.calls == 0 {
             return BodyStep::NotACall(Unclaimed::at(pos));
         }
@@ -395,7 +395,7 @@ impl PythonBody {
             PythonState::Closing => self.doubt(report.held.len() - 1),
             _ => {}
         }
-        self.behind.tell(self.standing, end, report);
+        self.behind.emit_text(self.standing, end, report);
     }
 
     /// Whether a blank stands before the name that is being read.

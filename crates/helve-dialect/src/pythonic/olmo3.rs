@@ -10,6 +10,8 @@ static GRAMMAR: PythonGrammar = PythonGrammar { close: &["</function_calls>"], .
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "olmo3",
+    models: "OLMo 3",
+    sample: "<function_calls>\nget_weather(city=\"¤\")\n</function_calls>",
     openers: &[Opener {
         mark: Mark::Tag("<function_calls>"),
         then: Lookahead::Function,

@@ -34,8 +34,15 @@ pub(super) const SILENT: &[&str] = &["<|python_tag|>", "<|eot|>", "<|eom|>", "<e
 
 pub(super) const STRAYS: &[&str] = &["<|python_end|>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "pythonic",
+    models: "Llama 3.2 and 4, and every model that is asked for Python",
+    sample: r#"[get_weather(city="¤")]"#,
+    openers: OPENERS,
+    silent: SILENT,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

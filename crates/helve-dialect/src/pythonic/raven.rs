@@ -10,6 +10,8 @@ static GRAMMAR: PythonGrammar = PythonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "raven",
+    models: "NexusRaven, Gorilla",
+    sample: r#"Call: get_weather(city="¤")<bot_end>"#,
     openers: &[
         Opener { mark: Mark::Tag("Call:"), then: Lookahead::Function, grammar: Grammar::Python(&GRAMMAR) },
         Opener { mark: Mark::Start, then: Lookahead::Function, grammar: Grammar::Python(&GRAMMAR) },

@@ -20,6 +20,8 @@ static FENCED: PythonGrammar =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",
+    models: "Gemma 2 and 3, Gemini, and Helve's own `xml_tag` profile",
+    sample: "<tool_code>get_weather(city=\"¤\")</tool_code>",
     openers: &[
         Opener { mark: TAG, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
         Opener { mark: TAG, then: Lookahead::Python, grammar: Grammar::Python(&PYTHON) },

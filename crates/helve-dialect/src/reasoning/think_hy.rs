@@ -24,7 +24,13 @@ pub(crate) const OPEN: Opener =
 pub(crate) const CLOSE: Opener =
     Opener { mark: Mark::Tag("</think:"), then: Lookahead::Anything, grammar: Grammar::Channel(&FOOT) };
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_hy", openers: &[OPEN, CLOSE], ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_hy",
+    models: "Hunyuan 3 and 4",
+    sample: "<think:6124c78e>¤</think:6124c78e>",
+    openers: &[OPEN, CLOSE],
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -26,7 +26,7 @@ impl FramedBody {
             FoundSign::Char => self.push_text(&rest[..taken]),
             FoundSign::Beginning(text) => self.push_text(text),
             FoundSign::Sign(FramedSign::Beyond) => {
-                let sign = self.mark_scanner.found(self.grammar.text.signs);
+                let sign = self.mark_scanner.last_sign(self.grammar.text.signs);
                 if self.grammar.text.heads.is_none() {
                     return self.end_text(sign.len(), chunk, report);
                 }
@@ -82,13 +82,13 @@ impl FramedBody {
                 report.arguments(&arguments);
                 body.count(chunk, report);
             }
-            None => body.give_up(chunk, report),
+            None => body.drop_draft(chunk, report),
         })
     }
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
     pub(super) fn end_of_text(&mut self) {
-        let begun = self.mark_scanner.begun(self.grammar.text.signs);
+        let begun = self.mark_scanner.partial_sign(self.grammar.text.signs);
         let is_label = begun.starts_with('\n') || self.text.ends_with('\n');
         if self.grammar.text.code || !is_label {
             self.text.push_str(begun);

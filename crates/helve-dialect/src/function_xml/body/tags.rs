@@ -19,7 +19,7 @@ impl TagBody {
         let tag = tag::parse(grammar, raw);
         match self.state {
             // The value of a quotation is left open as easily as the call.
-            TagState::Value if tag.kind == Some(Element::Channel) && report.calls.waits() => {
+            TagState::Value if tag.kind == Some(Element::Channel) && report.calls.is_waiting() => {
                 Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }))
             }
             TagState::Value => {
@@ -28,7 +28,7 @@ impl TagBody {
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
-            TagState::Word => match self.word_names(chunk.held_at(report) - raw.len(), report) {
+            TagState::Word => match self.word_names(chunk.held_position(report) - raw.len(), report) {
                 true => self.in_call(raw, &tag, chunk, report),
                 false => {
                     self.state = TagState::Between;
@@ -59,7 +59,7 @@ impl TagBody {
             TagState::Between => self.between(raw, &tag, chunk, report),
             _ => {
                 if self.call.words.may_come() {
-                    self.words_end(chunk.held_at(report) - raw.len());
+                    self.words_end(chunk.held_position(report) - raw.len());
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
@@ -110,10 +110,10 @@ impl TagBody {
             }
             (Some(element @ (Element::Wrapper | Element::Skip)), _) => {
                 self.enclosed |= element == Element::Wrapper;
-                self.settled(chunk, report);
+                self.take_all_waiting(chunk, report);
             }
             (Some(Element::Kind), false) => {
-                self.settled(chunk, report);
+                self.take_all_waiting(chunk, report);
                 self.word.clear();
                 self.state = TagState::Kind;
             }
@@ -128,7 +128,7 @@ impl TagBody {
                 self.word.clear();
                 self.state = TagState::Word;
             }
-            (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
+            (Some(Element::Call | Element::NamedByText), true) => self.take_all_waiting(chunk, report),
             _ => return self.over(raw.len(), chunk, report),
         }
         None
@@ -187,7 +187,8 @@ impl TagBody {
                 return step.or_else(over);
             }
             (Some(Element::Wrapper | Element::Call), false)
-                if !self.grammar.reopens && self.call.words.end_at(chunk.held_at(report) - raw.len()) =>
+                if !self.grammar.reopens
+                    && self.call.words.end_at(chunk.held_position(report) - raw.len()) =>
             {
                 self.call.words.go_on();
                 self.call.quotes = true;
@@ -201,13 +202,13 @@ impl TagBody {
                 _,
             ) => {
                 let step = self.close_call(raw, chunk, report);
-                if step.is_none() && self.is_over(report) && !report.calls.waits() {
+                if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
                     return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
                 }
                 return step.or_else(|| self.between(raw, tag, chunk, report));
             }
             // A call in a channel that is closed before the call is a quotation.
-            (Some(Element::Channel), _) if report.calls.waits() => {
+            (Some(Element::Channel), _) if report.calls.is_waiting() => {
                 return Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }));
             }
             (Some(Element::Channel), _) => {
@@ -220,7 +221,7 @@ impl TagBody {
             }
             (None, _) if self.is_aside(raw, tag, chunk, report) => {}
             // It closes what nothing has opened, and there is nothing that it could have closed.
-            (Some(_), true) if !self.call.words.end_at(chunk.held_at(report) - raw.len()) => {
+            (Some(_), true) if !self.call.words.end_at(chunk.held_position(report) - raw.len()) => {
                 self.call.stray = true;
             }
             // An argument whose tag went wrong must not be missing unnoticed.
@@ -242,7 +243,8 @@ impl TagBody {
         report: &mut CallReport<'_, '_>,
     ) -> bool {
         // On trial, the end of reasoning may be the end of what the call is quoted in.
-        let reasoning = |marks: &Reasoning| !report.calls.waits() && [marks.open, marks.close].contains(&raw);
+        let reasoning =
+            |marks: &Reasoning| !report.calls.is_waiting() && [marks.open, marks.close].contains(&raw);
         if END_TOKENS.contains(&raw) || think::MARKS.iter().any(reasoning) {
             return true;
         }
@@ -264,7 +266,7 @@ impl TagBody {
 
     /// A whole tag inside the call is words, or goes on with them.
     fn tag_is_words(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
-        match self.call.words.end_at(chunk.held_at(report) - raw.len()) {
+        match self.call.words.end_at(chunk.held_position(report) - raw.len()) {
             true => self.call.words.go_on(),
             false => self.call_text(raw, raw.len(), chunk, report),
         }
@@ -274,7 +276,7 @@ impl TagBody {
     /// over at once, unless what stands in it shows that it may have swallowed the end of what it is quoted in.
     fn is_over(&self, report: &CallReport<'_, '_>) -> bool {
         let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
-        let ends = match report.calls.waits() {
+        let ends = match report.calls.is_waiting() {
             true => self.calls == 1 && !self.call.stray,
             false => self.grammar.has(Element::NamedByText),
         };
@@ -301,5 +303,5 @@ impl TagBody {
 
 /// Whether a call of this dialect came before.
 pub(super) fn has_called(report: &CallReport<'_, '_>) -> bool {
-    report.calls.has_spoken(report.calls.dialect) || report.calls.any_waits()
+    report.calls.has_call_of(report.calls.dialect) || report.calls.any_call_waits()
 }

@@ -22,7 +22,7 @@ impl TagBody {
         if self.begins_json(nonblank) {
             chunk.pos += text.len() - nonblank.len();
             self.call.words.never_came();
-            self.json = ArgumentReader::new(chunk.held_at(report));
+            self.json = ArgumentReader::new(chunk.held_position(report));
             self.state = TagState::Json;
             return;
         }

@@ -28,12 +28,12 @@ pub(super) fn may_go_on(tag: &str, c: char) -> bool {
 }
 
 impl Verbatim {
-    pub(super) fn waits(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         self.ending.is_some()
     }
 
     pub(super) fn text(&mut self, text: &str, out: &mut String) {
-        if self.waits() && text.trim().is_empty() {
+        if self.is_waiting() && text.trim().is_empty() {
             self.waiting.push_str(text);
             return;
         }

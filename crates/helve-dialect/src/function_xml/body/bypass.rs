@@ -7,25 +7,25 @@ use helve_json::string_bytes;
 
 impl TagBody {
     /// Argument text goes straight out. Nothing else tells anything before a tag is whole.
-    pub(crate) fn passing(&self) -> Bypass {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
             TagState::Value if self.value.in_cdata => Bypass::Nothing,
             _ if !self.beginning.is_empty() => match self.is_plain() {
                 // What seemed to be a tag is none where another begins.
-                true => Bypass::Later(&TAG),
+                true => Bypass::Deferred(&TAG),
                 false => Bypass::Nothing,
             },
             TagState::Value if self.split.is_some() => match self.closing() {
                 Some(_) => Bypass::Nothing,
-                None => Bypass::Later(&TAGGED),
+                None => Bypass::Deferred(&TAGGED),
             },
             TagState::Value if self.value.flows() => Bypass::Arguments(&string_bytes::UNTAGGED),
-            TagState::Value if self.value.grows() => Bypass::Later(&TAGGED),
-            TagState::Word => Bypass::Later(&LINE),
+            TagState::Value if self.value.grows() => Bypass::Deferred(&TAGGED),
+            TagState::Word => Bypass::Deferred(&LINE),
             TagState::Call if self.call.in_json => Bypass::Nothing,
-            TagState::Call => Bypass::Later(&CALL),
-            TagState::Key | TagState::AfterJson => Bypass::Later(&TAGGED),
-            TagState::Between if self.calls == 0 => Bypass::Later(&TAGGED),
+            TagState::Call => Bypass::Deferred(&CALL),
+            TagState::Key | TagState::AfterJson => Bypass::Deferred(&TAGGED),
+            TagState::Between if self.calls == 0 => Bypass::Deferred(&TAGGED),
             TagState::Json if self.json.flows() => Bypass::Arguments(&string_bytes::PLAIN),
             TagState::Value | TagState::Between | TagState::Kind | TagState::Json => Bypass::Nothing,
         }
