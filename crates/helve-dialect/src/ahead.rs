@@ -11,7 +11,7 @@ use helve_json::is_blank;
 /// What must follow a mark to make it one. Whatever fails stays text. Blanks are passed over, so the texts that are looked
 /// for are written without any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum Lookahead {
     /// An object or an array of objects.
     Json,
     /// The same with the name of a call's member: all that an unmarked call may begin with. An object may be Python's.
@@ -48,7 +48,7 @@ pub(crate) enum Fit {
 /// No name is longer.
 const NAME_MAX: usize = 128;
 
-impl Then {
+impl Lookahead {
     /// Judges the text behind the mark, blanks left out; `gap` says that one stood right before its last character. All
     /// shorter texts were judged before and left it unsure.
     pub(crate) fn fits(self, text: &str, gap: bool) -> Fit {
@@ -104,25 +104,6 @@ impl Then {
         }
     }
 
-    /// Judges the text behind the mark by its beginning, as it stands there. What this is sure of is what `fits` comes
-    /// to say, character by character.
-    #[inline]
-    pub(crate) fn fits_at_once(self, text: &str) -> Fit {
-        let fits = match self {
-            Self::Json => text.starts_with('{') || text.starts_with("[{"),
-            Self::Object => {
-                let object = text.strip_prefix('[').unwrap_or(text);
-                object.strip_prefix("{\"").is_some_and(envelope::begins_with)
-            }
-            Self::Words(words) => return word_ahead(text.as_bytes(), words),
-            Self::Function => return function_ahead(text),
-            Self::Name(ends) => name_ahead(text, ends),
-            _ => false,
-        };
-        let first = text.chars().next().map_or(0, char::len_utf8);
-        if fits { Fit::Yes } else { self.fits(&text[..first], false) }
-    }
-
     /// How much of the text goes on with what was read and was unsure, and what that comes to: sure with its last byte,
     /// or still unsure. `gap` says that a blank stands between the two.
     pub(crate) fn goes_on(self, read: &str, gap: impl Fn() -> bool, text: &str) -> (usize, Fit) {
@@ -140,28 +121,11 @@ impl Then {
         }
     }
 
-    /// The marks of which one must stand behind what opens a message so; none where it needs no mark.
-    pub(crate) fn marks(self) -> &'static [&'static str] {
-        match self {
-            Self::Name(marks) | Self::Recipient(marks) => marks,
-            _ => &[],
-        }
-    }
-
-    /// A byte that is in every call without markup that begins so. All of them begin with a bracket.
-    pub(crate) fn sign(self) -> u8 {
-        match self {
-            Self::Object | Self::Json => b'{',
-            Self::Words(words) if words.iter().all(|word| word.contains('{')) => b'{',
-            _ => b'[',
-        }
-    }
-
     /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
         match (self, bytes) {
-            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => letter.is_ascii_lowercase(),
+            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => may_name(*letter),
             (Self::Object, [b'{', second, ..]) => matches!(second, b'"' | b'\'') || is_blank(*second as char),
             (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
             (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
@@ -238,42 +202,6 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
     }
 }
 
-/// Whether one of these words comes next. Blanks may stand in it, so more than its first byte is not asked for.
-#[inline]
-fn word_ahead(text: &[u8], words: &[&str]) -> Fit {
-    let Some(first) = text.first() else { return Fit::Unsure };
-    if words.iter().any(|word| begins(text, word)) {
-        Fit::Yes
-    } else if words.iter().any(|word| word.as_bytes().first() == Some(first)) {
-        Fit::Unsure
-    } else {
-        Fit::No
-    }
-}
-
-/// Whether a name and one of these texts come next, certainly.
-fn name_ahead(text: &str, ends: &[&str]) -> bool {
-    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
-    let len = text.bytes().take(NAME_MAX - 1).take_while(letter).count();
-    let behind = text[len..].trim_start_matches(is_blank).as_bytes();
-    is_named(&text[..len]) && ends.iter().any(|end| begins(behind, end))
-}
-
-/// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
-fn function_ahead(text: &str) -> Fit {
-    let name = text.strip_prefix('[').unwrap_or(text);
-    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
-    let len = name.bytes().take(NAME_MAX - 1).take_while(letter).count();
-    let behind = name[len..].trim_start_matches(is_blank);
-    let apart = behind.len() < name.len() - len;
-    match behind.chars().next() {
-        Some('(') if is_named(&name[..len]) => Fit::Yes,
-        Some('(') if len > 0 => Fit::No,
-        Some(_) if len > 0 && apart => Fit::No,
-        _ => Fit::Unsure,
-    }
-}
-
 fn any_of(text: &str, words: &[&str]) -> Fit {
     if words.iter().any(|word| begins(text.as_bytes(), word)) {
         Fit::Yes
@@ -301,45 +229,45 @@ mod tests {
 
     #[test]
     fn a_mark_needs_what_follows_it() {
-        assert_eq!(Then::Json.fits("{", false), Fit::Yes);
-        assert_eq!(Then::Json.fits("tag", false), Fit::No);
-        assert_eq!(Then::Json.fits("[1", false), Fit::No);
-        assert_eq!(Then::Python.fits("f(", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{a", false), Fit::No);
-        assert_eq!(Then::Object.fits("[{", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"na", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{\"name\"", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{\"names\"", false), Fit::No);
-        assert_eq!(Then::Object.fits("{\"age", false), Fit::No);
-        assert_eq!(Then::Object.fits("{'na", false), Fit::Unsure);
-        assert_eq!(Then::Object.fits("{'name'", false), Fit::Yes);
-        assert_eq!(Then::Object.fits("{'name\"", false), Fit::No);
-        assert_eq!(Then::Object.fits("[{'", false), Fit::No);
-        assert_eq!(Then::Object.fits("[1", false), Fit::No);
-        let glm = Then::Name(&["<arg_key>", "</tool_call>"]);
+        assert_eq!(Lookahead::Json.fits("{", false), Fit::Yes);
+        assert_eq!(Lookahead::Json.fits("tag", false), Fit::No);
+        assert_eq!(Lookahead::Json.fits("[1", false), Fit::No);
+        assert_eq!(Lookahead::Python.fits("f(", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{a", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[{", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{\"na", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{\"name\"", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{\"names\"", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("{\"age", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("{'na", false), Fit::Unsure);
+        assert_eq!(Lookahead::Object.fits("{'name'", false), Fit::Yes);
+        assert_eq!(Lookahead::Object.fits("{'name\"", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[{'", false), Fit::No);
+        assert_eq!(Lookahead::Object.fits("[1", false), Fit::No);
+        let glm = Lookahead::Name(&["<arg_key>", "</tool_call>"]);
         assert_eq!(glm.fits("get_weather", false), Fit::Unsure);
         assert_eq!(glm.fits("get_weather<arg_", true), Fit::Unsure);
         assert_eq!(glm.fits("get_weather<arg_key>", true), Fit::Yes);
         assert_eq!(glm.fits("getw", true), Fit::No);
         assert_eq!(glm.fits("<b", false), Fit::No);
-        assert_eq!(Then::Sources.fits("0:[1,2", true), Fit::Unsure);
-        assert_eq!(Then::Sources.fits("0:[1,2]>", false), Fit::Yes);
-        assert_eq!(Then::Sources.fits("0x", false), Fit::No);
-        assert_eq!(Then::Sources.fits(">", false), Fit::No);
-        let glued = Then::Glued(&["final", "analysis"]);
+        assert_eq!(Lookahead::Sources.fits("0:[1,2", true), Fit::Unsure);
+        assert_eq!(Lookahead::Sources.fits("0:[1,2]>", false), Fit::Yes);
+        assert_eq!(Lookahead::Sources.fits("0x", false), Fit::No);
+        assert_eq!(Lookahead::Sources.fits(">", false), Fit::No);
+        let glued = Lookahead::Glued(&["final", "analysis"]);
         assert_eq!(glued.fits("fina", false), Fit::Unsure);
         assert_eq!(glued.fits("final", false), Fit::Unsure);
         assert_eq!(glued.fits("finalY", false), Fit::Yes);
         assert_eq!(glued.fits("finalY", true), Fit::No);
-        assert_eq!(Then::Function.fits("[f", true), Fit::Unsure);
-        assert_eq!(Then::Function.fits("[fg", true), Fit::No);
-        assert_eq!(Then::Function.fits("[a.b(", false), Fit::Yes);
-        assert_eq!(Then::Function.fits("[link]", false), Fit::No);
+        assert_eq!(Lookahead::Function.fits("[f", true), Fit::Unsure);
+        assert_eq!(Lookahead::Function.fits("[fg", true), Fit::No);
+        assert_eq!(Lookahead::Function.fits("[a.b(", false), Fit::Yes);
+        assert_eq!(Lookahead::Function.fits("[link]", false), Fit::No);
     }
 
     /// What follows a mark, for each dialect that looks ahead.
-    fn all() -> Vec<Then> {
+    fn all() -> Vec<Lookahead> {
         let openers =
             crate::dialects().iter().flat_map(|dialect| dialect.openers.iter().chain(dialect.given.openers));
         let mut all = vec![];
@@ -352,16 +280,16 @@ mod tests {
     }
 
     /// What it comes to, character by character, as the parser does where nothing quicker decides.
-    fn slowly(then: Then, text: &str) -> Fit {
-        let mut ink = String::new();
+    fn slowly(then: Lookahead, text: &str) -> Fit {
+        let mut nonblank = String::new();
         let mut gap = false;
         for c in text.chars() {
             if is_blank(c) {
-                gap = !ink.is_empty();
+                gap = !nonblank.is_empty();
                 continue;
             }
-            ink.push(c);
-            match then.fits(&ink, std::mem::take(&mut gap)) {
+            nonblank.push(c);
+            match then.fits(&nonblank, std::mem::take(&mut gap)) {
                 Fit::Unsure => {}
                 fit => return fit,
             }
@@ -395,9 +323,10 @@ mod tests {
         ];
         for then in all() {
             match then {
-                Then::Words(more) | Then::Glued(more) | Then::Name(more) | Then::Recipient(more) => {
-                    words.extend(more)
-                }
+                Lookahead::Words(more)
+                | Lookahead::Glued(more)
+                | Lookahead::Name(more)
+                | Lookahead::Recipient(more) => words.extend(more),
                 _ => {}
             }
         }
@@ -422,17 +351,15 @@ mod tests {
             }
             for then in all() {
                 let slow = slowly(then, text);
-                let quick = then.fits_at_once(text);
-                prop_assert!(quick == Fit::Unsure || quick == slow, "{:?} of {:?}: {:?}, not {:?}", then, text, quick, slow);
                 let begins = text.as_bytes().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
-                if begins && !then.may_begin(text.as_bytes()) && matches!(then, Then::Object | Then::Json | Then::Function) {
+                if begins && !then.may_begin(text.as_bytes()) && matches!(then, Lookahead::Object | Lookahead::Json | Lookahead::Function) {
                     prop_assert_ne!(slow, Fit::Yes, "{:?} may begin with {:?}", then, text);
                 }
                 // What was read and left it unsure, and more of the text behind it.
                 let (read, more) = text.split_at(ends[at.index(ends.len())]);
                 if slowly(then, read) == Fit::Unsure && !read.is_empty() && !more.starts_with(is_blank) {
-                    let ink: String = read.chars().filter(|c| !is_blank(*c)).collect();
-                    let (run, fit) = then.goes_on(&ink, || read.ends_with(is_blank), more);
+                    let nonblank: String = read.chars().filter(|c| !is_blank(*c)).collect();
+                    let (run, fit) = then.goes_on(&nonblank, || read.ends_with(is_blank), more);
                     prop_assert_eq!(slowly(then, &format!("{read}{}", &more[..run])), fit, "{:?} goes on from {:?} with {:?}", then, read, &more[..run]);
                 }
             }

@@ -71,22 +71,9 @@ pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
 }
 
 impl Reading {
-    /// Reads a message of which all is there, as a [`Parser`] does that is fed all of it.
-    ///
-    /// Knowing that nothing follows, it need not hold anything back; and most messages are nothing but text, which a
-    /// look for the few bytes that all markup has shows at once.
+    /// Reads a complete message, as a [`Parser`] does that is fed all of it.
     pub fn read(&self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        if self.reasoning_open || !self.live.is_text(text) {
-            return Parser::read(self, text, end, out);
-        }
-        if !text.is_empty() {
-            out(Piece::Text(text));
-        }
-        Finding {
-            dialect: self.dialect.map(|dialect| dialect.name),
-            complete: end == End::Normal,
-            reasoning_open: false,
-        }
+        Parser::read_complete(self, text, end, out)
     }
 }
 

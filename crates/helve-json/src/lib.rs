@@ -1,7 +1,6 @@
 //! JSON as models write it: streaming and loose reading, literals, repair, coercion by schema. Pure.
 //!
 //! - [`scanner`] reads strict JSON in pieces of any size and reports where values begin and end.
-//! - [`skip`] finds where a value ends that is complete in the text at hand.
 //! - [`loose`] finds where an object ends that is not quite JSON.
 //! - [`literal`] turns a value as Python, JavaScript or a careless model writes it into JSON while it streams.
 //! - [`repair`] reads broken JSON that has exactly one reading, and says what it changed.
@@ -20,7 +19,6 @@ pub mod literal;
 pub mod loose;
 pub mod repair;
 pub mod scanner;
-pub mod skip;
 pub mod string_bytes;
 pub mod unescape;
 pub mod work;

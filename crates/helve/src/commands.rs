@@ -8,6 +8,7 @@ mod models;
 mod parse;
 mod runs;
 pub mod serve;
+mod suggest;
 mod token;
 mod tools;
 

@@ -2,25 +2,24 @@
 //!
 //! Odd here: text between the marks may be a number or a list; the schema decides, or else its looks.
 
-use super::{GemmaGrammar, MEMBERS};
+use super::GemmaGrammar;
 use crate::Dialect;
-use crate::body::Before;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<escape>",
     close: "<end_function_call>",
     next: &["<start_function_call>", "<start_function_response>", "<end_of_turn>", "<eos>"],
-    ending: "<escape>}<end_function_call>",
-    members: Before { quiet: &MEMBERS, mark: "<escape>" },
     decodes: true,
 };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functiongemma",
+    models: "FunctionGemma",
+    sample: "<start_function_call>call:get_weather{city:<escape>¤<escape>}<end_function_call>",
     openers: &[Opener {
         mark: Mark::Tag("<start_function_call>"),
-        then: Then::Words(&["call:"]),
+        then: Lookahead::Words(&["call:"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     silent: &["<start_function_response>"],

@@ -5,16 +5,18 @@
 
 use super::{JsonGrammar, json_fenced, sarashina};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 
 pub(super) const OPENER: Opener =
-    Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
+    Opener { mark: Mark::Alone, then: Lookahead::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
 
 /// A list in Python's quotes is found as Sarashina's.
-pub(super) const GIVEN: Given = Given { openers: &[sarashina::ALONE], ..Given::NOTHING };
+pub(super) const GIVEN: GivenMarks = GivenMarks { openers: &[sarashina::ALONE], ..GivenMarks::NOTHING };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
+    models: "any model that is asked for JSON",
+    sample: r#"{"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[OPENER, json_fenced::OPENER],
     given: GIVEN,
     silent: &["<|python_tag|>"],
@@ -37,6 +39,19 @@ mod tests {
                 ),
                 (r#"{"name": "search", "arguments": {"query": "x"}}"#, r#"call search {"query": "x"}"#),
                 ("\n{\"tool_name\": \"search\", \"parameters\": {}} \n", "call search {}"),
+                (
+                    r#"{"query": "rust", "limit": 3, "tool": "search"}"#,
+                    r#"call search {"query": "rust", "limit": 3}"#,
+                ),
+                (r#"So: {"query": "rust", "tool": "search"}"#, r#"say So:  | call search {"query": "rust"}"#),
+                (r#"{"query": "rust", "tool": "other"}"#, r#"say {"query": "rust", "tool": "other"}"#),
+                (r#"{"query": "rust", "name": "search"}"#, r#"say {"query": "rust", "name": "search"}"#),
+                (
+                    r#"{"query": "rust", "tool": "search", "year": 1}"#,
+                    r#"call search {"query": "rust", "year": 1}"#,
+                ),
+                (r#"{"query": "rust"}"#, r#"say {"query": "rust"}"#),
+                (r#"{"query": "ru"#, r#"say {"query": "ru"#),
                 (r#"{"tool": "search"}"#, "call search {}"),
                 (r#"{"name": "search", "query": "x"}"#, r#"call search {"query": "x"}"#),
                 (r#"{"tool": "search", "name": "x"}"#, "call search {}"),

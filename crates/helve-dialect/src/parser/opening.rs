@@ -1,14 +1,13 @@
 //! The look-ahead behind a mark: is it one, and of which dialect?
 
-use super::{Code, Parser, Place};
+use super::{Code, Parser, ParserPlace};
 use crate::ahead::name_of;
-use crate::body::{Awaited, Body, Passing};
+use crate::body::{Bypass, CallBody};
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, Then, is_name};
-use crate::parser::trial::Trial;
-use crate::registry::Choice;
+use crate::dialect::{Fit, Grammar, Lookahead, is_name};
+use crate::parser::trial::CallTrial;
+use crate::registry::OpenerChoice;
 use crate::{Dropped, End};
-use helve_json::byte_search::begins;
 use helve_json::is_blank;
 use helve_json::work;
 
@@ -69,99 +68,30 @@ impl Opening {
 
 impl Parser {
     /// Begins the look-ahead behind a mark in prose.
-    pub(super) fn open(&mut self, mut opening: Opening, mark: &'static str) {
+    pub(super) fn begin_opening(&mut self, mut opening: Opening, mark: &'static str) {
         if self.trial.is_none() && !self.is_headed() {
             self.held.clear();
         }
         self.section_at = self.held.len();
         self.leads = self.line.is_fresh();
         self.mark = mark;
-        self.calls.told = self.section_at;
+        self.calls.reported_to = self.section_at;
         // Enough for blanks and what decides behind the mark; most marks need no more.
         self.held.reserve(mark.len() + AHEAD);
         self.held.push_str(mark);
         opening.ahead_at = self.held.len();
-        self.look_ahead(opening);
+        self.begin_lookahead(opening);
     }
 
-    pub(super) fn look_ahead(&mut self, opening: Opening) {
-        self.ink.clear();
-        self.passing = match self.live.choices(opening.mark) {
-            [Choice { then: Then::Words([word, ..]), .. }] => Passing::Mark(word),
-            _ => Passing::Nothing,
-        };
-        self.place = Place::Opening(opening);
+    pub(super) fn begin_lookahead(&mut self, opening: Opening) {
+        self.nonblank.clear();
+        self.place = ParserPlace::Opening(opening);
     }
 
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        let Place::Opening(mut opening) = self.place else { return pos };
-        if !self.deferred.is_empty() {
-            return self.opening_with_deferred(opening, text, pos, out);
-        }
-        let mut at = pos;
-        if self.ink.is_empty() && self.held.len() == opening.ahead_at {
-            // What comes first decides most often; then nothing needs to be kept but the blanks before it.
-            at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
-            self.held.push_str(&text[pos..at]);
-            opening.ahead_at += at - pos;
-            if let Some(word) = self.begun_word(opening, &text[at..]) {
-                self.deferred.push_str(&text[at..]);
-                self.passing = Passing::Mark(word);
-                self.place = Place::Opening(opening);
-                return text.len();
-            }
-            match self.fit_at_once(opening, &text[at..]) {
-                Ok(choice) => {
-                    self.enter(opening, choice);
-                    return at;
-                }
-                // What follows another mark is text as far as it was looked at.
-                Err(Fit::No) if matches!(opening.mark, MarkId::Tag(_) | MarkId::Start) => {
-                    self.not_opened(opening, out);
-                    return at;
-                }
-                Err(_) => {}
-            }
-        }
-        self.look_closely(opening, text, at, out)
-    }
-
-    /// The word that must follow the mark, if the text is the beginning of it. None is the beginning of another.
-    fn begun_word(&self, opening: Opening, text: &str) -> Option<Awaited> {
-        let [Choice { then: Then::Words(words), .. }] = self.live.choices(opening.mark) else { return None };
-        let begun =
-            |word: &&&str| !text.is_empty() && text.len() < word.len() && begins(word.as_bytes(), text);
-        words.iter().find(begun)
-    }
-
-    /// Looks at what was deferred together with what follows it.
-    fn opening_with_deferred(
-        &mut self,
-        opening: Opening,
-        text: &str,
-        pos: usize,
-        out: &mut Out<'_>,
-    ) -> usize {
-        let end = self.join_deferred(text, pos);
-        match self.fit_at_once(opening, &self.deferred) {
-            Ok(choice) => {
-                self.enter(opening, choice);
-                self.enter_deferred(text, end, out)
-            }
-            Err(_) => {
-                self.passing = Passing::Nothing;
-                let deferred = std::mem::take(&mut self.deferred);
-                self.look_again(&deferred, out);
-                end
-            }
-        }
-    }
-
-    /// The call begins with what was deferred, which came before this place of the text.
-    fn enter_deferred(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        match pos == text.len() && self.may_wait() {
-            true => pos,
-            false => self.section(text, pos, out),
+        match self.place {
+            ParserPlace::Opening(opening) => self.look_closely(opening, text, pos, out),
+            _ => pos,
         }
     }
 
@@ -173,21 +103,20 @@ impl Parser {
         pos: usize,
         out: &mut Out<'_>,
     ) -> usize {
-        self.passing = Passing::Nothing;
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             let (run, fit) = self.goes_on(opening, &text[at..]);
             if run > 0 {
                 self.held.push_str(&text[at..at + run]);
-                self.ink.push_str(&text[at..at + run]);
+                self.nonblank.push_str(&text[at..at + run]);
                 at += run;
                 if fit == Fit::Yes
                     && let Some(choice) = self.live.choices(opening.mark).first()
                 {
-                    return self.opened(opening, *choice, Looked { text, from: pos, at }, out);
+                    return self.enter_call(opening, *choice, Looked { text, from: pos, at }, out);
                 }
-                if matches!(self.fit(opening, &self.ink, false), Err(Fit::No)) {
-                    self.not_opened(opening, out);
+                if matches!(self.fit(opening, &self.nonblank, false), Err(Fit::No)) {
+                    self.reject_opening(opening, out);
                     return at;
                 }
                 continue;
@@ -203,26 +132,26 @@ impl Parser {
             }
             let before = self.held.as_bytes()[opening.ahead_at..self.held.len() - c.len_utf8()].last();
             let gap = before.is_some_and(|byte| is_blank(*byte as char));
-            self.ink.push(c);
-            match self.fit(opening, &self.ink, gap) {
-                Ok(choice) => return self.opened(opening, choice, Looked { text, from: pos, at }, out),
+            self.nonblank.push(c);
+            match self.fit(opening, &self.nonblank, gap) {
+                Ok(choice) => return self.enter_call(opening, choice, Looked { text, from: pos, at }, out),
                 Err(Fit::Unsure) => {}
                 Err(_) => {
                     self.held.pop();
-                    self.not_opened(opening, out);
+                    self.reject_opening(opening, out);
                     return at - c.len_utf8();
                 }
             }
         }
-        self.place = Place::Opening(opening);
+        self.place = ParserPlace::Opening(opening);
         at
     }
 
     /// What lies ahead fits. The body reads it too. Says where to go on.
-    fn opened(
+    fn enter_call(
         &mut self,
         opening: Opening,
-        choice: Choice,
+        choice: OpenerChoice,
         Looked { text, from, at }: Looked<'_>,
         out: &mut Out<'_>,
     ) -> usize {
@@ -233,10 +162,10 @@ impl Parser {
             self.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
             let at = self.join_deferred(text, at);
-            return self.enter_deferred(text, at, out);
+            return self.section(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
-        work::looked_at(ahead);
+        work::count_bytes(ahead);
         at - ahead
     }
 
@@ -244,28 +173,26 @@ impl Parser {
     fn goes_on(&self, opening: Opening, text: &str) -> (usize, Fit) {
         let Some(first) = self.live.choices(opening.mark).first() else { return (0, Fit::Unsure) };
         let gap = || self.held.len() > opening.ahead_at && self.held.ends_with(is_blank);
-        first.then.goes_on(&self.ink, gap, text)
-    }
-
-    /// Whether some call behind the mark may be read in one go.
-    #[inline]
-    pub(super) fn may_lie_whole(&self, opening: Opening) -> bool {
-        self.live.choices(opening.mark).iter().any(|choice| choice.grammar.may_lie_whole())
+        first.then.goes_on(&self.nonblank, gap, text)
     }
 
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
-    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
-        self.first_choice(opening, ahead, |then| then.fits(ahead, gap))
+    fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<OpenerChoice, Fit> {
+        self.first_choice(opening, ahead, |then| match (then, then.fits(ahead, gap)) {
+            // The arguments may come before the name of the tool.
+            (Lookahead::Object, Fit::No) if !gap => self.begins_argument(ahead),
+            (_, fit) => fit,
+        })
     }
 
-    /// The same, judged by what comes first in the text ahead.
-    pub(super) fn fit_at_once(&self, opening: Opening, text: &str) -> Result<Choice, Fit> {
-        self.first_choice(opening, text, |then| then.fits_at_once(text))
-    }
-
-    fn first_choice(&self, opening: Opening, text: &str, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
+    fn first_choice(
+        &self,
+        opening: Opening,
+        text: &str,
+        fits: impl Fn(Lookahead) -> Fit,
+    ) -> Result<OpenerChoice, Fit> {
         for choice in self.live.choices(opening.mark) {
-            if matches!(choice.then, Then::Line) && !self.line.is_fresh() {
+            if matches!(choice.then, Lookahead::Line) && !self.line.is_fresh() {
                 continue;
             }
             if opening.mark == MarkId::Start && self.names_no_tool(choice.then, text) {
@@ -280,70 +207,80 @@ impl Parser {
         Err(Fit::No)
     }
 
+    /// Whether an object begins with an argument of a declared tool.
+    fn begins_argument(&self, object: &str) -> Fit {
+        let object = object.strip_prefix('[').unwrap_or(object);
+        let Some(key) = object.strip_prefix("{\"") else { return Fit::No };
+        match key.split_once('"') {
+            Some((key, _)) if self.tools.any_has_parameter(key) => Fit::Yes,
+            None if self.tools.begins_parameter(key) => Fit::Unsure,
+            _ => Fit::No,
+        }
+    }
+
     /// Whether a call that opens the message with nothing but a name is none, since no tool's name begins so: then the first
     /// words of an answer need not be held back.
-    fn names_no_tool(&self, then: Then, text: &str) -> bool {
-        let named = matches!(then, Then::Function | Then::Name(_));
+    fn names_no_tool(&self, then: Lookahead, text: &str) -> bool {
+        let named = matches!(then, Lookahead::Function | Lookahead::Name(_));
         named && !self.tools.is_unknown() && !self.tools.begins_name(name_of(text))
     }
 
     /// A call begins; where it may be a quotation, it is put on trial.
-    fn enter(&mut self, opening: Opening, choice: Choice) {
+    fn enter(&mut self, opening: Opening, choice: OpenerChoice) {
         if self.trial.is_none() && !matches!(choice.grammar, Grammar::Channel(_)) {
             self.trial = match (opening.mark, self.code) {
-                (MarkId::Alone | MarkId::Start, _) => Some(Trial::Alone { firm: self.is_firm(choice) }),
+                (MarkId::Alone | MarkId::Start, _) => Some(CallTrial::Alone { firm: self.is_firm(choice) }),
                 (mark, Code::Fence { ticks, .. }) => {
                     let for_calls = matches!(mark, MarkId::Fence(fence) if self.live.is_for_calls(fence));
                     let firm = for_calls && (self.strict.is_none() || self.leads);
-                    Some(Trial::Fence { ticks, closed: false, firm })
+                    Some(CallTrial::Fence { ticks, closed: false, firm })
                 }
-                _ if self.in_channel() => Some(Trial::Channel),
-                (_, Code::Inline(ticks)) => Some(Trial::Inline(ticks)),
-                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(Trial::Marked),
+                _ if self.in_channel() => Some(CallTrial::Channel),
+                (_, Code::Inline(ticks)) => Some(CallTrial::Inline(ticks)),
+                (_, Code::None | Code::Tildes(_)) => self.strict.is_some().then_some(CallTrial::Marked),
             };
         }
         if let Code::Fence { ticks, .. } = self.code {
             self.code = Code::Fence { ticks, headed: false };
-            if let Some(Trial::Fence { closed, .. }) = &mut self.trial {
+            if let Some(CallTrial::Fence { closed, .. }) = &mut self.trial {
                 *closed = false;
             }
         }
         // Behind another message of a channel a head begins one of its own.
         self.leads |= matches!(choice.grammar, Grammar::Channel(_)) && self.in_channel();
         self.begin_waiting();
-        self.calls.speaking = choice.dialect.name;
+        self.calls.dialect = choice.dialect.name;
         let standing = Self::standing(&opening);
         let mark = match opening.mark {
             MarkId::Tag(marker) => self.live.markers.text(marker),
             _ => "",
         };
         if choice.dialect.opens_section(mark)
-            && matches!(self.trial, None | Some(Trial::Channel | Trial::Marked))
+            && matches!(self.trial, None | Some(CallTrial::Channel | CallTrial::Marked))
         {
             self.unclosed = Some(choice.dialect);
         }
-        Body::begin(&mut self.body, choice.grammar, standing, mark);
-        self.passing = self.body.as_ref().map_or(Passing::Nothing, Body::passing);
-        self.place = Place::Section;
+        CallBody::begin(&mut self.body, choice.grammar, standing, mark);
+        self.bypass = self.body.as_ref().map_or(Bypass::Nothing, CallBody::bypass);
+        self.place = ParserPlace::Section;
     }
 
     /// Python calls of declared tools at the very beginning are calls, whatever the model says about them afterwards;
     /// elsewhere too, where the model is known to write them so.
-    fn is_firm(&self, choice: Choice) -> bool {
+    fn is_firm(&self, choice: OpenerChoice) -> bool {
         let python = matches!(choice.grammar, Grammar::Python(_));
         let known = self.speech.at_start() || self.given.is_some() && (self.strict.is_none() || self.leads);
         python && !self.tools.is_unknown() && known
     }
 
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
-    fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
-        self.place = Place::Prose;
-        self.passing = Passing::Nothing;
+    fn reject_opening(&mut self, opening: Opening, out: &mut Out<'_>) {
+        self.place = ParserPlace::Prose;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
             MarkId::Fence(_) => {
                 let ahead = self.held.split_off(opening.ahead_at);
-                self.look_again(&ahead, out);
+                self.reread_text(&ahead, out);
                 return;
             }
             MarkId::Tag(_) | MarkId::Start => self.held.split_off(opening.ahead_at),
@@ -353,21 +290,21 @@ impl Parser {
             && self.trial.is_none()
             && self.is_stray(marker)
         {
-            self.drop_mark();
+            self.discard_mark();
         }
         self.line.see_lines(&self.held[self.section_at..]);
         if self.section_at == 0 && self.trial.is_none() {
             self.release_held(out);
         } else {
             let text = self.held.split_off(self.section_at);
-            self.let_head_go(out);
-            self.say(&text, out);
+            self.release_head(out);
+            self.emit_text(&text, out);
         }
-        self.look_again(&ahead, out);
+        self.reread_text(&ahead, out);
     }
 
     /// The stream ended behind a mark. A tag that nothing has belied yet is a call that was cut off.
-    pub(super) fn unopened(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
+    pub(super) fn finish_opening(&mut self, opening: Opening, end: End, out: &mut Out<'_>) {
         if let MarkId::Tag(marker) = opening.mark
             && self.live.may_be_head(marker)
         {
@@ -375,16 +312,16 @@ impl Parser {
             let mut choices = self.live.choices(opening.mark).iter();
             let ahead = self.held.split_off(opening.ahead_at);
             let fresh = self.line.is_fresh();
-            let takes_anything = |choice: &&Choice| match choice.then {
-                Then::Anything => true,
-                Then::Line => fresh,
+            let takes_anything = |choice: &&OpenerChoice| match choice.then {
+                Lookahead::Anything => true,
+                Lookahead::Line => fresh,
                 _ => false,
             };
             match choices.find(takes_anything) {
                 Some(choice) => {
                     self.enter(opening, *choice);
-                    self.look_again(&ahead, out);
-                    self.wind_up(end, out);
+                    self.reread_text(&ahead, out);
+                    self.finish_place(end, out);
                 }
                 None => self.held.truncate(self.section_at),
             }
@@ -392,25 +329,25 @@ impl Parser {
         }
         if opening.is_tag() && !(end == End::Normal && self.is_prose_about(opening)) {
             self.held.truncate(self.held.trim_end().len());
-            self.calls.give_up(Dropped::Cut, &self.held, out);
+            self.calls.drop_draft(Dropped::Cut, &self.held, out);
             if self.trial.is_none() {
                 self.held.truncate(self.section_at);
             }
             return;
         }
-        self.not_opened(opening, out);
+        self.reject_opening(opening, out);
         // What lay ahead was looked at again, and may have led somewhere else.
         if opening.mark != MarkId::Alone {
-            self.wind_up(end, out);
+            self.finish_place(end, out);
         }
     }
 
     /// Whether a word behind the mark, and a blank between the two, make it a mark that is only talked about. The beginning of
     /// a word that is awaited does not.
     fn is_prose_about(&self, opening: Opening) -> bool {
-        let awaited = |choice: &Choice| matches!(choice.then, Then::Words(_));
+        let awaited = |choice: &OpenerChoice| matches!(choice.then, Lookahead::Words(_));
         let apart = self.held[self.section_at..opening.ahead_at].ends_with(' ');
-        let wordy = !self.ink.is_empty() && self.ink.chars().all(is_name);
+        let wordy = !self.nonblank.is_empty() && self.nonblank.chars().all(is_name);
         apart && wordy && !self.live.choices(opening.mark).iter().all(awaited)
     }
 }

@@ -14,6 +14,8 @@ mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod injection;
+mod model_server;
+mod models;
 mod notices;
 mod outside;
 mod people;
@@ -23,7 +25,10 @@ mod readers;
 mod rows;
 mod runs;
 mod serving;
+mod source_requests;
 mod stopping;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tool_folder;
 mod weather;
 
