@@ -168,14 +168,14 @@ fn credential(
 ) -> Result<Option<Credential>, DefinitionError> {
     let (credential, name) = match auth.clone() {
         Auth::None => return Ok(None),
-        Auth::Bearer { secret } => (Credential::Bearer { secret: secret.clone() }, secret),
-        Auth::Basic { username, secret } => {
+        Auth::Bearer { secret, .. } => (Credential::Bearer { secret: secret.clone() }, secret),
+        Auth::Basic { username, secret, .. } => {
             if username.contains(|c: char| c == ':' || c.is_control()) {
                 return wrong("endpoint.auth.username", "a username has no colon and no control characters");
             }
             (Credential::Basic { username, secret: secret.clone() }, secret)
         }
-        Auth::ApiKey { secret, name, place: KeyPlace::Header } => {
+        Auth::ApiKey { secret, name, place: KeyPlace::Header, .. } => {
             let header = HeaderName::try_from(&name).ok().filter(|_| header_refused(&name).is_none());
             let Some(header) = header else {
                 return wrong(
@@ -188,7 +188,7 @@ fn credential(
             }
             (Credential::Header { name, secret: secret.clone() }, secret)
         }
-        Auth::ApiKey { secret, name, place: KeyPlace::Query } => {
+        Auth::ApiKey { secret, name, place: KeyPlace::Query, .. } => {
             if name.is_empty() || name.chars().any(char::is_control) {
                 return wrong("endpoint.auth.name", "say which query parameter the key is sent in");
             }

@@ -20,9 +20,11 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
-    StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    StoreFuture, Token, ToolGrant, ToolOffer, ToolRow, Urgency, UserPlan,
 };
-use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
+use helve_types::{
+    ApprovalId, CallId, ConversationId, Grant, Message, ModelProfile, RunId, Timestamp, UserId,
+};
 
 pub(crate) use self::answered_twice::AnsweredTwice;
 pub(crate) use self::ghost::{Ghost, SIGN};
@@ -312,6 +314,28 @@ impl<B: Bend> Store for Bent<B> {
 
     fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow> {
         self.inner.take_offer(row, expected, audit)
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrant>> {
+        self.inner.tool_grants()
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrant, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.inner.keep_granted_tool(row, expected, audit, grants)
+    }
+
+    fn grant_tool(&self, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.grant_tool(grant, audit)
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: Grant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.inner.revoke_tool_grant(tool, grant, audit)
     }
 
     fn tool_changes(&self) -> StoreFuture<'_, u64> {

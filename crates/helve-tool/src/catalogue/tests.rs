@@ -27,7 +27,7 @@ impl Tool for Echo {
 /// Makes everything but what needs the secret `gone`.
 fn maker() -> Maker {
     Arc::new(|definition: &ToolDefinition| {
-        if matches!(&definition.endpoint.auth, Auth::Bearer { secret } if secret == "gone") {
+        if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
@@ -82,7 +82,7 @@ fn weather(url: &str) -> ToolDefinition {
 
 fn needing_what_is_gone() -> ToolDefinition {
     let mut definition = weather("https://a.example/{city}");
-    definition.endpoint.auth = Auth::Bearer { secret: "gone".into() };
+    definition.endpoint.auth = Auth::Bearer { secret: "gone".into(), env: None };
     definition
 }
 

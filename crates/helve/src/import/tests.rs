@@ -24,7 +24,7 @@ impl Tool for Echo {
 /// Makes everything but what needs a secret.
 fn maker() -> Maker {
     Arc::new(|definition: &ToolDefinition| {
-        if let Auth::Bearer { secret } = &definition.endpoint.auth {
+        if let Auth::Bearer { secret, .. } = &definition.endpoint.auth {
             return Err(DefinitionError::new("endpoint.auth", format!("there is no secret `{secret}`")));
         }
         let ToolDefinition { name, description, parameters, .. } = definition.clone();
