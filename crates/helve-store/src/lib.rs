@@ -29,7 +29,7 @@ pub use disk::{Disk, DiskStatus, FreeMin, Room};
 pub use error::StoreError;
 pub use executions::{Execution, ExecutionFilter, ExecutionPage, Mark, MarkError};
 pub use files::KeptFile;
-pub use grants::ToolGrant;
+pub use grants::ToolGrantRow;
 pub use journal::{Entry, Publish, RunJournal};
 pub use memory::MemoryStore;
 pub use offers::ToolOffer;

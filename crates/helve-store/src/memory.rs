@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Grant, Message, ModelProfile, RunId, RunState, Timestamp, Used,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, ToolGrant, Used,
     UserId,
 };
 
@@ -28,7 +28,7 @@ use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, ENDED_SESSIONS_MAX, Execution, ExecutionFilter, ExecutionPage,
     IdempotencyKey, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord,
-    Scope, Share, Store, StoreError, StoreFuture, Token, ToolGrant, ToolOffer, ToolRow, Urgency, UserPlan,
+    Scope, Share, Store, StoreError, StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -483,7 +483,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrant>> {
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
         self.with(|all| Ok(all.grants.all()))
     }
 
@@ -492,7 +492,7 @@ impl Store for MemoryStore {
         row: ToolRow,
         expected: u32,
         audit: AuditEntry,
-        grants: Vec<(ToolGrant, AuditEntry)>,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
     ) -> StoreFuture<'_, ToolRow> {
         self.with(|all| {
             let kept = all.tools.keep(row, expected)?;
@@ -505,7 +505,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn grant_tool(&self, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.with(|all| {
             all.grants.put(grant);
             all.tools.count_change();
@@ -514,7 +514,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn revoke_tool_grant(&self, tool: String, grant: Grant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.with(|all| {
             all.grants.revoke(&tool, &grant)?;
             all.tools.count_change();

@@ -4,14 +4,14 @@ use std::future::Future;
 use std::pin::Pin;
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Grant, Message, ModelProfile, RunId, Timestamp, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
 };
 
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, StoreError,
-    Token, ToolGrant, ToolOffer, ToolRow, Urgency, UserPlan,
+    Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 /// So many questions are let expire at a time; the rest waits for the next round.
@@ -229,7 +229,7 @@ pub trait Store: Send + Sync + 'static {
     fn take_offer(&self, row: ToolRow, expected: u32, audit: AuditEntry) -> StoreFuture<'_, ToolRow>;
 
     /// What the operator lets single tools have, by their names.
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrant>>;
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>>;
 
     /// As `keep_tool`, together with what the tool is allowed.
     fn keep_granted_tool(
@@ -237,14 +237,14 @@ pub trait Store: Send + Sync + 'static {
         row: ToolRow,
         expected: u32,
         audit: AuditEntry,
-        grants: Vec<(ToolGrant, AuditEntry)>,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
     ) -> StoreFuture<'_, ToolRow>;
 
     /// Lets a tool have something; it ends with the tool.
-    fn grant_tool(&self, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()>;
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()>;
 
     /// Takes back what a tool was allowed.
-    fn revoke_tool_grant(&self, tool: String, grant: Grant, audit: AuditEntry) -> StoreFuture<'_, ()>;
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()>;
 
     /// Grows with every change of a tool, an offer, a grant or a switch, whoever makes it.
     fn tool_changes(&self) -> StoreFuture<'_, u64>;

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// A consent of the operator's, bound to one tool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Grant {
+pub enum ToolGrant {
     /// The tool may reach this host and port although it is not on the public internet.
     Host { place: String },
     /// The tool may send the secret, which this environment variable holds, to this host and port.
     Secret { secret: String, env: String, place: String },
 }
 
-impl Grant {
+impl ToolGrant {
     /// The host and port that the consent is about.
     pub fn place(&self) -> &str {
         match self {
@@ -22,7 +22,7 @@ impl Grant {
     }
 }
 
-impl std::fmt::Display for Grant {
+impl std::fmt::Display for ToolGrant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Host { place } => write!(f, "host {place}"),

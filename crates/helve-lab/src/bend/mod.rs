@@ -20,10 +20,10 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
-    StoreFuture, Token, ToolGrant, ToolOffer, ToolRow, Urgency, UserPlan,
+    StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Grant, Message, ModelProfile, RunId, Timestamp, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
 };
 
 pub(crate) use self::answered_twice::AnsweredTwice;
@@ -316,7 +316,7 @@ impl<B: Bend> Store for Bent<B> {
         self.inner.take_offer(row, expected, audit)
     }
 
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrant>> {
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
         self.inner.tool_grants()
     }
 
@@ -325,16 +325,16 @@ impl<B: Bend> Store for Bent<B> {
         row: ToolRow,
         expected: u32,
         audit: AuditEntry,
-        grants: Vec<(ToolGrant, AuditEntry)>,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
     ) -> StoreFuture<'_, ToolRow> {
         self.inner.keep_granted_tool(row, expected, audit, grants)
     }
 
-    fn grant_tool(&self, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.inner.grant_tool(grant, audit)
     }
 
-    fn revoke_tool_grant(&self, tool: String, grant: Grant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.inner.revoke_tool_grant(tool, grant, audit)
     }
 

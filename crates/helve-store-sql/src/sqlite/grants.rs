@@ -1,18 +1,22 @@
 //! What the operator lets single tools have.
 
-use helve_store::{AuditEntry, StoreError, ToolGrant, ToolRow};
-use helve_types::{Grant, Timestamp};
+use helve_store::{AuditEntry, StoreError, ToolGrantRow, ToolRow};
+use helve_types::{Timestamp, ToolGrant};
 use rusqlite::{Connection, Row, params};
 
 use super::rows::{all, column, execute, json_column, to_json};
 use super::tokens::audit;
 use super::tools;
 
-pub(super) fn all_grants(connection: &Connection) -> Result<Vec<ToolGrant>, StoreError> {
+pub(super) fn all_grants(connection: &Connection) -> Result<Vec<ToolGrantRow>, StoreError> {
     all(connection, "SELECT * FROM tool_grants ORDER BY tool, grant_json", [], read)
 }
 
-pub(super) fn put(connection: &Connection, grant: &ToolGrant, entry: &AuditEntry) -> Result<(), StoreError> {
+pub(super) fn put(
+    connection: &Connection,
+    grant: &ToolGrantRow,
+    entry: &AuditEntry,
+) -> Result<(), StoreError> {
     execute(
         connection,
         "INSERT OR REPLACE INTO tool_grants (tool, grant_json, by, at) VALUES (?1, ?2, ?3, ?4)",
@@ -28,7 +32,7 @@ pub(super) fn keep_tool(
     row: &ToolRow,
     expected: u32,
     entry: &AuditEntry,
-    grants: &[(ToolGrant, AuditEntry)],
+    grants: &[(ToolGrantRow, AuditEntry)],
 ) -> Result<ToolRow, StoreError> {
     let kept = tools::keep(connection, row, expected, entry)?;
     grants.iter().try_for_each(|(grant, entry)| put(connection, grant, entry))?;
@@ -38,7 +42,7 @@ pub(super) fn keep_tool(
 pub(super) fn revoke(
     connection: &Connection,
     tool: &str,
-    grant: &Grant,
+    grant: &ToolGrant,
     entry: &AuditEntry,
 ) -> Result<(), StoreError> {
     let sql = "DELETE FROM tool_grants WHERE tool = ?1 AND grant_json = ?2";
@@ -54,8 +58,8 @@ pub(super) fn forget(connection: &Connection, tool: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> Result<ToolGrant, StoreError> {
-    Ok(ToolGrant {
+fn read(row: &Row<'_>) -> Result<ToolGrantRow, StoreError> {
+    Ok(ToolGrantRow {
         tool: column(row, "tool")?,
         grant: json_column(row, "grant_json")?,
         by: column(row, "by")?,

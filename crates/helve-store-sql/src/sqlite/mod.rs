@@ -30,10 +30,10 @@ use helve_store::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, Execution, ExecutionFilter, ExecutionPage, IdempotencyKey, KeptFile,
     NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord, Scope, Share, Store,
-    StoreError, StoreFuture, Token, ToolGrant, ToolOffer, ToolRow, Urgency, UserPlan,
+    StoreError, StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Grant, Message, ModelProfile, RunId, Timestamp, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, ToolGrant, UserId,
 };
 use rusqlite::Connection;
 
@@ -420,7 +420,7 @@ impl Store for SqliteStore {
         self.write_now(move |connection| offers::take(connection, &row, expected, &audit))
     }
 
-    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrant>> {
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
         self.read(grants::all_grants)
     }
 
@@ -429,16 +429,16 @@ impl Store for SqliteStore {
         row: ToolRow,
         expected: u32,
         audit: AuditEntry,
-        grants: Vec<(ToolGrant, AuditEntry)>,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
     ) -> StoreFuture<'_, ToolRow> {
         self.write_now(move |connection| grants::keep_tool(connection, &row, expected, &audit, &grants))
     }
 
-    fn grant_tool(&self, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| grants::put(connection, &grant, &audit))
     }
 
-    fn revoke_tool_grant(&self, tool: String, grant: Grant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
         self.write_now(move |connection| grants::revoke(connection, &tool, &grant, &audit))
     }
 

@@ -1,10 +1,10 @@
 //! What the operator lets single tools have.
 
-use helve_types::{Grant, Timestamp, ToolDefinition, World};
+use helve_types::{Timestamp, ToolDefinition, ToolGrant, World};
 use serde_json::json;
 
 use super::{Subject, ok};
-use crate::{AuditEntry, StoreError, ToolGrant, ToolRow};
+use crate::{AuditEntry, StoreError, ToolGrantRow, ToolRow};
 
 fn definition(name: &str) -> ToolDefinition {
     let given = json!({
@@ -20,18 +20,18 @@ fn line(action: &str) -> AuditEntry {
     AuditEntry { at: Timestamp(1), by: "mei".into(), action: action.into(), detail: "weather".into() }
 }
 
-fn host(tool: &str) -> ToolGrant {
-    let grant = Grant::Host { place: "127.0.0.1:9000".into() };
-    ToolGrant { tool: tool.into(), grant, by: "mei".into(), at: Timestamp(1) }
+fn host(tool: &str) -> ToolGrantRow {
+    let grant = ToolGrant::Host { place: "127.0.0.1:9000".into() };
+    ToolGrantRow { tool: tool.into(), grant, by: "mei".into(), at: Timestamp(1) }
 }
 
-fn secret(tool: &str) -> ToolGrant {
-    let grant = Grant::Secret {
+fn secret(tool: &str) -> ToolGrantRow {
+    let grant = ToolGrant::Secret {
         secret: "WEATHER_TOKEN".into(),
         env: "WEATHER_TOKEN".into(),
         place: "127.0.0.1:9000".into(),
     };
-    ToolGrant { grant, ..host(tool) }
+    ToolGrantRow { grant, ..host(tool) }
 }
 
 pub async fn a_tool_is_kept_with_what_it_is_allowed_or_not_at_all(store: Subject) {

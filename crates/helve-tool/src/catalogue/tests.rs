@@ -26,7 +26,7 @@ impl Tool for Echo {
 
 /// Makes everything but what needs the secret `gone`.
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
+    Arc::new(|definition: &ToolDefinition, _: &Arc<ToolGrants>| {
         if matches!(&definition.endpoint.auth, Auth::Bearer { secret, .. } if secret == "gone") {
             return Err(DefinitionError::new("endpoint.auth.secret", "there is no secret `gone`"));
         }

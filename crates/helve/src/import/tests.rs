@@ -23,7 +23,7 @@ impl Tool for Echo {
 
 /// Makes everything but what needs a secret.
 fn maker() -> Maker {
-    Arc::new(|definition: &ToolDefinition| {
+    Arc::new(|definition: &ToolDefinition, _| {
         if let Auth::Bearer { secret, .. } = &definition.endpoint.auth {
             return Err(DefinitionError::new("endpoint.auth", format!("there is no secret `{secret}`")));
         }

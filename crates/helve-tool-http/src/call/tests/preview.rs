@@ -7,7 +7,7 @@ async fn shown_and_heard(changes: Value, arguments: Value) -> (String, String) {
     let server = Server::json(json!({})).await;
     let mut definition = definition(changes);
     definition.endpoint.url_template = format!("{}{}", server.url, "/v1/{city}?fixed=1");
-    let (tool, _) = tools().make(&definition).unwrap();
+    let (tool, _) = tools().make(&definition, &Arc::default()).unwrap();
     let (cx, request) = (context(), Request { arguments: &arguments });
     let shown = tool.preview(request, &cx).unwrap();
     tool.call(request, &cx).await.unwrap();
