@@ -99,3 +99,6 @@ pub(crate) fn refused_address(tools: &HttpTools, base: &Url, reason: &str) -> De
     );
     DefinitionError { consent: Some(place), ..DefinitionError::new(URL, problem) }
 }
+
+#[cfg(test)]
+mod tests;

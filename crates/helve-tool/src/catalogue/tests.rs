@@ -1,6 +1,7 @@
 //! A catalogue over a store in memory, with a maker that makes small tools of definitions.
 
 mod guards;
+mod import;
 mod inside;
 mod offered;
 
