@@ -25,7 +25,7 @@ mod readable;
 mod small;
 mod windows;
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     pub listen: SocketAddr,
     pub data: PathBuf,
+    /// Whether the command line, the environment or the file says where the data is.
+    pub data_is_named: bool,
     /// The folder of tools that are programs.
     pub tools_dir: PathBuf,
     pub token: Option<SecretString>,
@@ -77,6 +79,8 @@ pub struct Config {
     pub drain: Duration,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
+    /// Whether the operator says which model is the default.
+    pub default_is_named: bool,
     pub prices: Prices,
     pub compaction: CompactionSettings,
     /// What runs may use up.
@@ -145,6 +149,7 @@ impl Config {
         }
         let prompts = Prompts::read(file.prompt, &places)?;
         let models = models::models(file.models, environment, &prompts, &places)?;
+        let default_is_named = file.default_model.is_some();
         let default_model = file.default_model.unwrap_or_else(|| models::default_model(&models));
         if !models.iter().any(|model| model.name == default_model) {
             let known = file::names_of(&models);
@@ -175,11 +180,13 @@ impl Config {
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         let prices = Prices::read(file.prices, &places)?;
         let data = overrides.data.clone().or(file.server.data);
+        let data_is_named = data.is_some();
         let data = data.unwrap_or_else(|| default_data(environment));
         let mut config = Self {
             listen,
             tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
             data,
+            data_is_named,
             token: file.server.token,
             hosts: file.server.hosts,
             trusted_proxies: file.server.trusted_proxies,
@@ -188,6 +195,7 @@ impl Config {
             drain: file.server.drain_ms.map_or(DEFAULT_DRAIN, Duration::from_millis),
             models,
             default_model,
+            default_is_named,
             budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
             prices,
             limits: limits::limits(&file.limits, &places)?,
@@ -212,6 +220,11 @@ impl Config {
         };
         config.warnings.extend(config.unknown_proxy());
         Ok(config)
+    }
+
+    /// The address of the server as programs on this machine use it.
+    pub fn local_address(&self) -> String {
+        local_address(self.listen)
     }
 
     /// Who can reach the server.
@@ -249,6 +262,16 @@ impl Config {
         );
         Some(self.places.wrong(&path, what))
     }
+}
+
+/// Where programs on this machine reach a server that listens there.
+pub fn local_address(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http://{listen}")
 }
 
 /// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.

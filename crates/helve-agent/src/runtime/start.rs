@@ -133,7 +133,7 @@ pub enum StartError {
 
 impl Runtime {
     /// Starts a run; it is on record, and goes on whether or not anybody follows it.
-    pub async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
+    pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
             return self.replayed(run).await;
@@ -143,6 +143,7 @@ impl Runtime {
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &kit)?;
         let definite = self.definite(&agent.settings, &request)?;
+        request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
         // In front of the record: what is on record is never refused.
         let pass = shared.admit(&request.user).await?;
         let (new, reply) = self.new_run(agent, &kit, request, definite);
@@ -190,9 +191,11 @@ impl Runtime {
         agent: &AgentSettings,
         request: &StartRequest,
     ) -> Result<(Chosen, String), StartError> {
-        let chosen = self.chosen(agent, request.model.as_deref(), request.variant.as_deref())?;
-        self.check_mode(request.mode.as_ref())?;
+        let chosen = self.chosen(agent, request)?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        if request.model.is_some() {
+            self.shared.models.remember_choice(&request.user, &chosen.model);
+        }
         Ok((chosen, text))
     }
 
@@ -273,31 +276,25 @@ impl Runtime {
         })
     }
 
-    /// The model of the request, of its agent, or the default. A request that names only a variant means one of the
+    /// The model of the request, of its agent, or the user's default. A request that names only a variant means one of the
     /// model that it would get anyway.
-    fn chosen(
-        &self,
-        agent: &AgentSettings,
-        model: Option<&str>,
-        variant: Option<&str>,
-    ) -> Result<Chosen, StartError> {
+    fn chosen(&self, agent: &AgentSettings, request: &StartRequest) -> Result<Chosen, StartError> {
         let models = &self.shared.models;
-        if let Some(name) = model {
+        let variant = request.variant.as_deref();
+        if let Some(name) = request.model.as_deref() {
             return choose(models, name, variant);
         }
-        let own = choose(models, agent.model.as_deref().unwrap_or(models.default_name()), None)?;
+        let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
+        let own = choose(models, &own, None)?;
         if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
     }
 
-    fn check_mode(&self, mode: Option<&Mode>) -> Result<(), StartError> {
-        match mode {
-            Some(mode @ Mode::Prompt(name))
-                if crate::ask::profile_of(mode, &self.shared.settings.profiles).is_none() =>
-            {
-                Err(StartError::UnknownProfile(name.clone()))
-            }
-            _ => Ok(()),
-        }
+    /// The mode with the profile's own name, by which it is kept and looked up from here on.
+    fn resolve_mode(&self, mode: Mode) -> Result<Mode, StartError> {
+        let Mode::Prompt(name) = &mode else { return Ok(mode) };
+        let profile = crate::ask::profile_of(&mode, &self.shared.settings.profiles);
+        let profile = profile.ok_or_else(|| StartError::UnknownProfile(name.clone()))?;
+        Ok(Mode::Prompt(profile.name().into()))
     }
 
     async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {

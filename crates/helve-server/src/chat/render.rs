@@ -5,10 +5,12 @@ use helve_store::StoreError;
 use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};
 
+use super::CallsIn;
 use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Render, about_run, data_of, ending_words, going_down};
+use crate::tool_progress::ToolProgress;
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -16,10 +18,12 @@ pub(super) struct ChatRender {
     text: SoFar,
     thinking: SoFar,
     calls: Vec<Call>,
+    progress: ToolProgress,
     /// What a client that keeps the history has to add to it.
     new_messages: NewMessages,
     /// Why the run ends before its answer, where that is known.
     because: Option<String>,
+    calls_in: CallsIn,
 }
 
 struct Call {
@@ -31,7 +35,7 @@ struct Call {
 }
 
 impl ChatRender {
-    pub(super) fn new(run: RunId, conversation: Option<ConversationId>) -> Self {
+    pub(super) fn new(run: RunId, conversation: Option<ConversationId>, calls_in: CallsIn) -> Self {
         let (text, thinking) = (SoFar::default(), SoFar::default());
         Self {
             run,
@@ -39,8 +43,10 @@ impl ChatRender {
             text,
             thinking,
             calls: vec![],
+            progress: ToolProgress::default(),
             new_messages: NewMessages::default(),
             because: None,
+            calls_in,
         }
     }
 
@@ -130,7 +136,15 @@ impl ChatRender {
     fn ended(&mut self, ending: Ending, out: &mut Vec<u8>) {
         self.flush(out);
         if ending == Ending::ClientTools {
-            self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
+            let calls = self.client_calls();
+            if self.calls_in == CallsIn::Content {
+                let calls = json!({"tool_calls": calls}).to_string();
+                let texts = [self.text.text(), &calls];
+                let content =
+                    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+                self.send(json!({"content": content, "thinking": self.thinking.text()}), out);
+            }
+            self.send(json!({"tool_calls": calls, "ending": ending}), out);
         } else if let Some(message) = ending_words(ending) {
             let message = self.because.as_deref().unwrap_or(message);
             self.send(json!({"ending": ending, "message": message}), out);
@@ -154,6 +168,7 @@ impl ChatRender {
     }
 
     fn live(&mut self, live: &Live) {
+        self.progress.take(live);
         match live {
             Live::PartStarted { part, kind: PartKind::Text, text, .. } => self.text.set(part, text),
             Live::PartStarted { part, kind: PartKind::Reasoning, text, .. } => self.thinking.set(part, text),
@@ -200,6 +215,9 @@ impl Render for ChatRender {
         let changes = [self.text.take_change(), self.thinking.take_change()];
         if changes.iter().any(Option::is_some) {
             self.send(json!({"content": self.text.text(), "thinking": self.thinking.text()}), out);
+        }
+        for tool in self.progress.take_unsent() {
+            self.send(json!({"tool": tool}), out);
         }
     }
 
