@@ -38,7 +38,7 @@ pub(super) struct MakeQuery {
 #[serde(untagged)]
 #[expect(dead_code, reason = "it only describes the body")]
 pub(super) enum MakeBody {
-    One(ToolDefinition),
+    One(Box<ToolDefinition>),
     Many(Vec<ToolDefinition>),
     List { tools: Vec<ToolDefinition> },
 }
