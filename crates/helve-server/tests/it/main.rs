@@ -24,6 +24,7 @@ mod monitoring;
 mod people;
 mod pre_search;
 mod probe;
+mod rows;
 mod runs;
 mod say;
 mod stateless;
