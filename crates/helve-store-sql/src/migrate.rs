@@ -54,6 +54,11 @@ const SQLITE: &[Migration] = &[
         name: "fewer_pages",
         sql: include_str!("../migrations/sqlite/0015_fewer_pages.sql"),
     },
+    Migration {
+        number: 16,
+        name: "tool_grants",
+        sql: include_str!("../migrations/sqlite/0016_tool_grants.sql"),
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
