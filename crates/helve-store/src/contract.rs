@@ -9,6 +9,7 @@ mod budgets;
 mod calls;
 mod conversations;
 mod executions;
+mod grants;
 mod house;
 mod journal;
 mod offers;
@@ -30,6 +31,7 @@ pub use self::budgets::*;
 pub use self::calls::*;
 pub use self::conversations::*;
 pub use self::executions::*;
+pub use self::grants::*;
 pub use self::house::*;
 pub use self::journal::*;
 pub use self::offers::*;
@@ -53,6 +55,8 @@ macro_rules! store_contract {
             a_lost_batch_makes_the_later_ones_fail,
             a_batch_sent_again_keeps_only_what_is_missing,
             events_are_published_after_they_are_kept_and_in_order,
+            what_is_recorded_becomes_durable_though_nobody_waits_for_it,
+            what_is_recorded_is_durable_with_the_next_commit_of_any_run,
             the_ledger_row_follows_its_facts,
             the_row_of_a_clients_call_says_who_has_it_and_since_when,
             a_refused_call_says_in_its_row_who_refused,
@@ -98,6 +102,8 @@ macro_rules! store_contract {
             the_last_offer_about_a_tool_is_kept_beside_it_until_it_is_dropped,
             an_offer_is_taken_together_with_the_new_version_or_not_at_all,
             what_is_offered_about_a_tool_goes_with_it,
+            a_tool_is_kept_with_what_it_is_allowed_or_not_at_all,
+            a_grant_holds_until_it_is_revoked_or_its_tool_is_deleted,
             a_healthy_store_says_so,
         );
     };

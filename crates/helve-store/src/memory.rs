@@ -4,6 +4,7 @@ mod allowances;
 mod approvals;
 mod calls;
 mod conversations;
+mod delayed;
 mod executions;
 mod journal;
 mod plans;
@@ -14,19 +15,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use helve_types::{
-    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, Used, UserId,
+    ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, RunState, Timestamp, ToolGrant, Used,
+    UserId,
 };
 
 use self::conversations::ConversationShelf;
+use self::delayed::Delayed;
 use self::plans::PlanShelf;
 use self::runs::RunShelf;
+use crate::grants::GrantShelf;
 use crate::offers::OfferShelf;
 use crate::tools::ToolShelf;
 use crate::{
     Allowance, AllowanceFilter, AllowanceKey, Append, Approval, ApprovalFilter, AuditEntry, CallRecord,
     Claimed, Conversation, DayUsed, ENDED_SESSIONS_MAX, Execution, ExecutionFilter, ExecutionPage,
     IdempotencyKey, KeptFile, NewRun, Opened, Page, PlanBody, PlanChange, Recorded, RunFilter, RunRecord,
-    Scope, Share, Store, StoreError, StoreFuture, Token, ToolOffer, ToolRow, Urgency, UserPlan,
+    Scope, Share, Store, StoreError, StoreFuture, Token, ToolGrantRow, ToolOffer, ToolRow, Urgency, UserPlan,
 };
 
 #[derive(Default)]
@@ -34,6 +38,8 @@ pub struct MemoryStore {
     shelves: Mutex<Shelves>,
     writes_to_fail: AtomicU32,
     looks_to_fail: AtomicU32,
+    barriers: AtomicU32,
+    delayed: Delayed,
 }
 
 #[derive(Default)]
@@ -58,6 +64,7 @@ struct Shelves {
     profiles: BTreeMap<String, ModelProfile>,
     tools: ToolShelf,
     offers: OfferShelf,
+    grants: GrantShelf,
 }
 
 impl MemoryStore {
@@ -75,9 +82,44 @@ impl MemoryStore {
         self.looks_to_fail.store(count, Ordering::Relaxed);
     }
 
+    /// From now on what is only recorded stays undone until somebody waits for a write of any run.
+    pub fn delay_recorded(&self) {
+        self.delayed.begin();
+    }
+
+    /// What was recorded and is not written yet is gone, as after a crash.
+    pub fn lose_recorded(&self) {
+        drop(self.delayed.take());
+    }
+
+    /// How many writes of runs were waited for: runs opened and batches committed.
+    pub fn barriers(&self) -> u32 {
+        self.barriers.load(Ordering::Relaxed)
+    }
+
     /// What people with rights did.
     pub fn audited(&self) -> Vec<AuditEntry> {
         self.shelves().audit.clone()
+    }
+
+    fn write(&self, mut batch: Append) -> Result<(), StoreError> {
+        if self.fails() {
+            return Err(StoreError::Unavailable("told to fail".into()));
+        }
+        self.shelves().append(&batch)?;
+        if let Some(publish) = batch.on_commit.take() {
+            publish(&batch.events);
+        }
+        Ok(())
+    }
+
+    /// Before a write that somebody waits for.
+    fn write_delayed(&self) {
+        self.barriers.fetch_add(1, Ordering::Relaxed);
+        for (batch, receipt) in self.delayed.take() {
+            // Nobody may wait for what was recorded.
+            _ = receipt.send(self.write(batch));
+        }
     }
 
     fn fails(&self) -> bool {
@@ -114,6 +156,7 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
 
 impl Store for MemoryStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
+        self.write_delayed();
         self.with(|all| all.open_run(new))
     }
 
@@ -126,18 +169,13 @@ impl Store for MemoryStore {
         self.with(|all| all.run_of_key(&user, &key, now))
     }
 
-    fn append(&self, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
-        let result = if self.fails() {
-            Err(StoreError::Unavailable("told to fail".into()))
-        } else {
-            self.shelves().append(&batch)
-        };
-        if result.is_ok()
-            && let Some(publish) = batch.on_commit.take()
-        {
-            publish(&batch.events);
+    fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
+        match urgency {
+            Urgency::Soon if self.delayed.has_begun() => return self.delayed.push(batch),
+            Urgency::Soon => {}
+            Urgency::Now => self.write_delayed(),
         }
-        Box::pin(std::future::ready(result))
+        Box::pin(std::future::ready(self.write(batch)))
     }
 
     fn claim(&self, run: RunId, _: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {
@@ -425,6 +463,7 @@ impl Store for MemoryStore {
         self.with(|all| {
             all.tools.delete(&name, expected)?;
             all.offers.drop(&name);
+            all.grants.forget(&name);
             all.audit.push(audit);
             Ok(())
         })
@@ -476,6 +515,46 @@ impl Store for MemoryStore {
             all.offers.drop(kept.name());
             all.audit.push(audit);
             Ok(kept)
+        })
+    }
+
+    fn tool_grants(&self) -> StoreFuture<'_, Vec<ToolGrantRow>> {
+        self.with(|all| Ok(all.grants.all()))
+    }
+
+    fn keep_granted_tool(
+        &self,
+        row: ToolRow,
+        expected: u32,
+        audit: AuditEntry,
+        grants: Vec<(ToolGrantRow, AuditEntry)>,
+    ) -> StoreFuture<'_, ToolRow> {
+        self.with(|all| {
+            let kept = all.tools.keep(row, expected)?;
+            all.audit.push(audit);
+            for (grant, entry) in grants {
+                all.grants.put(grant);
+                all.audit.push(entry);
+            }
+            Ok(kept)
+        })
+    }
+
+    fn grant_tool(&self, grant: ToolGrantRow, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.grants.put(grant);
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
+        })
+    }
+
+    fn revoke_tool_grant(&self, tool: String, grant: ToolGrant, audit: AuditEntry) -> StoreFuture<'_, ()> {
+        self.with(|all| {
+            all.grants.revoke(&tool, &grant)?;
+            all.tools.count_change();
+            all.audit.push(audit);
+            Ok(())
         })
     }
 

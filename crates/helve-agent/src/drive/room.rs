@@ -107,7 +107,7 @@ impl Driver {
             summary = compaction.summary.is_some(), "the model is shown less of the past from here on"
         );
         self.shared.world.fate.at("history.before_compacted");
-        self.journal.commit(Fact::HistoryCompacted(compaction)).await?;
+        self.journal.record(Fact::HistoryCompacted(compaction)).await?;
         self.shared.world.fate.at("history.after_compacted");
         self.absorb();
         Ok(true)

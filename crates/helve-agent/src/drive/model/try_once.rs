@@ -52,8 +52,9 @@ impl Driver {
         let fingerprint = self.shared.models.fingerprint(model.name());
         let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let feed = self.feed.clone();
+        let after_seq = self.journal.pending_seq();
         let mut listener =
-            Listener::new(&feed, quest.step, quest.attempt, asking.reading(), asking.results());
+            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
