@@ -293,6 +293,9 @@ pub enum Stage {
         /// `last_good`, or the name of the tool that did.
         by: String,
         because: String,
+        /// The same for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Notice>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         age_ms: Option<u64>,
     },

@@ -5,6 +5,7 @@
 //! compares the list with the codes here and with those of problem documents.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,12 @@ pub struct Reason {
 impl Reason {
     pub fn new(text: impl Into<String>, notice: Notice) -> Self {
         Self { text: text.into(), notice }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
