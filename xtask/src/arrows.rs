@@ -4,7 +4,8 @@
 #[cfg(test)]
 const ARROWS: &[(&str, &[&str])] = &[
     ("types", &[]),
-    ("dialect", &[]),
+    ("json", &[]),
+    ("dialect", &["json"]),
     ("policy", &[]),
     ("guard", &[]),
     ("model", &[]),
@@ -18,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tool-builtin", &["tool", "egress", "process"]),
     ("tool-http", &["tool", "egress"]),
     ("tool-code", &["tool", "process"]),
-    ("agent", &["model", "dialect", "tool", "store", "guard"]),
+    ("agent", &["model", "dialect", "json", "tool", "store", "guard"]),
     ("server", &["agent", "tool", "store", "guard"]),
 ];
 

@@ -1,23 +1,57 @@
 //! `make run`: from a fresh clone to the page in a browser.
 
+use std::net::TcpListener;
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::page;
 use crate::step::{root, step};
 
+const LISTEN: &str = "127.0.0.1:8890";
+
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
+    let listen = listen(arguments);
+    // Told now and not after minutes of building.
+    check_port(&listen)?;
     page::build()?;
     // Quick to compile, quick to run: the first build takes a few minutes, the next ones seconds.
-    step("server: build", "", &["cargo", "build", "--profile", "quick", "-p", "helve"])?;
+    step(
+        "server: build (the first time takes minutes)",
+        "",
+        &["cargo", "build", "--profile", "quick", "-p", "helve"],
+    )?;
     let binary = root().join("target/quick/helve");
-    println!("\n── Helve starts. Open http://localhost:8890 in a browser; Ctrl-C stops it.\n");
+    println!(
+        "\n── Helve starts. Open http://{} in a browser; Ctrl-C stops it.\n   In another terminal: target/quick/helve chat\n",
+        listen.replace("127.0.0.1", "localhost")
+    );
+    if root().join("data/helve.db").exists() {
+        println!(
+            "── ./data is of an earlier `make run` and is not used; to use it: make run ARGS='--data data'\n"
+        );
+    }
     let mut serve = Command::new(&binary);
     serve.arg("serve").args(arguments).current_dir(root());
-    if !arguments.iter().any(|argument| argument == "--data") && std::env::var_os("HELVE_DATA").is_none() {
-        serve.args(["--data", "data"]);
-    }
     let status = serve.status().with_context(|| format!("`{}` cannot be started", binary.display()))?;
     std::process::exit(status.code().unwrap_or(1));
+}
+
+/// Where the server will listen, as far as that can be known without its configuration file.
+fn listen(arguments: &[String]) -> String {
+    let after = arguments.iter().position(|argument| argument == "--listen").map(|at| at + 1);
+    let given = after.and_then(|at| arguments.get(at)).cloned();
+    let joined = arguments.iter().find_map(|argument| argument.strip_prefix("--listen=").map(str::to_owned));
+    given.or(joined).or_else(|| std::env::var("HELVE_LISTEN").ok()).unwrap_or_else(|| LISTEN.into())
+}
+
+fn check_port(listen: &str) -> anyhow::Result<()> {
+    let Err(error) = TcpListener::bind(listen) else { return Ok(()) };
+    if error.kind() != std::io::ErrorKind::AddrInUse {
+        bail!("cannot listen on {listen}: {error}");
+    }
+    bail!(
+        "{listen} is in use, perhaps by a Helve that runs already (open http://{listen} to see).\n   \
+         Stop that program, or take another port: make run ARGS='--listen 127.0.0.1:8891'"
+    )
 }

@@ -51,6 +51,39 @@ struct OpenPart {
     kind: PartKind,
     tool: Option<String>,
     text: String,
+    /// Where a preview begins in the text: it is shown, and may still be taken back.
+    preview_at: usize,
+    /// Counts how often shown text was taken back; who has seen an earlier one is told the whole text again.
+    revision: u32,
+}
+
+impl OpenPart {
+    fn new(number: u64, id: PartId, kind: PartKind, tool: Option<String>, text: String) -> Self {
+        Self { number, id, kind, tool, preview_at: text.len(), text, revision: 0 }
+    }
+
+    /// Text that stays. What was shown as a preview need not be shown again.
+    fn push(&mut self, text: &str) {
+        let preview = &self.text[self.preview_at..];
+        let is_shown = preview.starts_with(text);
+        if !is_shown && !text.starts_with(preview) {
+            self.revision += 1;
+        }
+        if !is_shown {
+            self.text.truncate(self.preview_at);
+            self.text.push_str(text);
+        }
+        self.preview_at += text.len();
+    }
+
+    /// What is shown after the text that stays.
+    fn set_preview(&mut self, preview: &str) {
+        if !preview.starts_with(&self.text[self.preview_at..]) {
+            self.revision += 1;
+        }
+        self.text.truncate(self.preview_at);
+        self.text.push_str(preview);
+    }
 }
 
 /// A part as it stands.
@@ -88,7 +121,7 @@ impl Feed {
         self.change(|state| {
             state.opened += 1;
             number = state.opened;
-            state.open.push(OpenPart { number, id, kind, tool, text: String::new() });
+            state.open.push(OpenPart::new(number, id, kind, tool, String::new()));
         });
         number
     }
@@ -96,7 +129,16 @@ impl Feed {
     pub(crate) fn push(&self, number: u64, text: &str) {
         self.change(|state| {
             if let Some(part) = state.open.iter_mut().rfind(|part| part.number == number) {
-                part.text.push_str(text);
+                part.push(text);
+            }
+        });
+    }
+
+    /// Shows text at the end of a part that may still be taken back: what is pushed or shown next replaces it.
+    pub(crate) fn preview(&self, number: u64, text: &str) {
+        self.change(|state| {
+            if let Some(part) = state.open.iter_mut().rfind(|part| part.number == number) {
+                part.set_preview(text);
             }
         });
     }
@@ -111,16 +153,12 @@ impl Feed {
         self.change(|state| {
             let known = state.open.iter_mut().find(|part| part.kind == PartKind::Progress && part.id == *id);
             match known {
-                Some(part) => part.text.push_str(text),
+                Some(part) => part.push(text),
                 None => {
                     state.opened += 1;
-                    state.open.push(OpenPart {
-                        number: state.opened,
-                        id: id.clone(),
-                        kind: PartKind::Progress,
-                        tool: Some(tool.to_owned()),
-                        text: text.to_owned(),
-                    });
+                    let (number, tool) = (state.opened, Some(tool.to_owned()));
+                    let kind = PartKind::Progress;
+                    state.open.push(OpenPart::new(number, id.clone(), kind, tool, text.to_owned()));
                 }
             }
         });
@@ -210,9 +248,17 @@ pub(crate) struct Cursor {
     /// The last durable event that was read.
     pub(crate) seq: u64,
     step: Option<(u32, u32)>,
-    /// Open parts that were seen, and how much of each.
-    parts: Vec<(u64, usize)>,
+    /// Open parts that were seen.
+    parts: Vec<SeenPart>,
     told_draining: bool,
+}
+
+/// How much of an open part a reader has seen.
+#[derive(Debug)]
+struct SeenPart {
+    number: u64,
+    bytes: usize,
+    revision: u32,
 }
 
 impl Cursor {
@@ -278,12 +324,15 @@ impl State {
             return Some(Live::StepStarted { step, attempt });
         }
         if self.open.len() < cursor.parts.len() {
-            cursor.parts.retain(|(number, _)| self.open.iter().any(|part| part.number == *number));
+            cursor.parts.retain(|seen| self.open.iter().any(|part| part.number == seen.number));
         }
         for part in &self.open {
-            let Some((_, seen)) = cursor.parts.iter_mut().find(|(number, _)| *number == part.number) else {
+            let seen = cursor.parts.iter_mut().find(|seen| seen.number == part.number);
+            let Some(seen) = seen.filter(|seen| seen.revision == part.revision) else {
                 let text = piece(&part.text, 0).to_owned();
-                cursor.parts.push((part.number, text.len()));
+                cursor.parts.retain(|seen| seen.number != part.number);
+                let seen = SeenPart { number: part.number, bytes: text.len(), revision: part.revision };
+                cursor.parts.push(seen);
                 return Some(Live::PartStarted {
                     part: part.id.clone(),
                     kind: part.kind,
@@ -291,9 +340,9 @@ impl State {
                     text,
                 });
             };
-            if *seen < part.text.len() {
-                let text = piece(&part.text, *seen).to_owned();
-                *seen += text.len();
+            if seen.bytes < part.text.len() {
+                let text = piece(&part.text, seen.bytes).to_owned();
+                seen.bytes += text.len();
                 return Some(Live::PartDelta { part: part.id.clone(), text });
             }
         }
@@ -406,6 +455,28 @@ mod tests {
         let mut late = Cursor::default();
         assert_eq!(read(&feed, &mut late), ["StepStarted { step: 1, attempt: 1 }", "1.1.0 = Hello you"]);
         assert_eq!(read(&feed, &mut late), [""; 0]);
+    }
+
+    #[test]
+    fn a_preview_is_shown_once_and_taken_back_where_something_else_comes() {
+        let feed = Feed::default();
+        let mut cursor = Cursor::default();
+        let text = feed.open(part(0), PartKind::Text, None);
+        feed.preview(text, "<");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 = <"]);
+        feed.preview(text, "<th");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 + th"]);
+        feed.push(text, "<");
+        feed.push(text, "the");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 + e"]);
+        feed.preview(text, "<t");
+        feed.preview(text, "<");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 = <the<"]);
+        feed.preview(text, "");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 = <the"]);
+        feed.push(text, " end");
+        assert_eq!(read(&feed, &mut cursor), ["1.1.0 +  end"]);
+        assert_eq!(read(&feed, &mut Cursor::default()), ["1.1.0 = <the end"]);
     }
 
     #[test]

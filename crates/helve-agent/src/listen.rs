@@ -4,7 +4,8 @@
 //! parser. Both end up as the same thing, so nothing later needs to know which it was.
 
 use futures_util::StreamExt;
-use helve_dialect::{Dropped, End, Parser, Piece, Reading, Repair, repair_arguments};
+use helve_dialect::{Dropped, End, Parser, Piece, Reading, Waiting, repair_arguments};
+use helve_json::Repair;
 use helve_model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use helve_types::{Mode, PartId, PartKind, StopReason, Usage};
 use serde::de::IgnoredAny;
@@ -50,6 +51,8 @@ struct Hearing {
     parts: u32,
     /// The part that text or reasoning goes to, by its kind and number in the feed.
     current: Option<(PartKind, u64)>,
+    /// The part that shows text of which it is not known yet whether it is any.
+    previewed: Option<(PartKind, u64)>,
     calls: Vec<Call>,
     /// What a result begins with that the model makes up, without blanks.
     results: Vec<String>,
@@ -101,6 +104,7 @@ impl<'a> Listener<'a> {
             hearing: Hearing {
                 parts: 0,
                 current: None,
+                previewed: None,
                 calls: vec![],
                 results,
                 behind: None,
@@ -183,6 +187,7 @@ impl<'a> Listener<'a> {
                 }
             }
         }
+        hearing.preview(place, parser.waiting());
     }
 
     /// The complete message.
@@ -341,15 +346,41 @@ impl Hearing {
         if text.is_empty() {
             return;
         }
-        let number = match self.current {
+        let number = self.part_for(place, kind);
+        place.feed.push(number, text);
+    }
+
+    /// The part that text of this kind goes to: the one that is being written, or else a new one.
+    fn part_for(&mut self, place: Place<'_>, kind: PartKind) -> u64 {
+        match self.current {
             Some((current, number)) if current == kind => number,
             _ => {
                 let number = place.feed.open(self.next_part(place), kind, None);
                 self.current = Some((kind, number));
                 number
             }
+        }
+    }
+
+    /// Shows what the parser holds back, until it knows whether that is text: readers need not wait for it.
+    fn preview(&mut self, place: Place<'_>, waiting: Option<Waiting<'_>>) {
+        let kind = |waiting: Waiting<'_>| match waiting.in_reasoning {
+            true => PartKind::Reasoning,
+            false => PartKind::Text,
         };
-        place.feed.push(number, text);
+        let part = waiting.map(|waiting| match self.previewed {
+            // The model's server may tell reasoning apart in between.
+            Some(part) if part.0 == kind(waiting) && self.current.is_none_or(|(kind, _)| kind != part.0) => {
+                part
+            }
+            _ => (kind(waiting), self.part_for(place, kind(waiting))),
+        });
+        if let Some((_, number)) = self.previewed.take_if(|previewed| Some(*previewed) != part) {
+            place.feed.preview(number, "");
+        }
+        let (Some((kind, number)), Some(waiting)) = (part, waiting) else { return };
+        self.previewed = Some((kind, number));
+        place.feed.preview(number, &format!("{}{}", waiting.blanks, waiting.beginning));
     }
 
     fn begin(&mut self, place: Place<'_>, from: From, provider_id: Option<String>, tool: String) {

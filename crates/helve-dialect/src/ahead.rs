@@ -3,9 +3,10 @@
 //! `fits` judges character by character, and is what holds. The other looks are quicker: what one of them is sure of is what
 //! `fits` comes to say, and where it is unsure, `fits` is asked.
 
-use crate::dialect::{is_blank, is_name};
+use crate::dialect::is_name;
 use crate::envelope;
-use crate::scan::begins;
+use helve_json::byte_search::begins;
+use helve_json::is_blank;
 
 /// What must follow a mark to make it one. Whatever fails stays text. Blanks are passed over, so the texts that are looked
 /// for are written without any.
@@ -103,25 +104,6 @@ impl Then {
         }
     }
 
-    /// Judges the text behind the mark by its beginning, as it stands there. What this is sure of is what `fits` comes
-    /// to say, character by character.
-    #[inline]
-    pub(crate) fn fits_at_once(self, text: &str) -> Fit {
-        let fits = match self {
-            Self::Json => text.starts_with('{') || text.starts_with("[{"),
-            Self::Object => {
-                let object = text.strip_prefix('[').unwrap_or(text);
-                object.strip_prefix("{\"").is_some_and(envelope::begins_with)
-            }
-            Self::Words(words) => return word_ahead(text.as_bytes(), words),
-            Self::Function => return function_ahead(text),
-            Self::Name(ends) => name_ahead(text, ends),
-            _ => false,
-        };
-        let first = text.chars().next().map_or(0, char::len_utf8);
-        if fits { Fit::Yes } else { self.fits(&text[..first], false) }
-    }
-
     /// How much of the text goes on with what was read and was unsure, and what that comes to: sure with its last byte,
     /// or still unsure. `gap` says that a blank stands between the two.
     pub(crate) fn goes_on(self, read: &str, gap: impl Fn() -> bool, text: &str) -> (usize, Fit) {
@@ -139,28 +121,11 @@ impl Then {
         }
     }
 
-    /// The marks of which one must stand behind what opens a message so; none where it needs no mark.
-    pub(crate) fn marks(self) -> &'static [&'static str] {
-        match self {
-            Self::Name(marks) | Self::Recipient(marks) => marks,
-            _ => &[],
-        }
-    }
-
-    /// A byte that is in every call without markup that begins so. All of them begin with a bracket.
-    pub(crate) fn sign(self) -> u8 {
-        match self {
-            Self::Object | Self::Json => b'{',
-            Self::Words(words) if words.iter().all(|word| word.contains('{')) => b'{',
-            _ => b'[',
-        }
-    }
-
     /// A cheap first look at the few bytes at hand with which an unmarked call may begin.
     pub(crate) fn may_begin(self, bytes: &[u8]) -> bool {
         let may_name = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 || byte == b'_';
         match (self, bytes) {
-            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => letter.is_ascii_lowercase(),
+            (Self::Object, [b'{', b'"' | b'\'', letter, ..]) => may_name(*letter),
             (Self::Object, [b'{', second, ..]) => matches!(second, b'"' | b'\'') || is_blank(*second as char),
             (Self::Object, [b'[', b'{', third, ..]) => *third == b'"' || is_blank(*third as char),
             (Self::Object, [b'[', second, ..]) => *second == b'{' || is_blank(*second as char),
@@ -234,42 +199,6 @@ fn name_then(text: &str, gap: bool, ends: &[&str]) -> Fit {
             Fit::Unsure
         }
         _ => Fit::No,
-    }
-}
-
-/// Whether one of these words comes next. Blanks may stand in it, so more than its first byte is not asked for.
-#[inline]
-fn word_ahead(text: &[u8], words: &[&str]) -> Fit {
-    let Some(first) = text.first() else { return Fit::Unsure };
-    if words.iter().any(|word| begins(text, word)) {
-        Fit::Yes
-    } else if words.iter().any(|word| word.as_bytes().first() == Some(first)) {
-        Fit::Unsure
-    } else {
-        Fit::No
-    }
-}
-
-/// Whether a name and one of these texts come next, certainly.
-fn name_ahead(text: &str, ends: &[&str]) -> bool {
-    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
-    let len = text.bytes().take(NAME_MAX - 1).take_while(letter).count();
-    let behind = text[len..].trim_start_matches(is_blank).as_bytes();
-    is_named(&text[..len]) && ends.iter().any(|end| begins(behind, end))
-}
-
-/// Whether the name of a function and its opening parenthesis come next, perhaps in a list.
-fn function_ahead(text: &str) -> Fit {
-    let name = text.strip_prefix('[').unwrap_or(text);
-    let letter = |byte: &u8| byte.is_ascii() && is_name(*byte as char);
-    let len = name.bytes().take(NAME_MAX - 1).take_while(letter).count();
-    let behind = name[len..].trim_start_matches(is_blank);
-    let apart = behind.len() < name.len() - len;
-    match behind.chars().next() {
-        Some('(') if is_named(&name[..len]) => Fit::Yes,
-        Some('(') if len > 0 => Fit::No,
-        Some(_) if len > 0 && apart => Fit::No,
-        _ => Fit::Unsure,
     }
 }
 
@@ -421,8 +350,6 @@ mod tests {
             }
             for then in all() {
                 let slow = slowly(then, text);
-                let quick = then.fits_at_once(text);
-                prop_assert!(quick == Fit::Unsure || quick == slow, "{:?} of {:?}: {:?}, not {:?}", then, text, quick, slow);
                 let begins = text.as_bytes().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
                 if begins && !then.may_begin(text.as_bytes()) && matches!(then, Then::Object | Then::Json | Then::Function) {
                     prop_assert_ne!(slow, Fit::Yes, "{:?} may begin with {:?}", then, text);

@@ -3,14 +3,14 @@
 //! Strict JSON passes through. A string with JSON inside is decoded. Text that is not quite JSON is read loosely to
 //! its end and repaired as a whole, as in an envelope.
 
-use crate::Repair;
 use crate::body::Chunk;
 use crate::calls::Report;
 use crate::envelope::decoded_arguments;
-use crate::json::loose::{self, Loose};
-use crate::json::{Event, Kind, Scan};
-use crate::repair::Closing;
-use crate::unescape::Unescape;
+use helve_json::Repair;
+use helve_json::loose::{self, Loose};
+use helve_json::repair::Closing;
+use helve_json::scanner::{Event, Kind, Scan};
+use helve_json::unescape::Unescape;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ mod behind;
 
 pub(crate) use behind::Behind;
 
-use crate::calls::{Report, WholeCall};
+use crate::calls::Report;
 use crate::channels::ChannelBody;
 use crate::dialect::Grammar;
 use crate::framed::FramedBody;
@@ -13,8 +13,8 @@ use crate::function_xml::nested::NestedBody;
 use crate::gemma::GemmaBody;
 use crate::json_tags::JsonBody;
 use crate::pythonic::PythonBody;
-use crate::scan::{ByteSet, all_in, begins};
 use crate::{End, Tools};
+use helve_json::byte_search::{ByteSet, all_in};
 
 /// What became of a piece of text given to a body.
 #[derive(Clone, Copy)]
@@ -84,14 +84,8 @@ pub(crate) enum Passing {
     Nothing,
     /// If it is made of these bytes, it is argument text.
     Arguments(&'static ByteSet),
-    /// It is argument text that becomes the inside of a string. Only the beginning of this mark, which ends it, is deferred.
-    Text(Awaited),
     /// If it is made of these bytes, it tells nothing by itself and is deferred.
     Later(&'static ByteSet),
-    /// The same, with perhaps the beginning of a mark behind such bytes.
-    Before(&'static Before),
-    /// What was deferred is the beginning of this mark, and more of it is deferred too.
-    Mark(Awaited),
 }
 
 impl Passing {
@@ -100,37 +94,10 @@ impl Passing {
     pub(crate) fn waits(self, text: &str) -> bool {
         match self {
             Self::Later(quiet) => all_in(quiet, text),
-            Self::Before(before) => before.takes(text),
             _ => false,
         }
     }
 }
-
-/// Bytes that tell nothing without what follows them, and the mark that mostly does.
-pub(crate) struct Before {
-    pub(crate) quiet: &'static ByteSet,
-    pub(crate) mark: &'static str,
-}
-
-impl Before {
-    /// Whether the text is made of such bytes, with perhaps the beginning of the mark behind them.
-    #[inline]
-    pub(crate) fn takes(&self, text: &str) -> bool {
-        all_in(self.quiet, text) || self.takes_with_mark(text)
-    }
-
-    fn takes_with_mark(&self, text: &str) -> bool {
-        let first = self.mark.as_bytes()[0];
-        text.bytes().rposition(|byte| byte == first).is_some_and(|at| {
-            all_in(self.quiet, &text[..at])
-                && text.len() - at < self.mark.len()
-                && begins(self.mark.as_bytes(), &text[at..])
-        })
-    }
-}
-
-/// A mark that may be on its way. This is said for every piece of a call, so it is said in one word.
-pub(crate) type Awaited = &'static &'static str;
 
 /// What vouches for the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,30 +112,6 @@ impl Standing {
     /// Whether a name may be called: without markup, only a declared one.
     pub(crate) fn admits(self, name: &str, tools: &Tools) -> bool {
         self == Self::Marked || tools.is_unknown() || tools.resolve(name).is_some()
-    }
-}
-
-impl Grammar {
-    /// Whether the family can read a call in one go.
-    pub(crate) fn may_lie_whole(self) -> bool {
-        matches!(self, Self::Json(_) | Self::Framed(_) | Self::Gemma(_))
-    }
-
-    /// Reads a call that lies whole at the position, in the families that can do so in one go. `None` says no more
-    /// than that it must be read step by step.
-    pub(crate) fn whole<'t>(
-        self,
-        text: &'t str,
-        from: usize,
-        standing: Standing,
-        tools: &Tools,
-    ) -> Option<WholeCall<'t>> {
-        match self {
-            Self::Json(grammar) => grammar.whole(text, from, |name| standing.admits(name, tools)),
-            Self::Framed(grammar) => grammar.whole(text, from, tools),
-            Self::Gemma(grammar) => grammar.whole(text, from, tools),
-            _ => None,
-        }
     }
 }
 
@@ -306,54 +249,5 @@ impl<'t> Chunk<'t> {
             report.calls.told = report.held.len();
             report.calls.ends.push(report.held.len());
         }
-    }
-}
-
-/// Recognises a closing mark that may be cut anywhere. Exact as long as a mark's first byte stands in it only once, or the
-/// mark is a run of that byte.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct Closer {
-    of: usize,
-    at: usize,
-}
-
-impl Closer {
-    /// Takes one more byte; gives the mark once it is whole.
-    pub(crate) fn step(&mut self, marks: &[&'static str], byte: u8) -> Option<&'static str> {
-        let so_far = marks.get(self.of).map_or("", |mark| *mark).as_bytes();
-        if let Some(next) = so_far.get(self.at)
-            && *next == byte
-        {
-            self.at += 1;
-            return self.whole(marks);
-        }
-        let fits = |mark: &&str| {
-            mark.as_bytes().get(self.at) == Some(&byte) && mark.as_bytes()[..self.at] == so_far[..self.at]
-        };
-        match marks.iter().position(fits) {
-            Some(of) => {
-                self.of = of;
-                self.at += 1;
-            }
-            None if self.at > 0 => {
-                self.at = 0;
-                return self.step(marks, byte);
-            }
-            None => {}
-        }
-        self.whole(marks)
-    }
-
-    fn whole(&mut self, marks: &[&'static str]) -> Option<&'static str> {
-        let whole = marks.get(self.of).filter(|mark| mark.len() == self.at).copied();
-        if whole.is_some() {
-            self.at = 0;
-        }
-        whole
-    }
-
-    /// How many bytes of a mark have been seen.
-    pub(crate) fn seen(&self) -> usize {
-        self.at
     }
 }

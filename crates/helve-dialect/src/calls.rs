@@ -3,12 +3,13 @@
 //! Bodies tell a `Report` what they read; it numbers the calls and turns them into pieces. While a trial is on — the
 //! call may yet prove to be a quotation — finished calls wait here together with the text between them.
 
-use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
-use crate::repair::{self, Closing};
-use crate::{Dropped, ParsedCall, Piece, Repair, Repaired, Tools};
+use crate::envelope::holds_arguments;
+use crate::{Dropped, ParsedCall, Piece, Tools};
+use helve_json::repair::{self, Closing, Expected};
+use helve_json::{Repair, Repaired};
 
 /// Where pieces go.
 pub(crate) type Out<'o> = dyn FnMut(Piece<'_>) + 'o;
@@ -83,33 +84,7 @@ impl Draft {
 }
 
 /// Most arguments fit, and growing in small steps is what a short call would spend its time on.
-pub(crate) const ARGUMENTS: usize = 96;
-
-/// A call that lies whole in the text at hand.
-pub(crate) struct WholeCall<'t> {
-    pub(crate) id: Option<String>,
-    pub(crate) name: Cow<'t, str>,
-    /// As JSON.
-    pub(crate) arguments: Cow<'t, str>,
-    pub(crate) ends: Ends,
-}
-
-/// Where a whole call ends.
-#[derive(Clone, Copy)]
-pub(crate) enum Ends {
-    /// Here, with its closing mark.
-    Closed(usize),
-    /// Here, without one.
-    Open(usize),
-}
-
-impl WholeCall<'_> {
-    #[inline]
-    pub(crate) fn parsed(self) -> ParsedCall {
-        let (name, arguments) = (self.name.into_owned(), self.arguments.into_owned());
-        ParsedCall { id: self.id, name, arguments, repairs: Vec::new() }
-    }
-}
+const ARGUMENTS: usize = 96;
 
 /// Whether a call that waits was shown while it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,15 +165,7 @@ impl Calls {
         out(Piece::CallFinished { index, call });
     }
 
-    /// Shows a call that was read in one go; says its number.
-    #[inline]
-    pub(crate) fn show(&mut self, call: &ParsedCall, out: &mut Out<'_>) -> u32 {
-        let index = self.number();
-        Self::show_as(index, call, out);
-        index
-    }
-
-    /// The same for one that has its number.
+    /// Shows a call that was not shown while it was written.
     #[inline]
     pub(crate) fn show_as(index: u32, call: &ParsedCall, out: &mut Out<'_>) {
         out(Piece::CallStarted { index, name: &call.name });
@@ -338,8 +305,6 @@ pub(crate) struct Report<'a, 'o> {
     /// All that was read since the mark, so that it can come out as text, be repaired or be shown.
     pub(crate) held: &'a mut String,
     pub(crate) tools: &'a Tools,
-    /// Nothing follows the text at hand.
-    pub(crate) over: bool,
     pub(crate) out: &'a mut Out<'o>,
 }
 
@@ -358,7 +323,7 @@ impl Report<'_, '_> {
             Some(tool) => self.tools.is_text(tool, parameter) == Some(true),
             None => self.tools.is_text_to_all(parameter),
         };
-        repair::read(text, closing, &is_text)
+        repair::read(text, closing, Expected { is_text: &is_text, holds_parameters: holds_arguments })
     }
 
     pub(crate) fn id(&mut self, id: String) {
@@ -374,11 +339,6 @@ impl Report<'_, '_> {
     #[inline]
     pub(crate) fn write(&mut self, write: impl FnOnce(&mut String)) {
         write(self.calls.draft.arguments());
-    }
-
-    /// All of the argument text. It will not grow, so it gets the room that it needs.
-    pub(crate) fn all_arguments(&mut self, text: &str) {
-        self.calls.draft.arguments = text.to_owned();
     }
 
     pub(crate) fn arguments_so_far(&self) -> &str {

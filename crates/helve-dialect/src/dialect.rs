@@ -176,8 +176,3 @@ pub(crate) struct Reasoning {
 pub(crate) fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/')
 }
-
-/// The four blanks of JSON, which are also those that frame markup.
-pub(crate) const fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r')
-}

@@ -6,16 +6,15 @@
 
 mod fields;
 mod members;
-pub(crate) mod usual;
 
-use crate::Repair;
-use crate::body::Standing;
 use crate::calls::Report;
-use crate::json::{self, Event, Faults, Kind, Scan};
-use crate::repair::Closing;
-use crate::unescape::Unescape;
 use fields::Field;
-pub(crate) use fields::{begins_with, holds_arguments, may_begin_with};
+pub(crate) use fields::{holds_arguments, may_begin_with};
+use helve_json::Repair;
+use helve_json::inspect;
+use helve_json::repair::Closing;
+use helve_json::scanner::{Event, Faults, Kind, Scan};
+use helve_json::unescape::Unescape;
 
 /// What reading on led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,11 +171,6 @@ impl Envelope {
     }
 
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Flow {
-        if self.scan.is_new()
-            && let Some(end) = self.at_once(text, from, report)
-        {
-            return Flow::Done(end);
-        }
         let bytes = text.as_bytes();
         let mut pos = from;
         // Where the bytes of the value being read begin in this chunk.
@@ -211,19 +205,6 @@ impl Envelope {
                 }
             }
         }
-    }
-
-    /// Reads the usual envelope, if all of it is there and nothing in it needs a second thought.
-    fn at_once(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Option<usize> {
-        if self.rules.keyed {
-            return None;
-        }
-        let standing = if self.rules.gated { Standing::Alone } else { Standing::Marked };
-        let usual = usual::read(text, from, |name| standing.admits(name, report.tools))?;
-        self.recognised = true;
-        report.name(usual.name);
-        report.all_arguments(&text[usual.arguments]);
-        Some(usual.end)
     }
 
     fn start(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> bool {
@@ -307,7 +288,7 @@ impl Envelope {
             Target::Key => self.key_read(report),
             Target::Name { strong } => self.name_read(strong, report),
             Target::Id => {
-                if let Some(id) = json::unquoted(&self.capture) {
+                if let Some(id) = inspect::unquoted(&self.capture) {
                     report.id(id.into_owned());
                 }
                 true
@@ -409,19 +390,19 @@ enum Stop {
 /// the string it was.
 pub(crate) fn decoded_arguments(report: &mut Report<'_, '_>) -> bool {
     let text = report.arguments_so_far();
-    if json::is_object(text) {
+    if inspect::is_object(text) {
         return true;
     }
     if text.trim().is_empty() {
         let blanks = (!text.is_empty()).then_some(Repair::Blanks);
         report.arguments_are(String::new(), blanks.into_iter().collect());
     } else if let Some(repaired) =
-        report.repair(text, Closing::AsWritten).filter(|r| json::is_object(&r.text))
+        report.repair(text, Closing::AsWritten).filter(|r| inspect::is_object(&r.text))
     {
         report.arguments_are(repaired.text, repaired.changes);
         return true;
     } else {
-        let text = crate::coerce::quoted(text);
+        let text = helve_json::coerce::quoted(text);
         report.arguments_are(text, vec![Repair::Quotes]);
     }
     false

@@ -1,6 +1,7 @@
 //! What the parser promises, each promise a property over generated text.
 
 mod behind;
+mod complete;
 mod detection;
 mod forms;
 mod quotations;
@@ -15,7 +16,8 @@ mod words;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, Tools, dialect, work};
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, Tools, dialect};
+use helve_json::work;
 
 /// All that came out of one reading, cut-independent.
 #[derive(Debug, PartialEq, Default)]

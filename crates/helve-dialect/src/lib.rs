@@ -41,9 +41,9 @@
 //!    when what follows has settled the doubt.
 //! 6. A section that ends gives back what is not its own, and prose goes on there.
 //!
-//! Two things are there for speed alone, and change no result. Text that tells nothing by itself is *deferred* and read
-//! together with what follows (`parser/section`). And a call that lies whole in the text at hand is read in one go
-//! (`parser/whole`, and the `whole` of a family): `None` there says no more than that it must be read step by step.
+//! One thing is there for speed alone, and changes no result: text inside a call that is nothing but argument text goes
+//! straight out, and text that tells nothing by itself is *deferred* and read together with what follows
+//! (`body::Passing`, `parser/section`).
 
 mod ahead;
 mod arguments;
@@ -53,7 +53,6 @@ mod calls;
 #[cfg(test)]
 mod cases;
 mod channels;
-mod coerce;
 mod dialect;
 mod envelope;
 mod framed;
@@ -61,10 +60,9 @@ mod function_xml;
 mod gemma;
 #[cfg(test)]
 mod guarantees;
-mod json;
 mod json_tags;
-mod literal;
 mod marker;
+mod native_arguments;
 mod parser;
 mod piece;
 mod profile;
@@ -74,16 +72,13 @@ mod read;
 mod reading;
 mod reasoning;
 mod registry;
-mod repair;
-mod scan;
 mod signpost;
 mod special;
 mod tools;
-mod unescape;
-mod work;
 
 pub use dialect::{Dialect, RESULT_MARKS};
-pub use parser::Parser;
+pub use native_arguments::repair_arguments;
+pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
     AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
@@ -92,6 +87,5 @@ pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};
 pub use reading::Reading;
 pub use registry::{dialect, dialects};
-pub use repair::{Repair, Repaired, repair, repair_arguments};
 pub use special::{harmless_output, harmless_words};
 pub use tools::{Tools, ToolsError};

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::scan::begins;
-use crate::work::looked_at;
+use helve_json::byte_search::begins;
+use helve_json::work::looked_at;
 
 /// A place in the automaton; `ROOT` when nothing is held back.
 pub(crate) type Node = u16;

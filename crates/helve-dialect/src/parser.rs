@@ -3,7 +3,7 @@
 //! Bytes pass through one of six places: prose, a run of backticks, the head of a fence, the look-ahead behind a
 //! mark, the inside of a call, and what nobody hears. Most bytes are looked at once, and none more often than a few times;
 //! nothing depends on how the text was cut. Prose goes out as spans of what came in, and only what may still turn out to be
-//! markup is held back. A call that lies whole in the text at hand passes by the look-ahead and the inside.
+//! markup is held back.
 //!
 //! Where it is open whether a call is meant or quoted, it is on trial: it streams, but counts only when the doubt is
 //! settled. Knows no dialect; what to look for and how to read it comes from the registry.
@@ -17,7 +17,6 @@ mod speech;
 mod strays;
 mod strict;
 mod trial;
-mod whole;
 
 use crate::body::{Body, Passing, Scope, Standing};
 use crate::calls::{Calls, Out};
@@ -25,8 +24,9 @@ use crate::dialect::{END_TOKENS, HTML_END_TOKEN};
 use crate::marker::{Node, ROOT};
 use crate::reading::Strict;
 use crate::registry::{Live, Role};
-use crate::{Dialect, End, Finding, Piece, Reading, Tools, work};
+use crate::{Dialect, End, Finding, Piece, Reading, Tools};
 use code::{Code, FenceHead, Line};
+use helve_json::work;
 use opening::Opening;
 use speech::Speech;
 use strict::InSentence;
@@ -53,9 +53,9 @@ pub struct Parser {
     /// What was read behind a mark, blanks left out.
     ink: String,
     body: Option<Body>,
-    /// Which text the section, or the look-ahead, need not see at once: it goes straight out, or is deferred.
+    /// Which text the section need not see at once: it goes straight out, or is deferred.
     passing: Passing,
-    /// Text that told nothing by itself. The section, or the look-ahead, reads it together with what follows.
+    /// Text that told nothing by itself. The section reads it together with what follows.
     deferred: String,
     /// The section has not read the end of what it was given: it may be the beginning of a mark.
     unread: bool,
@@ -69,8 +69,6 @@ pub struct Parser {
     unclosed: Option<&'static Dialect>,
     /// Inside a tool's result, which the model made up or repeats.
     in_result: bool,
-    /// How the message ends, where the text at hand is all of it.
-    ending: Option<End>,
     /// Whether the first mark of reasoning closes it.
     closes_first: Option<bool>,
     /// How calls are told from quotations; not at all where nothing is known of a run.
@@ -85,6 +83,17 @@ pub struct Parser {
     has_quoted: bool,
     /// How much was searched for calls that repeat what was said to the model.
     searched: usize,
+}
+
+/// Text that is held back: see [`Parser::waiting`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting<'a> {
+    /// It is the reasoning's if it is text.
+    pub in_reasoning: bool,
+    /// What stands before it and waits with it.
+    pub blanks: &'a str,
+    /// The beginning of a mark.
+    pub beginning: &'static str,
 }
 
 enum Place {
@@ -128,7 +137,6 @@ impl Parser {
             scope: None,
             unclosed: None,
             in_result: false,
-            ending: None,
             closes_first: None,
             strict: reading.strict,
             leads: true,
@@ -139,11 +147,10 @@ impl Parser {
         }
     }
 
-    /// Reads a message of which all is there. Not inlined: it is long, and those who call it are not.
+    /// Reads a complete message. Not inlined: the short way of `feed` is for pieces.
     #[inline(never)]
-    pub(crate) fn read(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
+    pub(crate) fn read_complete(reading: &Reading, text: &str, end: End, out: &mut Out<'_>) -> Finding {
         let mut parser = Self::new(reading.clone());
-        parser.ending = Some(end);
         parser.advance(text, out);
         parser.wind_up_all(end, out)
     }
@@ -174,10 +181,7 @@ impl Parser {
     #[inline]
     fn flow_through(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         if !matches!(self.passing, Passing::Nothing) {
-            debug_assert!(
-                matches!(self.place, Place::Section | Place::Opening(_)),
-                "only the inside of a call is passed by"
-            );
+            debug_assert!(matches!(self.place, Place::Section), "only the inside of a call is passed by");
             let flows = self.section_flows(text, out);
             work::looked_at(if flows { text.len() } else { 0 });
             return flows;
@@ -206,6 +210,19 @@ impl Parser {
             work::looked_at(text.len());
         }
         flows
+    }
+
+    /// Text that is held back because a mark of reasoning may begin with it, for readers who do not want to wait; none where
+    /// the text may hold calls. What is fed next decides whether it was text.
+    pub fn waiting(&self) -> Option<Waiting<'_>> {
+        if self.live.calls || self.node == ROOT || !matches!(self.place, Place::Prose) {
+            return None;
+        }
+        Some(Waiting {
+            in_reasoning: self.speech.in_reasoning(),
+            blanks: self.speech.waiting_blanks(),
+            beginning: self.live.markers.prefix(self.node),
+        })
     }
 
     /// The stream is over: settles every doubt. Nothing may be fed afterwards.
@@ -242,9 +259,7 @@ impl Parser {
 
     /// Takes what came before the text at hand, and was taken for something else.
     fn look_again(&mut self, text: &str, out: &mut Out<'_>) {
-        let ending = self.ending.take();
         self.advance(text, out);
-        self.ending = ending;
     }
 
     /// A marker stands in the text, and it means something here.
@@ -356,13 +371,7 @@ impl Parser {
     /// Ends whatever is under way.
     fn wind_up(&mut self, end: End, out: &mut Out<'_>) {
         while !self.deferred.is_empty() {
-            match self.place {
-                Place::Opening(opening) => {
-                    let text = std::mem::take(&mut self.deferred);
-                    self.look_closely(opening, &text, 0, out);
-                }
-                _ => _ = self.section("", 0, out),
-            }
+            self.section("", 0, out);
         }
         match std::mem::replace(&mut self.place, Place::Prose) {
             Place::Prose => {

@@ -1,6 +1,6 @@
 //! What comes out of the parser.
 
-use crate::Repair;
+use helve_json::Repair;
 
 /// One piece of a model's message, in order.
 ///

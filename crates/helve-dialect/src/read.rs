@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading, json};
+use crate::{Dropped, End, Finding, ParsedCall, Parser, Piece, Reading};
+use helve_json::inspect;
 
 /// A whole message, read. Serialised, it is what `helve parse` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,22 +71,9 @@ pub fn read(text: &str, reading: Reading, chunk: Option<usize>) -> ReadResult {
 }
 
 impl Reading {
-    /// Reads a message of which all is there, as a [`Parser`] does that is fed all of it.
-    ///
-    /// Knowing that nothing follows, it need not hold anything back; and most messages are nothing but text, which a
-    /// look for the few bytes that all markup has shows at once.
+    /// Reads a complete message, as a [`Parser`] does that is fed all of it.
     pub fn read(&self, text: &str, end: End, out: &mut impl FnMut(Piece<'_>)) -> Finding {
-        if self.reasoning_open || !self.live.is_text(text) {
-            return Parser::read(self, text, end, out);
-        }
-        if !text.is_empty() {
-            out(Piece::Text(text));
-        }
-        Finding {
-            dialect: self.dialect.map(|dialect| dialect.name),
-            complete: end == End::Normal,
-            reasoning_open: false,
-        }
+        Parser::read_complete(self, text, end, out)
     }
 }
 
@@ -119,7 +107,7 @@ impl Serialize for ParsedCall {
     /// Name and arguments; the arguments as JSON on one line, every digit kept.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arguments =
-            RawValue::from_string(json::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
+            RawValue::from_string(inspect::compact(&self.arguments)).map_err(serde::ser::Error::custom)?;
         let mut call = serializer.serialize_struct("ParsedCall", 2)?;
         call.serialize_field("name", &self.name)?;
         call.serialize_field("arguments", &arguments)?;

@@ -3,14 +3,12 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use memchr::memmem::Finder;
-
 use crate::Dialect;
-use crate::dialect::{END_TOKENS, Fit, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then, is_blank};
+use crate::dialect::{END_TOKENS, Given, Grammar, Mark, Opener, RESULTS, Reasoning, Then};
 use crate::marker::Markers;
 use crate::parser::opening;
-use crate::scan::Stops;
 use crate::{channels, framed, function_xml, gemma, json_tags, pythonic, reasoning};
+use helve_json::byte_search::Stops;
 
 /// In the order in which they are tried where they share a mark.
 static DIALECTS: &[&Dialect] = &[
@@ -129,10 +127,6 @@ pub(crate) struct Live {
     pub(crate) stops: Stops,
     /// The same where the ends of lines matter too.
     pub(crate) line_stops: Stops,
-    /// Bytes of which every marker has one, and every call that does not open the message, but for markers that are
-    /// ordinary words.
-    signs: Stops,
-    words: Vec<Finder<'static>>,
     /// Whether there may be calls in the text, and not only reasoning.
     pub(crate) calls: bool,
 }
@@ -227,22 +221,6 @@ impl Live {
         is_words(self.markers.text(marker))
     }
 
-    /// Whether a message is certain to be nothing but text.
-    pub(crate) fn is_text(&self, message: &str) -> bool {
-        !self.signs.any_in(message.as_bytes())
-            && !self.words.iter().any(|word| word.find(message.as_bytes()).is_some())
-            && !self.may_start(message.trim_start_matches(is_blank))
-    }
-
-    /// Whether a call, or the head of a message, may open a message in which there are no signs.
-    fn may_start(&self, message: &str) -> bool {
-        let has_sign = |mark: &&str| self.signs.any_in(mark.as_bytes());
-        self.start.iter().map(|choice| choice.then).any(|then| match then.marks() {
-            [] => then.fits_at_once(message) != Fit::No,
-            marks => !marks.iter().all(has_sign),
-        })
-    }
-
     /// The fence with this word behind it, if a dialect knows it.
     pub(crate) fn fence(&self, word: &str) -> Option<usize> {
         self.fences.iter().position(|(known, _)| *known == word)
@@ -290,11 +268,8 @@ impl Live {
         let stops: Vec<u8> = firsts.chain(*b"`~").chain(unmarked.iter().copied()).collect();
         let line_stops = Stops::new(stops.iter().copied().chain(*b"\n"));
         let stops = Stops::new(stops);
-        let fence = (!fences.is_empty()).then_some(b'`');
-        let unmarked = alone.iter().map(|choice| choice.then.sign());
-        let (signs, words) = signs(&texts, unmarked.chain(fence).collect());
         let markers = Markers::new(texts);
-        Self { markers, roles, strays, alone, start, fences, stops, line_stops, signs, words, calls: true }
+        Self { markers, roles, strays, alone, start, fences, stops, line_stops, calls: true }
     }
 }
 
@@ -357,23 +332,6 @@ pub(crate) fn is_words(mark: &str) -> bool {
     mark.chars().all(|c| c.is_alphanumeric() || " _.:：'=>".contains(c))
 }
 
-/// Bytes that are rare in prose.
-const SIGNS: &[u8] = b"<>[]{}|`";
-
-/// These bytes, and more until every marker has one; and the markers that have none which is rare in prose.
-fn signs(markers: &[&'static str], mut signs: Vec<u8>) -> (Stops, Vec<Finder<'static>>) {
-    let mut words = vec![];
-    for marker in markers.iter().map(|marker| marker.as_bytes()) {
-        if !marker.iter().any(|byte| signs.contains(byte)) {
-            match marker.iter().find(|byte| SIGNS.contains(byte)) {
-                Some(sign) => signs.push(*sign),
-                None => words.push(Finder::new(marker)),
-            }
-        }
-    }
-    (Stops::new(signs), words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,25 +358,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn text_without_signs_has_no_marks() {
-        let given = dialects().iter().map(|dialect| Live::of(Some(dialect)));
-        for live in given.chain([Live::of(None)]) {
-            for text in live.markers.texts() {
-                assert!(!live.is_text(&format!("So it is {text}")), "`{text}`");
-            }
-        }
-        let signs = |name: &str| {
-            let live = Live::of(dialect(name));
-            (0..=255).filter(|byte| live.signs.has(*byte)).map(char::from).collect::<String>()
-        };
-        assert_eq!(signs("hermes"), "<");
-        assert_eq!(signs("llama3_json"), "<{");
-        assert_eq!(signs("mistral"), "<[");
-        assert_eq!(signs("pythonic"), "<[`");
-        assert_eq!(signs(""), "<[`{");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Signs in a text, found however the text is cut.
 
-use crate::scan::begins;
+use helve_json::byte_search::begins;
 
 /// What the text led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

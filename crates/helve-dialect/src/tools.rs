@@ -1,12 +1,13 @@
 //! The tools a model may call, as far as reading its text needs them: names and parameter schemas.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::coerce;
-use crate::work::looked_at;
+use helve_json::coerce;
+use helve_json::work::looked_at;
 
 /// The declared tools; cheap to clone. They decide what may pass for a call where no markup says so, and how
 /// untyped values are typed.
@@ -20,9 +21,20 @@ struct Declared {
     /// Names without case and separators; only where a model misspells one are they asked for.
     folded: OnceLock<HashMap<String, Nearest>>,
     names: Vec<String>,
+    /// The names of all their parameters; asked for only where an object without markup begins with none of a call's
+    /// own members.
+    parameters: OnceLock<BTreeSet<String>>,
 }
 
 impl Declared {
+    fn parameters(&self) -> &BTreeSet<String> {
+        self.parameters.get_or_init(|| {
+            let properties = |schema: &Value| schema.get("properties")?.as_object().cloned();
+            let schemas = self.schemas.iter().filter_map(|(_, schema)| properties(schema));
+            schemas.flat_map(|properties| properties.into_iter().map(|(name, _)| name)).collect()
+        })
+    }
+
     fn find(&self, name: &str) -> Option<&(String, Value)> {
         let at = self.schemas.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
         self.schemas.get(at)
@@ -76,7 +88,12 @@ impl Tools {
 
     /// Exactly these tools exist. With none at all, nothing unmarked is ever a call.
     pub fn new(specs: impl IntoIterator<Item = (String, Value)>) -> Self {
-        let mut declared = Declared { schemas: Vec::new(), folded: OnceLock::new(), names: Vec::new() };
+        let mut declared = Declared {
+            schemas: Vec::new(),
+            folded: OnceLock::new(),
+            names: Vec::new(),
+            parameters: OnceLock::new(),
+        };
         for (name, schema) in specs {
             match declared.schemas.binary_search_by(|(known, _)| known.cmp(&name)) {
                 Ok(at) => declared.schemas[at].1 = schema,
@@ -147,6 +164,18 @@ impl Tools {
     /// Whether the tool declares a parameter of this name.
     pub fn has_parameter(&self, tool: &str, parameter: &str) -> bool {
         self.schema(tool).is_some_and(|schema| coerce::parameter(schema, parameter).is_some())
+    }
+
+    /// Whether some declared tool has a parameter of this name.
+    pub(crate) fn any_has_parameter(&self, parameter: &str) -> bool {
+        self.0.as_deref().is_some_and(|declared| declared.parameters().contains(parameter))
+    }
+
+    /// Whether the name of some declared tool's parameter begins so.
+    pub(crate) fn begins_parameter(&self, begun: &str) -> bool {
+        let Some(declared) = self.0.as_deref() else { return false };
+        let from = (Bound::Included(begun), Bound::Unbounded);
+        declared.parameters().range::<str, _>(from).next().is_some_and(|name| name.starts_with(begun))
     }
 
     /// The only tool whose parameters these arguments fit: all declared, none missing.

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use helve_dialect::{Dialect, End, Parser, Piece, ReadResult, Reading, Tools, dialects, read, repair};
+use helve_dialect::{Dialect, End, Parser, Piece, ReadResult, Reading, Tools, dialects, read};
+use helve_json::repair;
 use serde_json::json;
 
 /// A small generator of its own, so that a seed means the same text for ever.

@@ -60,7 +60,7 @@ pub(crate) struct ChatBody {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Config {
-    /// `native`, `prompt`, or `prompt:` and a profile; the model's own way if not said.
+    /// `native`, `prompt`, or `prompt:` and a profile; the model's own way if not said, or with `chat`.
     mode: Option<String>,
     /// The name of a configured model, or `name:variant`; `modelType` goes before it.
     model: Option<String>,
@@ -69,6 +69,20 @@ pub(crate) struct Config {
     /// Over those of the model, the agent and the variant.
     #[serde(default)]
     params: AskedParams,
+    /// Where the client looks for the calls that it has to run; `field` if not said.
+    #[serde(default)]
+    calls: CallsIn,
+}
+
+/// Where an answer holds the calls that its client has to run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallsIn {
+    /// In `tool_calls` of the last event.
+    #[default]
+    Field,
+    /// There, and as `{"tool_calls": […]}` at the end of `content`.
+    Content,
 }
 
 pub(crate) async fn chat(
@@ -115,6 +129,7 @@ pub(crate) async fn chat(
         (None, StartInput::Client { .. }) => browser_tools(registry),
         (None, StartInput::Message { .. }) => vec![],
     };
+    let calls_in = config.calls;
     let request = StartRequest {
         agent,
         model: model_type.or(config.model),
@@ -126,22 +141,30 @@ pub(crate) async fn chat(
             .mode
             .as_deref()
             .map(|mode| parse_mode(mode, app.runtime.default_profile()))
-            .transpose()?,
+            .transpose()?
+            .flatten(),
         key,
         ..StartRequest::new(user, input)
     };
     // Before the run is on record, so that nothing runs for somebody who cannot hear of it.
     let listener = Listener::new(&app, principal)?;
     let started = start::start(&app, request).await?;
-    let render = ChatRender::new(started.run, started.conversation);
+    let render = ChatRender::new(started.run, started.conversation, calls_in);
     Ok(body.ignored.on(start::stream(listener, started, render)))
 }
 
-fn parse_mode(text: &str, default_profile: &str) -> Result<Mode, Problem> {
-    match text {
-        "prompt" => Ok(Mode::Prompt(default_profile.into())),
-        other => {
-            other.parse().map_err(|error| Problem::bad_request("bad_mode", format!("`config.mode`: {error}")))
-        }
-    }
+/// How the model is asked to call tools; none if that is left to the model.
+fn parse_mode(text: &str, default_profile: &str) -> Result<Option<Mode>, Problem> {
+    Ok(match text {
+        // Says what the request is, not how tools are called: clients that keep the history send it.
+        "chat" => None,
+        "prompt" => Some(Mode::Prompt(default_profile.into())),
+        other => Some(other.parse().map_err(|_| {
+            let said: String = other.chars().take(60).collect();
+            let detail = format!(
+                "`config.mode` is `chat`, `native`, `prompt` or `prompt:` and the name of a profile, not `{said}`"
+            );
+            Problem::bad_request("bad_mode", detail)
+        })?),
+    })
 }

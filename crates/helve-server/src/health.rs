@@ -52,6 +52,8 @@ impl StoreCheck {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Readiness {
+    /// What answers here: always `helve`.
+    service: &'static str,
     ready: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<&'static str>,
@@ -73,7 +75,7 @@ pub(crate) async fn readyz(State(app): State<App>) -> (StatusCode, axum::Json<Re
     };
     let ready = problem.is_none();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, axum::Json(Readiness { ready, problem }))
+    (status, axum::Json(Readiness { service: "helve", ready, problem }))
 }
 
 #[cfg(test)]

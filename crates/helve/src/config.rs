@@ -25,7 +25,7 @@ mod readable;
 mod small;
 mod windows;
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     pub listen: SocketAddr,
     pub data: PathBuf,
+    /// Whether the command line, the environment or the file says where the data is.
+    pub data_is_named: bool,
     /// The folder of tools that are programs.
     pub tools_dir: PathBuf,
     pub token: Option<SecretString>,
@@ -175,11 +177,13 @@ impl Config {
         check_zone(file.server.zone.as_deref()).map_err(of_server("zone"))?;
         let prices = Prices::read(file.prices, &places)?;
         let data = overrides.data.clone().or(file.server.data);
+        let data_is_named = data.is_some();
         let data = data.unwrap_or_else(|| default_data(environment));
         let mut config = Self {
             listen,
             tools_dir: file.server.tools_dir.unwrap_or_else(|| data.join("tools")),
             data,
+            data_is_named,
             token: file.server.token,
             hosts: file.server.hosts,
             trusted_proxies: file.server.trusted_proxies,
@@ -212,6 +216,11 @@ impl Config {
         };
         config.warnings.extend(config.unknown_proxy());
         Ok(config)
+    }
+
+    /// The address of the server as programs on this machine use it.
+    pub fn local_address(&self) -> String {
+        local_address(self.listen)
     }
 
     /// Who can reach the server.
@@ -249,6 +258,16 @@ impl Config {
         );
         Some(self.places.wrong(&path, what))
     }
+}
+
+/// Where programs on this machine reach a server that listens there.
+pub fn local_address(mut listen: SocketAddr) -> String {
+    match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http://{listen}")
 }
 
 /// A token that could be guessed is none, wherever the server listens: what is loopback today is behind a proxy tomorrow.

@@ -133,7 +133,7 @@ pub enum StartError {
 
 impl Runtime {
     /// Starts a run; it is on record, and goes on whether or not anybody follows it.
-    pub async fn start(&self, request: StartRequest) -> Result<Started, StartError> {
+    pub async fn start(&self, mut request: StartRequest) -> Result<Started, StartError> {
         let shared = &self.shared;
         if let Some(run) = shared.begun_before(&request.user, request.key.as_ref()).await? {
             return self.replayed(run).await;
@@ -143,6 +143,7 @@ impl Runtime {
         shared.must_have_budget(&request.user, &agent.settings.name).await?;
         check_choice(&request.tool_choice, &kit)?;
         let definite = self.definite(&agent.settings, &request)?;
+        request.mode = request.mode.map(|mode| self.resolve_mode(mode)).transpose()?;
         // In front of the record: what is on record is never refused.
         let pass = shared.admit(&request.user).await?;
         let (new, reply) = self.new_run(agent, &kit, request, definite);
@@ -191,7 +192,6 @@ impl Runtime {
         request: &StartRequest,
     ) -> Result<(Chosen, String), StartError> {
         let chosen = self.chosen(agent, request.model.as_deref(), request.variant.as_deref())?;
-        self.check_mode(request.mode.as_ref())?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;
         Ok((chosen, text))
     }
@@ -289,15 +289,12 @@ impl Runtime {
         if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
     }
 
-    fn check_mode(&self, mode: Option<&Mode>) -> Result<(), StartError> {
-        match mode {
-            Some(mode @ Mode::Prompt(name))
-                if crate::ask::profile_of(mode, &self.shared.settings.profiles).is_none() =>
-            {
-                Err(StartError::UnknownProfile(name.clone()))
-            }
-            _ => Ok(()),
-        }
+    /// The mode with the profile's own name, by which it is kept and looked up from here on.
+    fn resolve_mode(&self, mode: Mode) -> Result<Mode, StartError> {
+        let Mode::Prompt(name) = &mode else { return Ok(mode) };
+        let profile = crate::ask::profile_of(&mode, &self.shared.settings.profiles);
+        let profile = profile.ok_or_else(|| StartError::UnknownProfile(name.clone()))?;
+        Ok(Mode::Prompt(profile.name().into()))
     }
 
     async fn kit(&self, agent: &Agent, request: &StartRequest) -> Result<Arc<Kit>, StartError> {

@@ -7,8 +7,9 @@
 use super::{ChannelGrammar, Part, Route};
 use crate::Dialect;
 use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then, is_blank};
+use crate::dialect::{Grammar, Mark, Opener, Then};
 use crate::function_xml::kimi_k3::GRAMMAR;
+use helve_json::is_blank;
 
 static OPEN: ChannelGrammar = ChannelGrammar {
     signs: &[("<|sep|>", Part::Message("")), ("<|open|>", Part::Again), ("<|end_of_msg|>", Part::Over)],

@@ -14,8 +14,9 @@ pub(crate) mod muse_spark;
 use crate::Tools;
 use crate::body::{Chunk, Ending, Rest, Step, Turn};
 use crate::calls::Report;
-use crate::dialect::{Grammar, is_blank};
+use crate::dialect::Grammar;
 use crate::signpost::{Found, Signpost};
+use helve_json::is_blank;
 
 /// How heads are written.
 pub(crate) struct ChannelGrammar {

@@ -75,8 +75,3 @@ pub(crate) fn may_begin_with(key: &str, quote: char) -> Fit {
         None => Fit::No,
     }
 }
-
-/// Whether an envelope may begin with the member whose name the text begins with.
-pub(crate) fn begins_with(text: &str) -> bool {
-    FIELDS.iter().any(|(name, _)| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('"')))
-}

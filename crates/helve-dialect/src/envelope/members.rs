@@ -3,7 +3,8 @@
 use super::fields::Field;
 use super::{Envelope, Form, Naming, Target};
 use crate::calls::Report;
-use crate::json::{self, Kind};
+use helve_json::inspect;
+use helve_json::scanner::Kind;
 
 impl Envelope {
     /// What the member is, given what the call has shown so far: beside a `tool`, nearly any member may be an
@@ -39,7 +40,7 @@ impl Envelope {
     /// A member that is named after a tool, or says something else about the call. Nothing but a declared tool is called
     /// without an object.
     pub(super) fn keyed(&mut self, kind: Kind, report: &mut Report<'_, '_>) -> Target {
-        let key = json::unquoted(&self.key).unwrap_or_default();
+        let key = inspect::unquoted(&self.key).unwrap_or_default();
         let name = key.trim();
         let declared = report.tools.resolve(name).is_some();
         let calls = kind == Kind::Object && self.field == Field::Other;
@@ -93,7 +94,7 @@ impl Envelope {
 
     pub(super) fn key_read(&mut self, report: &mut Report<'_, '_>) -> bool {
         std::mem::swap(&mut self.key, &mut self.capture);
-        let Some(key) = json::unquoted(&self.key) else {
+        let Some(key) = inspect::unquoted(&self.key) else {
             return false;
         };
         if self.is_keyed() {
@@ -118,7 +119,8 @@ impl Envelope {
             return true;
         }
         match self.call.naming {
-            Naming::None => false,
+            // The name of the tool may come last.
+            Naming::None => report.tools.any_has_parameter(&key),
             Naming::Strong => true,
             Naming::Weak => {
                 self.call.form == Form::Nested
@@ -128,7 +130,7 @@ impl Envelope {
     }
 
     pub(super) fn name_read(&mut self, strong: bool, report: &mut Report<'_, '_>) -> bool {
-        let Some(name) = json::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
+        let Some(name) = inspect::unquoted(&self.capture).filter(|name| !name.trim().is_empty()) else {
             return false;
         };
         if self.rules.gated && !report.tools.is_unknown() && report.tools.resolve(&name).is_none() {

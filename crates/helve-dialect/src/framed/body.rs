@@ -6,10 +6,11 @@ use super::{Called, FramedGrammar, HEAD_MAX, Sign, goes_on_as_prose, text};
 use crate::arguments::{Arguments, Flow};
 use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::dialect::{is_blank, is_name};
-use crate::json::PLAIN;
+use crate::dialect::is_name;
 use crate::signpost::{Found, Signpost};
 use crate::{Dropped, End, Tools};
+use helve_json::is_blank;
+use helve_json::string_bytes::PLAIN;
 
 pub(crate) struct FramedBody {
     grammar: &'static FramedGrammar,

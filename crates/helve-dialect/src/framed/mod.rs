@@ -11,14 +11,12 @@ pub(crate) mod llama31_function_tag;
 pub(crate) mod mistral;
 pub(crate) mod react;
 mod text;
-mod whole;
 
 pub(crate) use body::FramedBody;
 pub(crate) use text::interpreter;
 
 use crate::Tools;
-use crate::calls::WholeCall;
-use crate::dialect::is_blank;
+use helve_json::is_blank;
 
 /// How the calls of a section are framed.
 pub(crate) struct FramedGrammar {
@@ -55,16 +53,6 @@ impl FramedGrammar {
         is_said: |_| true,
         is_all: |_| false,
     };
-
-    /// Reads a section at the position, if it lies there whole and in perfect order, with one call in it.
-    pub(crate) fn whole<'t>(
-        &'static self,
-        text: &'t str,
-        from: usize,
-        tools: &Tools,
-    ) -> Option<WholeCall<'t>> {
-        whole::read(text, from, self, tools)
-    }
 }
 
 /// Arguments that are plain text, which goes to the only parameter that is required.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::Tools;
-use crate::work::looked_at;
+use helve_json::work::looked_at;
 
 /// The arguments of the tool, if what is written can only be the value of one parameter, or no value at all.
 pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<String> {

@@ -16,10 +16,10 @@ use crate::arguments::{Arguments, Flow};
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
 use crate::dialect::is_name;
-use crate::json;
-use crate::scan::find_byte;
 use crate::{Dropped, End};
 use call::Call;
+use helve_json::byte_search::find_byte;
+use helve_json::inspect;
 use split::Split;
 
 pub(crate) struct TagBody {
@@ -306,7 +306,7 @@ impl TagBody {
             }
             Flow::Done | Flow::Tag(_) => {
                 self.state = State::AfterJson;
-                self.call.bad |= self.call.in_json && !json::is_object(report.arguments_so_far());
+                self.call.bad |= self.call.in_json && !inspect::is_object(report.arguments_so_far());
             }
         }
         None

@@ -13,11 +13,13 @@ use verbatim::{Ends, Verbatim};
 use super::tag;
 use super::words::Words;
 use super::{Element, TagGrammar};
+use crate::Dropped;
 use crate::body::{Chunk, Ending, Rest, Step};
 use crate::calls::Report;
-use crate::literal::strings;
 use crate::signpost::{Found, Signpost};
-use crate::{Dropped, coerce, json};
+use helve_json::coerce;
+use helve_json::inspect;
+use helve_json::literal::strings;
 
 pub(crate) struct NestedGrammar {
     /// The token before every tag.
@@ -301,7 +303,7 @@ impl Node {
     fn write(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         if self.children.is_empty() {
             let json = self.leaf(schema, root);
-            match json::fits_inside(&json, depth) {
+            match inspect::fits_inside(&json, depth) {
                 true => out.push_str(&json),
                 false => push_quoted(&self.text, out),
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::value::is_residue;
 use super::{Element, Spelling, TagGrammar};
 use crate::ascii;
-use crate::scan::{ByteSet, all_but};
+use helve_json::byte_search::{ByteSet, all_but};
 
 /// A tag of the grammar, or of something else where `kind` is missing.
 pub(super) struct Tag<'t> {

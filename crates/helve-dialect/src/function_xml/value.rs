@@ -9,8 +9,8 @@ use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::ascii;
 use crate::calls::Report;
-use crate::coerce;
-use crate::literal::strings;
+use helve_json::coerce;
+use helve_json::literal::strings;
 
 /// What parts tags and attributes beside blanks: what the tokenizer of some models leaves of a blank and of a line break.
 pub(super) fn is_residue(c: char) -> bool {

@@ -4,21 +4,21 @@ use std::borrow::Cow;
 
 use super::quoted::Quoted;
 use super::state::State;
-use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word, word};
+use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
 use crate::ascii;
-use crate::body::{Awaited, Chunk, Ending, Passing, Rest, Step};
+use crate::body::{Chunk, Ending, Passing, Rest, Step};
 use crate::calls::{Calls, Report};
-use crate::coerce;
 use crate::dialect::is_name;
-use crate::literal::strings;
-use crate::scan::{begins, find_byte};
-use crate::{Dropped, End, Tools, json};
+use crate::{Dropped, End, Tools};
+use helve_json::byte_search::find_byte;
+use helve_json::coerce;
+use helve_json::inspect;
+use helve_json::literal::strings;
+use helve_json::string_bytes::UNTAGGED;
 
 pub(crate) struct GemmaBody {
     grammar: &'static GemmaGrammar,
     state: State,
-    /// The mark of which what was not read may be the beginning.
-    awaited: Option<Awaited>,
     /// Where the name, the key or the value that is being read begins in the held text.
     word_at: usize,
     /// The member of the call that is being read.
@@ -52,7 +52,6 @@ impl GemmaBody {
         Self {
             grammar,
             state: State::Begin,
-            awaited: None,
             word_at: 0,
             key: String::new(),
             objects: Vec::new(),
@@ -67,7 +66,6 @@ impl GemmaBody {
     pub(crate) fn restart(&mut self, grammar: &'static GemmaGrammar) {
         self.grammar = grammar;
         self.state = State::Begin;
-        self.awaited = None;
         self.objects.clear();
         self.first = true;
         self.doubled = false;
@@ -77,11 +75,9 @@ impl GemmaBody {
     #[inline(never)]
     pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
         let mut chunk = Chunk::new(text, from);
-        self.awaited = None;
         if self.state == State::Begin {
             self.word_at = chunk.held_at(report);
             self.state = State::Name;
-            self.name_at_once(&mut chunk, report);
         }
         let over = loop {
             if let Some(over) = self.read(&mut chunk, report) {
@@ -100,65 +96,29 @@ impl GemmaBody {
 
     /// What need not be read before what follows it.
     pub(crate) fn passing(&self) -> Passing {
-        if let Some(mark) = self.awaited {
-            return Passing::Mark(mark);
-        }
         match self.state {
-            State::Text if !self.grammar.decodes => Passing::Text(self.behind_text()),
-            State::Ready => Passing::Mark(&self.grammar.close),
-            state if state.is_between_values() => Passing::Before(&self.grammar.members),
+            State::Text if !self.grammar.decodes => Passing::Arguments(&UNTAGGED),
             state => Passing::Later(state.idle()),
         }
     }
 
-    /// What mostly stands behind text.
-    fn behind_text(&self) -> Awaited {
-        if self.objects.is_empty() { &self.grammar.ending } else { &self.grammar.quote }
-    }
-
     /// Reads up to the next character that means something, and what it means.
     fn read(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
-        if self.state == State::Key {
-            self.key_at_once(chunk, report);
-        }
         self.pass(chunk, report);
         match chunk.byte() {
             None => Some(Over::More),
-            Some(b'<') if self.state == State::Text => self.behind(chunk, report),
+            Some(b'<') if self.state == State::Text => self.sign_in_text(chunk, report),
             Some(b'<') => self.sign(chunk, report),
             Some(byte) => self.byte(byte, chunk, report),
         }
     }
 
-    /// What looks like the mark behind text. Anything else is text, the closing mark of the call too.
-    fn behind(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
-        let rest = chunk.rest().as_bytes();
-        // Where nothing follows, the mark of text alone decides: the brackets behind it may be missing.
-        let awaited = if report.over { &self.grammar.quote } else { self.behind_text() };
-        if rest.len() < awaited.len() && begins(awaited.as_bytes(), chunk.rest()) {
-            self.awaited = Some(awaited);
-            return Some(Over::Unread);
-        }
-        if !begins(rest, self.grammar.quote) {
-            return self.sign_in_text(chunk, report);
-        }
-        let ends = self.objects.is_empty() && begins(rest, self.grammar.ending);
-        self.quote(chunk, report);
-        if !ends {
-            return None;
-        }
-        chunk.pos += 1;
-        self.close(b'}', report);
-        Some(self.closing_mark(chunk, report))
-    }
-
-    /// A mark in text that does not end it, unless that was left open.
+    /// A mark in text: the one behind it, or another, which does not end it unless it was left open. Anything else is text,
+    /// the closing mark of the call too.
     fn sign_in_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
         match (self.grammar.sign(chunk.rest()), self.quoted.over_at()) {
-            (Sign::Cut(mark), _) => {
-                self.awaited = Some(mark);
-                return Some(Over::Unread);
-            }
+            (Sign::Quote, _) => return self.quote(chunk, report),
+            (Sign::Cut(_), _) => return Some(Over::Unread),
             (Sign::Open | Sign::Over, Some(at)) => return Some(Over::BrokenAt(at)),
             (Sign::Open, None) => self.quoted.opened(),
             (Sign::Close, _) => {
@@ -177,8 +137,7 @@ impl GemmaBody {
             Sign::Quote => self.quote(chunk, report),
             Sign::Close => Some(self.closing_mark(chunk, report)),
             // What follows a whole call is not awaited: it is no longer the call's.
-            Sign::Cut(mark) if self.state != State::Ready || !self.grammar.next.contains(mark) => {
-                self.awaited = Some(mark);
+            Sign::Cut(mark) if self.state != State::Ready || !self.grammar.next.contains(&mark) => {
                 Some(Over::Unread)
             }
             Sign::Open | Sign::Over if report.calls.has_started() && self.state != State::Ready => {
@@ -186,35 +145,6 @@ impl GemmaBody {
             }
             Sign::Open if self.state == State::Name => Some(Over::NotACall),
             _ => self.byte(b'<', chunk, report),
-        }
-    }
-
-    /// Takes the name and its bracket, if they stand there as they mostly do.
-    fn name_at_once(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        if let Some(text) = chunk.rest().strip_prefix(CALL)
-            && let Some(name) = word(text)
-            && text.as_bytes()[name.len()] == b'{'
-        {
-            chunk.pos += CALL.len() + name.len();
-            let at = chunk.held_at(report);
-            chunk.pos += 1;
-            report.name(name);
-            report.arguments("{");
-            self.begin_members(at);
-        }
-    }
-
-    /// Takes the key, its colon and the mark of the text behind it, if they stand there as they mostly do.
-    fn key_at_once(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        if self.word_at == chunk.held_at(report)
-            && let Some(key) = word(chunk.rest())
-            && let Some(behind) = chunk.rest()[key.len()..].strip_prefix(':')
-            && begins(behind.as_bytes(), self.grammar.quote)
-        {
-            chunk.pos += key.len() + 1;
-            self.begin_member(key, report.calls);
-            self.state = State::Value;
-            self.quote(chunk, report);
         }
     }
 
@@ -300,7 +230,7 @@ impl GemmaBody {
     ) {
         let word = chunk.between(self.word_at, at, report.held);
         let json = read(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
-        match json::fits_inside(&json, self.objects.len() + 1) {
+        match inspect::fits_inside(&json, self.objects.len() + 1) {
             true => report.calls.arguments().push_str(&json),
             false => report.calls.arguments().push_str(&coerce::quoted(word)),
         }
@@ -525,7 +455,7 @@ fn json_of_quoted(word: &str) -> String {
         true => Cow::Borrowed(word),
         false => Cow::Owned(double_quoted(inside)),
     };
-    json::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
+    inspect::unquoted(&word).map_or_else(|| coerce::quoted(inside), |text| coerce::quoted(&text))
 }
 
 /// The same text as it would stand between double quotes.

@@ -2,17 +2,14 @@
 //!
 //! Odd here: text between the marks may be a number or a list; the schema decides, or else its looks.
 
-use super::{GemmaGrammar, MEMBERS};
+use super::GemmaGrammar;
 use crate::Dialect;
-use crate::body::Before;
 use crate::dialect::{Grammar, Mark, Opener, Then};
 
 static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<escape>",
     close: "<end_function_call>",
     next: &["<start_function_call>", "<start_function_response>", "<end_of_turn>", "<eos>"],
-    ending: "<escape>}<end_function_call>",
-    members: Before { quiet: &MEMBERS, mark: "<escape>" },
     decodes: true,
 };
 

@@ -3,9 +3,9 @@
 //! Odd here: reasoning is a channel with a label, `<|channel>thought⏎…<channel|>`, which a call may end. Where the prompt
 //! has opened it, the label may be all that is left of it.
 
-use super::{GemmaGrammar, MEMBERS};
+use super::GemmaGrammar;
 use crate::Dialect;
-use crate::body::{Before, Turn};
+use crate::body::Turn;
 use crate::channels::{ChannelGrammar, Part, Route};
 use crate::dialect::{Given, Grammar, Mark, Opener, Reasoning, Then};
 
@@ -13,8 +13,6 @@ pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<|\"|>",
     close: "<tool_call|>",
     next: &["<|tool_call>", "<|tool_response>", "<|channel>", "<turn|>", "<eos>"],
-    ending: "<|\"|>}<tool_call|>",
-    members: Before { quiet: &MEMBERS, mark: "<|\"|>" },
     decodes: false,
 };
 

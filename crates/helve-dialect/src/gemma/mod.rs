@@ -8,15 +8,12 @@ pub(crate) mod functiongemma;
 pub(crate) mod gemma4;
 mod quoted;
 mod state;
-mod whole;
 
 pub(crate) use body::GemmaBody;
-pub(crate) use state::MEMBERS;
 
-use crate::body::{Awaited, Before};
-use crate::calls::WholeCall;
-use crate::scan::begins;
-use crate::{Tools, coerce};
+use crate::Tools;
+use helve_json::byte_search::begins;
+use helve_json::coerce;
 
 /// The marks of one Gemma.
 pub(crate) struct GemmaGrammar {
@@ -27,25 +24,11 @@ pub(crate) struct GemmaGrammar {
     /// What follows a call if it is markup: what opens another comes first, and the other marks that open something or
     /// end the turn.
     pub(crate) next: &'static [&'static str],
-    /// What most calls end with: the end of a text, the bracket, and the mark behind the call.
-    pub(crate) ending: &'static str,
-    /// What stands between the values of its members.
-    pub(crate) members: Before,
     /// Text between its marks is JSON where it looks so.
     pub(crate) decodes: bool,
 }
 
 impl GemmaGrammar {
-    /// Reads a call at the position, if it lies there whole and in perfect order.
-    pub(crate) fn whole<'t>(
-        &'static self,
-        text: &'t str,
-        from: usize,
-        tools: &Tools,
-    ) -> Option<WholeCall<'t>> {
-        whole::read(text, from, self, tools)
-    }
-
     /// The mark that stands at the beginning of the text.
     #[inline]
     fn sign(&'static self, text: &str) -> Sign {
@@ -56,8 +39,8 @@ impl GemmaGrammar {
         if begins(bytes, self.close) {
             return Sign::Close;
         }
-        let cut = |mark: &&str| mark.starts_with(text);
-        if let Some(mark) = [&self.quote, &self.close].into_iter().find(|mark| cut(mark)) {
+        let cut = |mark: &&'static str| mark.starts_with(text);
+        if let Some(mark) = [self.quote, self.close].into_iter().find(|mark| cut(mark)) {
             return Sign::Cut(mark);
         }
         match self.next.iter().find(|mark| begins(bytes, mark) || cut(mark)) {
@@ -78,7 +61,7 @@ enum Sign {
     /// Something else begins, or the turn is over.
     Over,
     /// As far as the text goes, it may be this one.
-    Cut(Awaited),
+    Cut(&'static str),
     None,
 }
 
@@ -110,21 +93,3 @@ fn json_of_word(word: &str, tool: &str, parameter: Option<&str>, tools: &Tools) 
         (None, _) => coerce::by_look(word),
     }
 }
-
-/// The letters that the text begins with, if there is more behind them.
-#[inline]
-fn word(text: &str) -> Option<&str> {
-    let len = text.bytes().position(|byte| !LETTERS[byte as usize])?;
-    (len > 0).then(|| &text[..len])
-}
-
-/// What names of tools and parameters are mostly made of.
-static LETTERS: [bool; 256] = {
-    let mut letters = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        letters[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-' | b'.');
-        byte += 1;
-    }
-    letters
-};

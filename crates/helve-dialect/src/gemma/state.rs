@@ -1,7 +1,7 @@
 //! Where in a call the next character stands, and which characters mean nothing there.
 
-use crate::dialect::is_blank;
-use crate::scan::{ByteSet, all_but};
+use helve_json::byte_search::{ByteSet, all_but};
+use helve_json::is_blank;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
@@ -40,23 +40,12 @@ impl State {
             Self::Colon | Self::Value | Self::AfterValue | Self::Doubled | Self::Ready => &BLANKS,
         }
     }
-
-    /// Where bytes tell nothing without what follows them, although something may be read of them: the end of a key does
-    /// not, nor does the mark behind it before it is whole.
-    pub(super) fn is_between_values(self) -> bool {
-        matches!(
-            self,
-            Self::Key | Self::QuotedKey | Self::Colon | Self::Value | Self::Word | Self::AfterValue
-        )
-    }
 }
 
 static NAME: ByteSet = all_but(b"{(<");
 static KEY: ByteSet = all_but(b":,{})<");
 static WORD: ByteSet = all_but(b",}])<");
 static TEXT: ByteSet = all_but(b"<");
-/// What stands between the values of members and ends none of them.
-pub(crate) static MEMBERS: ByteSet = all_but(b",{}[]()>\"'");
 static QUOTED: ByteSet = all_but(b"\"'\\<");
 static NONE: ByteSet = [false; 256];
 static BLANKS: ByteSet = {

@@ -2,7 +2,8 @@
 
 use super::forms::{CHANNELS, FORMS, readings};
 use super::*;
-use crate::repair::{self, Closing};
+use crate::envelope::holds_arguments;
+use helve_json::repair::{self, Closing, Expected};
 
 /// Bits that mean something to some part of the parser.
 const BITS: &[&str] = &[
@@ -493,10 +494,11 @@ fn a_repair_costs_no_more_however_long_it_is() {
         "1_",
         "0x",
     ];
+    let expected = Expected { is_text: &|_| true, holds_parameters: holds_arguments };
     for again in patterns {
         for (open, close) in [("{\"query\": ", "}"), ("{\"query\": \"", "\"}"), ("{", "]"), ("[", "")] {
             let text = format!("{open}{}{close}", again.repeat(LONG / again.len()));
-            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, &|_| true));
+            let (_, steps) = work::measured(|| repair::read(&text, Closing::ByTag, expected));
             let per_byte = steps as f64 / text.len() as f64;
             assert!(per_byte < LOOKS_MAX as f64, "{open}{again}{close}: {per_byte:.1} steps per byte");
         }

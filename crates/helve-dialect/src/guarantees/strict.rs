@@ -205,3 +205,46 @@ fn no_word_of_an_answer_waits() {
         }
     }
 }
+
+#[test]
+fn without_calls_what_went_out_and_what_is_known_to_wait_are_all_that_came() {
+    let answers = [
+        "<div>今天</div>",
+        "< 5, <= 5, <think, </thin",
+        "[1] a link, [THIN] no mark, [THINK",
+        "`a` ``b`` ```c```",
+        "```python\nprint('<')\n```\n~~~\n`\n~~~",
+        "\n\n <b>",
+        "{\"tool\": \"search\"} <tool_call>{}</tool_call>",
+        "|<|x|> ◁thi",
+    ];
+    for answer in answers {
+        let mut parser = Parser::new(Reading::without_calls(tools()));
+        let mut said = String::new();
+        for (at, c) in answer.char_indices() {
+            let fed = &answer[..at + c.len_utf8()];
+            parser.feed(&answer[at..fed.len()], &mut |piece: Piece<'_>| match piece {
+                Piece::Text(text) => said += text,
+                piece => panic!("{piece:?}"),
+            });
+            let waiting = parser.waiting().map(|waiting| {
+                assert!(!waiting.in_reasoning, "{answer}");
+                format!("{}{}", waiting.blanks, waiting.beginning)
+            });
+            let seen = said.clone() + waiting.as_deref().unwrap_or_default();
+            // Blanks alone show nothing.
+            assert_eq!(seen, if fed.trim().is_empty() { "" } else { fed }, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn what_waits_in_reasoning_is_the_reasonings_and_where_calls_may_come_nothing_is_known() {
+    let mut parser = Parser::new(Reading::without_calls(tools()));
+    parser.feed("<think>a\n<", &mut |_: Piece<'_>| {});
+    let waiting = parser.waiting().map(|waiting| (waiting.in_reasoning, waiting.blanks, waiting.beginning));
+    assert_eq!(waiting, Some((true, "\n", "<")));
+    let mut parser = Parser::new(strict(&[], None));
+    parser.feed("so <", &mut |_: Piece<'_>| {});
+    assert_eq!(parser.waiting(), None);
+}

@@ -1,14 +1,17 @@
 //! Objects that are not quite JSON: read loosely to their end, then repaired as a whole.
 
 use super::{JsonBody, State};
+use crate::Dropped;
 use crate::body::{Behind, Chunk, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::dialect::{Fit, is_blank};
+use crate::dialect::Fit;
 use crate::envelope::{Envelope, Flow, may_begin_with};
-use crate::json::loose::{self, Loose};
-use crate::literal::Quote;
-use crate::repair::Closing;
-use crate::{Dropped, Repair, work};
+use helve_json::Repair;
+use helve_json::is_blank;
+use helve_json::literal::Quote;
+use helve_json::loose::{self, Loose};
+use helve_json::repair::Closing;
+use helve_json::work;
 
 impl JsonBody {
     pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {

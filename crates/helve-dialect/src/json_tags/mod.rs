@@ -27,17 +27,16 @@ pub(crate) mod phi4_mini;
 pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
-use crate::body::{Behind, Chunk, Closer, Ending, Passing, Rest, Standing, Step};
-use crate::calls::{Ends, Report, WholeCall};
-use crate::dialect::is_blank;
-use crate::envelope::usual::{self, Usual};
+use crate::End;
+use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
+use crate::calls::Report;
 use crate::envelope::{Envelope, Flow, Rules};
-use crate::json::PLAIN;
-use crate::json::loose::Loose;
-use crate::json::whole::skip_blanks;
-use crate::repair::Closing;
-use crate::scan::begins;
-use crate::{End, Repair};
+use helve_json::Repair;
+use helve_json::closer::Closer;
+use helve_json::is_blank;
+use helve_json::loose::Loose;
+use helve_json::repair::Closing;
+use helve_json::string_bytes::PLAIN;
 
 /// What encloses the JSON.
 pub(crate) struct JsonGrammar {
@@ -68,28 +67,6 @@ impl JsonGrammar {
         answers: &[],
         python: false,
     };
-
-    /// Reads a call at the position, if it is the usual one, and its closing tag.
-    pub(crate) fn whole<'t>(
-        &self,
-        text: &'t str,
-        from: usize,
-        may_call: impl Fn(&str) -> bool,
-    ) -> Option<WholeCall<'t>> {
-        if self.keyed || self.led {
-            return None;
-        }
-        let Usual { name, arguments, end } = usual::read(text, from, may_call)?;
-        if self.nobody.contains(&name) || self.answers.contains(&name) {
-            return None;
-        }
-        let close = skip_blanks(text.as_bytes(), end);
-        let ends = match self.close.iter().find(|tag| begins(&text.as_bytes()[close..], tag)) {
-            Some(tag) => Ends::Closed(close + tag.len()),
-            None => Ends::Open(end),
-        };
-        Some(WholeCall { id: None, name: name.into(), arguments: text[arguments].into(), ends })
-    }
 
     fn begin(&self) -> State {
         if self.led { State::Lead } else { State::Between }

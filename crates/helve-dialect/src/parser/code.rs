@@ -2,10 +2,10 @@
 
 use super::{Opening, Parser, Place};
 use crate::calls::Out;
-use crate::dialect::is_blank;
 use crate::marker::ROOT;
 use crate::parser::trial::Trial;
-use crate::work;
+use helve_json::is_blank;
+use helve_json::work;
 
 /// What the present line began with and what it ended with so far, blanks aside.
 #[derive(Default, Clone, Copy)]
@@ -138,6 +138,9 @@ impl Parser {
         if let Place::Ticks(count) = &mut self.place {
             *count += run;
             let count = *count;
+            if !self.live.calls {
+                self.say_ticks(run, out);
+            }
             if pos + run < text.len() {
                 self.place = Place::Prose;
                 self.ticks_over(count, out);
@@ -173,6 +176,13 @@ impl Parser {
             Code::Fence { ticks, .. } if fresh && count >= ticks => Code::None,
             code => code,
         };
+        if self.live.calls {
+            self.say_ticks(count, out);
+        }
+    }
+
+    /// Backticks are text whatever follows them where no call can stand in code: there they go out as they come.
+    fn say_ticks(&mut self, count: usize, out: &mut Out<'_>) {
         let mut left = count;
         while left > 0 {
             let run = left.min(TICKS.len());

@@ -2,13 +2,14 @@
 
 use super::{Code, Parser, Place};
 use crate::ahead::name_of;
-use crate::body::{Awaited, Body, Passing};
+use crate::body::{Body, Passing};
 use crate::calls::Out;
-use crate::dialect::{Fit, Grammar, Then, is_blank, is_name};
+use crate::dialect::{Fit, Grammar, Then, is_name};
 use crate::parser::trial::Trial;
 use crate::registry::Choice;
-use crate::scan::begins;
-use crate::{Dropped, End, work};
+use crate::{Dropped, End};
+use helve_json::is_blank;
+use helve_json::work;
 
 /// A mark whose meaning hangs on what follows.
 #[derive(Clone, Copy)]
@@ -84,82 +85,13 @@ impl Parser {
 
     pub(super) fn look_ahead(&mut self, opening: Opening) {
         self.ink.clear();
-        self.passing = match self.live.choices(opening.mark) {
-            [Choice { then: Then::Words([word, ..]), .. }] => Passing::Mark(word),
-            _ => Passing::Nothing,
-        };
         self.place = Place::Opening(opening);
     }
 
     pub(super) fn opening(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        let Place::Opening(mut opening) = self.place else { return pos };
-        if !self.deferred.is_empty() {
-            return self.opening_with_deferred(opening, text, pos, out);
-        }
-        let mut at = pos;
-        if self.ink.is_empty() && self.held.len() == opening.ahead_at {
-            // What comes first decides most often; then nothing needs to be kept but the blanks before it.
-            at += text[at..].bytes().take_while(|byte| is_blank(*byte as char)).count();
-            self.held.push_str(&text[pos..at]);
-            opening.ahead_at += at - pos;
-            if let Some(word) = self.begun_word(opening, &text[at..]) {
-                self.deferred.push_str(&text[at..]);
-                self.passing = Passing::Mark(word);
-                self.place = Place::Opening(opening);
-                return text.len();
-            }
-            match self.fit_at_once(opening, &text[at..]) {
-                Ok(choice) => {
-                    self.enter(opening, choice);
-                    return at;
-                }
-                // What follows another mark is text as far as it was looked at.
-                Err(Fit::No) if matches!(opening.mark, MarkId::Tag(_) | MarkId::Start) => {
-                    self.not_opened(opening, out);
-                    return at;
-                }
-                Err(_) => {}
-            }
-        }
-        self.look_closely(opening, text, at, out)
-    }
-
-    /// The word that must follow the mark, if the text is the beginning of it. None is the beginning of another.
-    fn begun_word(&self, opening: Opening, text: &str) -> Option<Awaited> {
-        let [Choice { then: Then::Words(words), .. }] = self.live.choices(opening.mark) else { return None };
-        let begun =
-            |word: &&&str| !text.is_empty() && text.len() < word.len() && begins(word.as_bytes(), text);
-        words.iter().find(begun)
-    }
-
-    /// Looks at what was deferred together with what follows it.
-    fn opening_with_deferred(
-        &mut self,
-        opening: Opening,
-        text: &str,
-        pos: usize,
-        out: &mut Out<'_>,
-    ) -> usize {
-        let end = self.join_deferred(text, pos);
-        match self.fit_at_once(opening, &self.deferred) {
-            Ok(choice) => {
-                self.enter(opening, choice);
-                self.enter_deferred(text, end, out)
-            }
-            Err(_) => {
-                self.passing = Passing::Nothing;
-                let deferred = std::mem::take(&mut self.deferred);
-                self.look_again(&deferred, out);
-                end
-            }
-        }
-    }
-
-    /// The call begins with what was deferred, which came before this place of the text.
-    fn enter_deferred(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
-        match pos == text.len() && self.may_wait() {
-            true => pos,
-            false => self.section(text, pos, out),
+        match self.place {
+            Place::Opening(opening) => self.look_closely(opening, text, pos, out),
+            _ => pos,
         }
     }
 
@@ -171,7 +103,6 @@ impl Parser {
         pos: usize,
         out: &mut Out<'_>,
     ) -> usize {
-        self.passing = Passing::Nothing;
         let mut at = pos;
         while let Some(c) = text[at..].chars().next() {
             let (run, fit) = self.goes_on(opening, &text[at..]);
@@ -231,7 +162,7 @@ impl Parser {
             self.deferred.push_str(&self.held[opening.ahead_at..]);
             self.held.truncate(opening.ahead_at);
             let at = self.join_deferred(text, at);
-            return self.enter_deferred(text, at, out);
+            return self.section(text, at, out);
         }
         self.held.truncate(opening.ahead_at);
         work::looked_at(ahead);
@@ -245,20 +176,13 @@ impl Parser {
         first.then.goes_on(&self.ink, gap, text)
     }
 
-    /// Whether some call behind the mark may be read in one go.
-    #[inline]
-    pub(super) fn may_lie_whole(&self, opening: Opening) -> bool {
-        self.live.choices(opening.mark).iter().any(|choice| choice.grammar.may_lie_whole())
-    }
-
     /// The first choice that fits what lies ahead, as long as none before it is unsure.
     fn fit(&self, opening: Opening, ahead: &str, gap: bool) -> Result<Choice, Fit> {
-        self.first_choice(opening, ahead, |then| then.fits(ahead, gap))
-    }
-
-    /// The same, judged by what comes first in the text ahead.
-    pub(super) fn fit_at_once(&self, opening: Opening, text: &str) -> Result<Choice, Fit> {
-        self.first_choice(opening, text, |then| then.fits_at_once(text))
+        self.first_choice(opening, ahead, |then| match (then, then.fits(ahead, gap)) {
+            // The arguments may come before the name of the tool.
+            (Then::Object, Fit::No) if !gap => self.begins_argument(ahead),
+            (_, fit) => fit,
+        })
     }
 
     fn first_choice(&self, opening: Opening, text: &str, fits: impl Fn(Then) -> Fit) -> Result<Choice, Fit> {
@@ -276,6 +200,17 @@ impl Parser {
             }
         }
         Err(Fit::No)
+    }
+
+    /// Whether an object begins with an argument of a declared tool.
+    fn begins_argument(&self, object: &str) -> Fit {
+        let object = object.strip_prefix('[').unwrap_or(object);
+        let Some(key) = object.strip_prefix("{\"") else { return Fit::No };
+        match key.split_once('"') {
+            Some((key, _)) if self.tools.any_has_parameter(key) => Fit::Yes,
+            None if self.tools.begins_parameter(key) => Fit::Unsure,
+            _ => Fit::No,
+        }
     }
 
     /// Whether a call that opens the message with nothing but a name is none, since no tool's name begins so: then the first
@@ -336,7 +271,6 @@ impl Parser {
     /// What follows the mark does not make it one. It may be another mark itself, so it is read again.
     fn not_opened(&mut self, opening: Opening, out: &mut Out<'_>) {
         self.place = Place::Prose;
-        self.passing = Passing::Nothing;
         let ahead = match opening.mark {
             // A tagged call may still be all the fence holds, so its first line stays held back, unless text stands there.
             MarkId::Fence(_) => {

@@ -127,11 +127,8 @@ impl Parser {
             if self.is_of_unclosed(marker) {
                 self.go_on_with_section(mark);
             }
-            let end = self.whole_calls(Opening::tag(marker), pending.text, at, out);
-            if end.is_none() {
-                self.mark(marker, out);
-            }
-            return end.or(Some(at));
+            self.mark(marker, out);
+            return Some(at);
         }
         self.say(&mark[..self.carried], out);
         self.carried = 0;
@@ -172,11 +169,8 @@ impl Parser {
                     self.say(&text[pending.from..at - 1], out);
                     self.node = ROOT;
                     self.carried = 0;
-                    let end = self.whole_calls(Opening::alone(), text, at - 1, out);
-                    if end.is_none() {
-                        self.stand_alone();
-                    }
-                    return end.or(Some(at - 1));
+                    self.stand_alone();
+                    return Some(at - 1);
                 }
             }
             _ => {}

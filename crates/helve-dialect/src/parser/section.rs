@@ -8,10 +8,10 @@ use super::code::Line;
 use super::{Code, Parser, Place, Trial};
 use crate::body::{Body, Ending, Passing, Standing, Step, Turn};
 use crate::calls::{Out, Report};
-use crate::json;
 use crate::registry::Role;
-use crate::scan::{all_in, begins};
-use crate::{Dialect, Dropped, End, work};
+use crate::{Dialect, Dropped, End};
+use helve_json::byte_search::all_in;
+use helve_json::work;
 
 /// No more is deferred than this.
 const LATER: usize = 64;
@@ -23,12 +23,6 @@ impl Parser {
         match self.passing {
             Passing::Nothing => false,
             Passing::Arguments(plain) if all_in(plain, text) => self.arguments_flow(text, out),
-            Passing::Text(_) if all_in(&json::UNTAGGED, text) => self.arguments_flow(text, out),
-            Passing::Text(mark) | Passing::Mark(mark) if self.awaits(mark, text) => {
-                self.deferred.push_str(text);
-                self.passing = Passing::Mark(mark);
-                true
-            }
             passing if self.deferred.len() + text.len() <= LATER && passing.waits(text) => {
                 self.deferred.push_str(text);
                 true
@@ -44,14 +38,6 @@ impl Parser {
         true
     }
 
-    /// Whether the text goes on with the mark whose beginning is deferred, and does not end it.
-    #[inline]
-    fn awaits(&self, mark: &str, text: &str) -> bool {
-        mark.as_bytes()
-            .get(self.deferred.len()..)
-            .is_some_and(|rest| text.len() < rest.len() && begins(rest, text))
-    }
-
     /// Adds the beginning of the text to what was deferred; says where the rest begins. A long text is not worth copying,
     /// but its beginning belongs to what was deferred.
     #[inline]
@@ -61,16 +47,11 @@ impl Parser {
         end
     }
 
-    /// Whether what was deferred, and nothing follows yet, may wait longer.
-    pub(super) fn may_wait(&self) -> bool {
-        self.deferred.len() <= LATER && self.passing.waits(&self.deferred)
-    }
-
     /// Reads on inside a call, together with what was deferred. Says where the text goes on that is not the call's. No text
     /// at all says that none will follow.
     pub(super) fn section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         if self.deferred.is_empty() {
-            let reach = self.read_section(text, pos, false, out);
+            let reach = self.read_section(text, pos, out);
             if self.unread {
                 self.deferred.push_str(&text[reach..]);
                 return text.len();
@@ -80,7 +61,7 @@ impl Parser {
         let end = self.join_deferred(text, pos);
         let mut joined = std::mem::take(&mut self.deferred);
         work::looked_at(joined.len());
-        let reach = self.read_section(&joined, 0, text.is_empty(), out);
+        let reach = self.read_section(&joined, 0, out);
         let left = joined.len() - reach;
         let mut goes_on = end;
         if self.unread && text.is_empty() {
@@ -101,17 +82,16 @@ impl Parser {
         goes_on
     }
 
-    /// Reads on from the position; `over` says that nothing follows the text. Says where the text goes on that is not the
-    /// call's, or that is unread.
+    /// Reads on from the position. Says where the text goes on that is not the call's, or that is unread.
     #[inline(always)]
-    fn read_section(&mut self, text: &str, pos: usize, over: bool, out: &mut Out<'_>) -> usize {
+    fn read_section(&mut self, text: &str, pos: usize, out: &mut Out<'_>) -> usize {
         self.unread = false;
         let Some(body) = &mut self.body else {
             self.place = Place::Prose;
             return pos;
         };
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
-        let mut report = Report { calls, held, tools, over, out };
+        let mut report = Report { calls, held, tools, out };
         let step = body.feed(text, pos, &mut report);
         report.calls.show_arguments(report.out);
         match step {
@@ -120,7 +100,8 @@ impl Parser {
                 text.len()
             }
             Step::Unread(from) => {
-                self.passing = body.passing();
+                // What follows is read together with it.
+                self.passing = Passing::Nothing;
                 self.unread = true;
                 from
             }
@@ -271,7 +252,7 @@ impl Parser {
             return;
         }
         let (calls, held, tools) = (&mut self.calls, &mut self.held, &self.tools);
-        let mut report = Report { calls, held, tools, over: true, out };
+        let mut report = Report { calls, held, tools, out };
         match body.finish(end, &mut report) {
             Ending::NotACall => {
                 self.not_a_call(out);

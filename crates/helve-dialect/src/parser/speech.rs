@@ -6,7 +6,7 @@
 use super::{Parser, Trial};
 use crate::Piece;
 use crate::calls::Out;
-use crate::dialect::is_blank;
+use helve_json::is_blank;
 
 pub(super) struct Speech {
     channel: Channel,
@@ -73,6 +73,11 @@ impl Speech {
         self.flush(out);
         self.channel = Channel::Reasoning { close: None };
         self.framed();
+    }
+
+    /// Blanks that go out with the next text, unless a mark comes first.
+    pub(super) fn waiting_blanks(&self) -> &str {
+        &self.blanks
     }
 
     /// Whether nothing but blanks has been said yet.

@@ -5,8 +5,8 @@
 
 use super::{Parser, Place, Trial};
 use crate::calls::Out;
-use crate::dialect::is_blank;
 use crate::quotable::begins_without_blanks;
+use helve_json::is_blank;
 
 /// A call in the middle of a line.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::made::{self, Made};
 use super::{CallView, Language, Profile, ResultView, language_of};
-use crate::coerce::quoted;
+use helve_json::coerce::quoted;
 
 /// One turn of an example conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -87,8 +87,9 @@ pub enum ProfileError {
 const FUEL: u64 = 50_000_000;
 
 impl Profile {
-    /// The profile of this name among those that come with Helve.
+    /// The profile of this name among those that come with Helve; `JSON_Strict` and `XML_Tag` name theirs too.
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = shipped::name_of(name);
         shipped::profiles().iter().find(|profile| profile.name == name)
     }
 
@@ -105,7 +106,7 @@ impl Profile {
         templates.set_undefined_behavior(UndefinedBehavior::Strict);
         templates.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         templates.set_fuel(Some(FUEL));
-        templates.add_filter("json", |text: String| crate::coerce::quoted(&text));
+        templates.add_filter("json", |text: String| helve_json::coerce::quoted(&text));
         let constrained = file.constraint.is_some();
         let sources = [
             ("tool", Some(file.tool)),

@@ -17,6 +17,14 @@ pub(super) const FILES: &[&str] = &[
     include_str!("../../profiles/react.toml"),
 ];
 
+/// Names that another system gave to the same formats, and ours.
+const OTHER_NAMES: &[(&str, &str)] = &[("JSON_Strict", "json_strict"), ("XML_Tag", "xml_tag")];
+
+/// Our name of the profile that is called so.
+pub(super) fn name_of(name: &str) -> &str {
+    OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| own)
+}
+
 pub(super) fn profiles() -> &'static [Profile] {
     static PROFILES: LazyLock<Vec<Profile>> =
         LazyLock::new(|| FILES.iter().filter_map(|text| Profile::parse(text).ok()).collect());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::marks::Marks;
-use crate::coerce::quoted;
+use helve_json::coerce::quoted;
 
 /// A call to be rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

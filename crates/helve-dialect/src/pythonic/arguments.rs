@@ -1,10 +1,10 @@
 //! The arguments of a call, by name or by place.
 
 use super::{Next, PythonBody, State};
-use crate::Repair;
 use crate::body::{Chunk, Rest, Step};
 use crate::calls::Report;
-use crate::literal::{Literal, Taken, strings};
+use helve_json::Repair;
+use helve_json::literal::{Literal, Taken, strings};
 
 impl PythonBody {
     /// An argument without a name, or a word that began like one.

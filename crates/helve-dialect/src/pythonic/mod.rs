@@ -13,12 +13,13 @@ pub(crate) mod pythonic;
 pub(crate) mod raven;
 pub(crate) mod tool_code;
 
-use crate::body::{Behind, Chunk, Closer, Ending, Passing, Rest, Standing, Step};
+use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
 use crate::calls::Report;
-use crate::dialect::is_blank;
-use crate::json;
-use crate::literal::Literal;
 use crate::{Dropped, End};
+use helve_json::closer::Closer;
+use helve_json::is_blank;
+use helve_json::literal::Literal;
+use helve_json::string_bytes;
 
 /// What encloses the calls, and what is left out of their names.
 pub(crate) struct PythonGrammar {
@@ -424,7 +425,7 @@ impl PythonBody {
 
 /// Bytes that mean nothing but themselves in a string of either quote, in Python and in JSON.
 static PLAIN: [bool; 256] = {
-    let mut plain = json::PLAIN;
+    let mut plain = string_bytes::PLAIN;
     plain[b'\'' as usize] = false;
     plain
 };

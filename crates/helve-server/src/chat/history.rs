@@ -81,9 +81,12 @@ pub(super) async fn complete(
             let last = calls.iter().map(|known| known.step).max().unwrap_or_default();
             let step = step.unwrap_or(last);
             let missing = |known: &&Recorded| !known.is_clients && !said.contains(known.id.as_str());
-            // Steps that the history leaves out.
+            let has_calls = !message.calls.is_empty();
+            // Steps that the history leaves out. A message whose calls stand in its text cannot take in the other
+            // calls of its step, so they go before it.
+            let is_earlier = |of: &u32| *of < step || !has_calls && *of == step;
             let earlier: BTreeSet<u32> =
-                calls.iter().filter(missing).map(|known| known.step).filter(|of| *of < step).collect();
+                calls.iter().filter(missing).map(|known| known.step).filter(is_earlier).collect();
             for of in earlier {
                 let left_out: Vec<&Recorded> =
                     calls.iter().filter(missing).filter(|known| known.step == of).collect();
@@ -94,7 +97,6 @@ pub(super) async fn complete(
                 whole.extend(left_out.iter().map(|known| known.result()));
             }
             // Calls that this message leaves out, where it has another of its step.
-            let has_calls = !message.calls.is_empty();
             for known in calls.iter().filter(missing).filter(|known| has_calls && known.step == step) {
                 message.calls.push(known.call());
             }

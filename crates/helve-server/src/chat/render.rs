@@ -5,6 +5,7 @@ use helve_store::StoreError;
 use helve_types::{CallId, ConversationId, Ending, Fact, Live, PartKind, RunId, ToolOutput};
 use serde_json::{Map, Value, json};
 
+use super::CallsIn;
 use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
@@ -20,6 +21,7 @@ pub(super) struct ChatRender {
     new_messages: NewMessages,
     /// Why the run ends before its answer, where that is known.
     because: Option<String>,
+    calls_in: CallsIn,
 }
 
 struct Call {
@@ -31,7 +33,7 @@ struct Call {
 }
 
 impl ChatRender {
-    pub(super) fn new(run: RunId, conversation: Option<ConversationId>) -> Self {
+    pub(super) fn new(run: RunId, conversation: Option<ConversationId>, calls_in: CallsIn) -> Self {
         let (text, thinking) = (SoFar::default(), SoFar::default());
         Self {
             run,
@@ -41,6 +43,7 @@ impl ChatRender {
             calls: vec![],
             new_messages: NewMessages::default(),
             because: None,
+            calls_in,
         }
     }
 
@@ -130,7 +133,15 @@ impl ChatRender {
     fn ended(&mut self, ending: Ending, out: &mut Vec<u8>) {
         self.flush(out);
         if ending == Ending::ClientTools {
-            self.send(json!({"tool_calls": self.client_calls(), "ending": ending}), out);
+            let calls = self.client_calls();
+            if self.calls_in == CallsIn::Content {
+                let calls = json!({"tool_calls": calls}).to_string();
+                let texts = [self.text.text(), &calls];
+                let content =
+                    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+                self.send(json!({"content": content, "thinking": self.thinking.text()}), out);
+            }
+            self.send(json!({"tool_calls": calls, "ending": ending}), out);
         } else if let Some(message) = ending_words(ending) {
             let message = self.because.as_deref().unwrap_or(message);
             self.send(json!({"ending": ending, "message": message}), out);

@@ -324,7 +324,7 @@ async fn another_token_in_the_configuration_ends_the_sessions_of_the_old_one() {
 async fn who_has_no_token_learns_only_whether_the_server_is_ready() {
     let house = House::new([]).await;
     house.token("mei", TokenRights::Chat).await;
-    assert_eq!(house.get_json("/readyz").await, json!({"ready": true}));
+    assert_eq!(house.get_json("/readyz").await, json!({"service": "helve", "ready": true}));
     let document = house.get_json("/openapi.json").await;
     for path in ["/openapi.json", "/readyz", "/healthz"] {
         assert!(document["paths"][path]["get"].is_object(), "{path}");

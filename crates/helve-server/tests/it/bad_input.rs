@@ -31,7 +31,14 @@ async fn each_kind_of_bad_request_is_told_what_is_wrong_and_leaves_nothing_behin
             "conversation",
         ),
         ("/api/chat", json!({"message": "hi", "conversationId": "?"}), 404, "not_found", "conversation"),
-        ("/api/chat", json!({"message": "hi", "config": {"mode": "magic"}}), 400, "bad_mode", "prompt:"),
+        (
+            "/api/chat",
+            json!({"message": "hi", "config": {"mode": "magic"}}),
+            400,
+            "bad_mode",
+            "`chat`, `native`",
+        ),
+        ("/api/chat", json!({"message": "hi", "config": {"calls": "text"}}), 400, "bad_body", "content"),
         ("/api/chat", json!({"message": "hi", "tool_choice": "maybe"}), 400, "bad_tool_choice", "`required`"),
         ("/api/agent", json!({"message": "hi", "tool_choice": {}}), 400, "bad_tool_choice", "function"),
         (

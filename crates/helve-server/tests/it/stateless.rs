@@ -139,3 +139,58 @@ async fn an_id_of_another_users_call_tells_nothing_of_it() {
     let heard = &house.model.asked()[2];
     assert!(!heard.contains("saved as note"), "{heard}");
 }
+
+/// The last text of an answer, in which a client of another system looks for its call.
+fn content(stream: &str) -> String {
+    with(stream, "content").last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+/// What a client sends that writes calls and results as text: the call is in the content of the answer, the result in a
+/// message of the user.
+fn grown_as_text(question: &Value, answer: &str) -> Value {
+    let call: Value = serde_json::from_str(&answer[answer.find(r#"{"tool_calls""#).unwrap()..]).unwrap();
+    let result = json!({"tool_call_result": {"toolCallId": call["tool_calls"][0]["id"], "result": 42}});
+    json!([
+        question,
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": result.to_string()},
+    ])
+}
+
+#[tokio::test]
+async fn a_client_that_reads_calls_in_the_content_repeats_nothing() {
+    let both = || {
+        let first = r#"say Both. | call save_note {"q": "tea"} | call browser_js_eval {"code": "6*7"}"#;
+        vec![reply(first), reply("say Saved, and it is 42.")]
+    };
+    for (mode, script) in [
+        ("chat", native().to_vec()),
+        ("native", native().to_vec()),
+        ("prompt", prompted().to_vec()),
+        ("chat", both()),
+    ] {
+        let requests = script.len();
+        let (house, saved) = house(script).await;
+        let question = json!({"role": "user", "content": "save tea, then compute"});
+        let send = async |messages: &Value| {
+            let config = json!({"mode": mode, "calls": "content"});
+            house
+                .post("/api/chat", json!({"messages": messages, "config": config}))
+                .await
+                .text()
+                .await
+                .unwrap()
+        };
+        let first = send(&json!([question])).await;
+        let answer = content(&first);
+        // The field has the same calls.
+        let field = with(&first, "tool_calls").remove(0)["tool_calls"].take();
+        assert_eq!(field[0]["function"]["name"], "browser_js_eval", "{first}");
+        assert!(answer.ends_with(&json!({"tool_calls": field}).to_string()), "{mode}: {answer}");
+        let second = send(&grown_as_text(&question, &answer)).await;
+        assert_eq!(content(&second), "Saved, and it is 42.", "{mode}: {second}");
+        let heard = &house.model.asked()[requests - 1];
+        assert_eq!(heard.matches("saved as note 1").count(), 1, "{mode}: {heard}");
+        assert_eq!(saved.load(Ordering::SeqCst), 1, "{mode}");
+    }
+}

@@ -1,11 +1,14 @@
 //! Finding the server, or being one.
 //!
-//! A running server holds the data directory and says in it where it answers. Where nobody holds it, the command does,
-//! and serves itself on a free port of this machine: the same server, so there is one way to do everything.
+//! In this order: the server that is named, the one that holds the data directory, the one whose note `running` finds,
+//! the one at the default address. Where there is none the command serves itself on a free port of this machine: the
+//! same server, so there is one way to do everything. Commands that work in the data directory look in the same order.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use helve_store::Store;
 use helve_store_sql::{DataDir, DataDirError, SqliteStore};
@@ -13,10 +16,11 @@ use helve_types::{World, hex};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Client;
+use super::running::{Holder, answering, holder, noted_data};
 use crate::assemble::install_tls;
 use crate::commands::Common;
 use crate::commands::serve::{Serving, Take};
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::nearby::choose_ollama_model;
 
 /// A server that holds the directory and does not answer yet is starting: so often it is looked for, with a pause.
@@ -28,9 +32,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Reach {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// The server to speak to [default: the one that uses the data directory, or one inside this command]
+    /// The server to speak to [default: the one that runs on this machine, or none]
     ///
-    /// Its token, if it wants one, is read from HELVE_TOKEN or the configuration.
+    /// HELVE_SERVER names it, too. Without either: the server that uses the data directory, then one that you started with another directory, then one
+    /// that answers at the default address, and then the data directory itself. Its token, if it wants one, is read
+    /// from HELVE_TOKEN or the configuration.
     #[arg(long, value_name = "URL", global = true, env = "HELVE_SERVER_URL")]
     server: Option<String>,
 }
@@ -38,37 +44,115 @@ pub(crate) struct Reach {
 /// A server, and what keeps it alive if that is this process.
 pub(crate) struct Reached {
     pub(crate) client: Client,
+    /// The data directory, unless the user named it.
+    found: Option<PathBuf>,
     own: Option<Serving>,
 }
 
 impl Reach {
     /// The server that is named or running, or one of our own.
     pub(crate) async fn reach(&self, take: Take) -> anyhow::Result<Reached> {
-        let mut config = self.common.load(None)?;
+        let environment = Environment::of_process();
+        let mut config = self.load_beside_server(&environment)?;
         let token = config.token.clone();
-        if let Some(url) = self.server.as_deref().filter(|url| !url.trim().is_empty()) {
-            return Ok(Reached { client: Client::new(url, token)?, own: None });
+        if let Some(url) = self.named_server(&environment) {
+            return Reached::server(&url, token);
         }
         for _ in 0..LOOKS {
-            match holder(&config)? {
+            match holder(&config.data)? {
                 Holder::Nobody => {
+                    if !config.data_is_named
+                        && let Some(address) = answering(&config).await
+                    {
+                        tell_server(&address);
+                        return Reached::server(&address, token);
+                    }
                     if let Some(reached) = serve_inside(&mut config, take).await? {
                         return Ok(reached);
                     }
                 }
                 Holder::Server(address) => {
-                    return Ok(Reached { client: Client::new(&address, token)?, own: None });
+                    // Who named its directory knows the server.
+                    if !config.data_is_named {
+                        tell_server(&address);
+                    }
+                    return Reached::server(&address, token);
                 }
                 Holder::Silent => {}
             }
             tokio::time::sleep(PAUSE).await;
         }
         // It did not say where it is; the configuration may.
-        Ok(Reached { client: Client::new(&format!("http://{}", config.listen), token)?, own: None })
+        Reached::server(&config.local_address(), token)
+    }
+
+    /// The configuration with the data directory that a command works in: the one that is named, or that of the server
+    /// that runs. Says which one it is unless it was named.
+    pub(crate) fn load_shared(&self) -> anyhow::Result<Config> {
+        let environment = Environment::of_process();
+        let config = self.load_beside_server(&environment)?;
+        let server = self.named_server(&environment);
+        let held = holder(&config.data)?;
+        match (server, &held) {
+            (Some(url), Holder::Server(address)) if is_same_server(&url, address) => {}
+            (Some(url), _) => bail!(
+                "this command works in the data directory of a server, and the one at {url} does not use {}; \
+                 run it on that server's machine, as its user, with --data if it is not found",
+                config.data.display()
+            ),
+            (None, _) => {}
+        }
+        // Who named the directory knows it.
+        if !config.data_is_named {
+            tell_directory(&config.data, &held);
+        }
+        Ok(config)
+    }
+
+    /// The configuration, with the directory of a running server where none is named.
+    fn load_beside_server(&self, environment: &Environment) -> anyhow::Result<Config> {
+        let config = self.common.load(None)?;
+        if config.data_is_named || matches!(holder(&config.data)?, Holder::Server(_) | Holder::Silent) {
+            return Ok(config);
+        }
+        let Some(data) = noted_data(environment) else { return Ok(config) };
+        let config = Common { data: Some(data), ..self.common.clone() }.load(None)?;
+        Ok(Config { data_is_named: false, ..config })
+    }
+
+    /// The server that the command line or the environment names.
+    fn named_server(&self, environment: &Environment) -> Option<String> {
+        let named = self.server.clone().filter(|url| !url.trim().is_empty());
+        // The page's tests use this name for the path of the binary.
+        let short = || environment.text("HELVE_SERVER").filter(|url| url.contains("://"));
+        named.or_else(short)
+    }
+}
+
+/// Whether two addresses are those of one server on this machine.
+fn is_same_server(one: &str, other: &str) -> bool {
+    let plain = |url: &str| url.trim_end_matches('/').replace("//localhost:", "//127.0.0.1:");
+    plain(one) == plain(other)
+}
+
+fn tell_server(address: &str) {
+    eprintln!("using the server at {address}");
+}
+
+fn tell_directory(data: &Path, held: &Holder) {
+    let data = data.display();
+    match held {
+        Holder::Server(address) => eprintln!("using the data of the server at {address}: {data}"),
+        Holder::Silent => eprintln!("using the data of a running server: {data}"),
+        Holder::Nobody => eprintln!("no server is running; using the data directory {data}"),
     }
 }
 
 impl Reached {
+    fn server(address: &str, token: Option<SecretString>) -> anyhow::Result<Self> {
+        Ok(Self { client: Client::new(address, token)?, found: None, own: None })
+    }
+
     /// Whether the server ends with this command.
     pub(crate) fn is_own(&self) -> bool {
         self.own.is_some()
@@ -77,7 +161,8 @@ impl Reached {
     /// Says, where there is no other server, what this command does about it.
     pub(crate) fn tell(&self, what: &str) {
         if self.is_own() {
-            eprintln!("no server is running: {what}");
+            let found = self.found.as_ref().map(|data| format!(" (data directory {})", data.display()));
+            eprintln!("no server is running: {what}{}", found.unwrap_or_default());
         }
     }
 
@@ -86,23 +171,6 @@ impl Reached {
         let Some(serving) = self.own else { return Ok(()) };
         serving.drain(Duration::ZERO).await;
         serving.close().await
-    }
-}
-
-enum Holder {
-    Nobody,
-    Server(String),
-    /// Somebody holds the directory and has not said where to find them.
-    Silent,
-}
-
-fn holder(config: &Config) -> anyhow::Result<Holder> {
-    match DataDir::hold(&config.data) {
-        Ok(_) => Ok(Holder::Nobody),
-        Err(error @ DataDirError::InUse { .. }) => {
-            Ok(error.address().map_or(Holder::Silent, |address| Holder::Server(address.to_owned())))
-        }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -119,7 +187,8 @@ async fn serve_inside(config: &mut Config, take: Take) -> anyhow::Result<Option<
         Err(error) => return Err(error),
     };
     let client = Client::new(&format!("http://{}", serving.address), shown)?;
-    Ok(Some(Reached { client, own: Some(serving) }))
+    let found = (!config.data_is_named).then(|| config.data.clone());
+    Ok(Some(Reached { client, found, own: Some(serving) }))
 }
 
 fn is_in_use(error: &DataDirError) -> bool {

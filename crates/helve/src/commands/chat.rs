@@ -8,11 +8,14 @@ mod asking;
 mod attend;
 mod editor;
 mod keyboard;
+mod markdown;
+mod names;
 mod screen;
 mod slash;
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,13 +25,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::attend::Left;
-use self::keyboard::Keyboard;
+use self::keyboard::{Input, Keyboard, Names, Purpose};
+use self::names::Kind;
 use self::screen::{Screen, Side};
 use self::slash::{HELP, Slash};
 use super::serve::Take;
 use super::{block_on_threads, log_quietly};
 use crate::client::{Client, ClientError, Reach, Run, line};
 
+const MESSAGE_PROMPT: &str = "> ";
 /// Before a server that is gone is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// A call waits for a person and nobody is there.
@@ -62,7 +67,8 @@ pub(super) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     block_on_threads(async {
         let reached = args.reach.reach(Take::Up).await?;
         reached.tell(&format!("serving inside this command, at {}, until it ends", reached.client.server()));
-        let done = Chat::new(reached.client.clone(), &args).talk().await;
+        let data = args.reach.common.load(None)?.data;
+        let done = Chat::new(reached.client.clone(), &args, &data).talk().await;
         reached.leave().await?;
         done
     })
@@ -71,6 +77,8 @@ pub(super) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
 struct Chat {
     client: Client,
     keyboard: Keyboard,
+    /// What the Tab key offers.
+    names: Names,
     screen: Screen,
     /// Ctrl-C, once for each time.
     stops: UnboundedReceiver<()>,
@@ -85,11 +93,15 @@ struct Chat {
 }
 
 impl Chat {
-    fn new(client: Client, args: &ChatArgs) -> Self {
+    fn new(client: Client, args: &ChatArgs, data: &Path) -> Self {
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let names = Names::default();
+        let keyboard =
+            if terminal && !is_dumb() { Keyboard::terminal(data, names.clone()) } else { Keyboard::piped() };
         Self {
             client,
-            keyboard: Keyboard::new(),
+            keyboard,
+            names,
             screen: Screen::new(terminal && wants_colour()),
             stops: stops(),
             agent: args.agent.clone(),
@@ -131,6 +143,9 @@ impl Chat {
     /// Who is not there at the beginning is not waited for.
     async fn greet(&mut self) -> anyhow::Result<()> {
         let models: Value = self.client.get("/api/models", &[]).await?;
+        if self.keyboard.is_terminal() {
+            names::learn(&self.client, &self.names, &models);
+        }
         let model = self.model.clone().or_else(|| models["default"].as_str().map(str::to_owned));
         let model = line(model.as_deref().unwrap_or("?"));
         if self.interactive {
@@ -145,28 +160,37 @@ impl Chat {
             if let Some(said) = self.unheard.pop_front() {
                 return Ok(Heard::Said(said));
             }
-            if self.interactive {
-                self.screen.prompt("> ");
+            if self.keyboard.is_terminal() {
+                self.screen.end_line();
+                self.flush()?;
+                self.keyboard.edit(Purpose::Message, MESSAGE_PROMPT);
+            } else if self.interactive {
+                self.screen.prompt(MESSAGE_PROMPT);
                 self.flush()?;
             }
-            let said = tokio::select! {
-                said = self.keyboard.next() => said,
+            let input = tokio::select! {
+                input = self.keyboard.next(Purpose::Message) => input,
                 _ = self.stops.recv() => return Ok(Heard::Stop),
             };
-            match said {
-                None => return Ok(Heard::End),
-                Some(said) => {
+            match input {
+                Input::Line(_, said) => {
                     self.screen.heard();
                     if !said.trim().is_empty() {
                         return Ok(Heard::Said(said));
                     }
                 }
+                Input::Key | Input::Discarded => {}
+                Input::Interrupt => return Ok(Heard::Stop),
+                Input::End => return Ok(Heard::End),
             }
         }
     }
 
     /// Says something and stays until it is answered.
     async fn speak(&mut self, said: &str) -> anyhow::Result<Left> {
+        if let Some(columns) = self.styled_columns() {
+            self.screen.render_markdown(columns);
+        }
         // One key for all tries: a message that was heard and not answered is not heard twice.
         let key = format!("chat-{}", World::real().run_id());
         let mut told = false;
@@ -220,16 +244,20 @@ impl Chat {
                 self.conversation = None;
                 self.screen.note("another conversation");
             }
-            Slash::Model(Some(name)) => {
+            Slash::Model(Some(name)) if self.exists(Kind::Model, &name).await => {
                 self.screen.note(&format!("model {} from now on", line(&name)));
                 self.model = Some(name);
             }
-            Slash::Agent(Some(name)) => {
+            Slash::Agent(Some(name)) if self.exists(Kind::Agent, &name).await => {
                 self.screen.note(&format!("agent {} from now on", line(&name)));
                 self.agent = Some(name);
             }
-            Slash::Model(None) => self.names("/api/models", "models").await,
-            Slash::Agent(None) => self.names("/api/agents", "agents").await,
+            // What was wrong with the name is told.
+            Slash::Model(Some(_)) | Slash::Agent(Some(_)) => {}
+            Slash::Model(None) => self.list(Kind::Model).await,
+            Slash::Agent(None) => self.list(Kind::Agent).await,
+            Slash::Tools(None) => self.list(Kind::Tool).await,
+            Slash::Tools(Some(name)) => self.describe_tool(&name).await,
             Slash::Stop => self.screen.note("nothing is at work"),
             Slash::Quit => {}
             Slash::Unknown(word) => {
@@ -239,25 +267,21 @@ impl Chat {
         self.flush()
     }
 
-    async fn names(&mut self, path: &str, member: &str) {
-        match self.client.get::<Value>(path, &[]).await {
-            Err(error) => self.screen.note(&error.to_string()),
-            Ok(list) => {
-                let items = list[member].as_array().into_iter().flatten();
-                let names: String = items
-                    .filter_map(|item| {
-                        let problem =
-                            item["problem"].as_str().map(|problem| format!("  ({})", line(problem)));
-                        Some(format!("{}{}\n", line(item["name"].as_str()?), problem.unwrap_or_default()))
-                    })
-                    .collect();
-                self.screen.block(&names);
-            }
+    /// The width of the terminal, if the answer may be shown with styles on it.
+    fn styled_columns(&self) -> Option<usize> {
+        #[cfg(unix)]
+        if self.keyboard.is_terminal() && wants_colour() {
+            let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+            return Some(size.ws_col.into()).filter(|columns| *columns > 0);
         }
+        None
     }
 
-    /// Writes what there is to be seen.
+    /// Writes what there is to be seen; while a line is edited it waits.
     fn flush(&mut self) -> anyhow::Result<()> {
+        if self.keyboard.is_editing() {
+            return Ok(());
+        }
         let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr().lock());
         for (side, text) in self.screen.take() {
             match side {
@@ -279,7 +303,12 @@ enum Heard {
 
 fn wants_colour() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var("TERM").as_deref() != Ok("dumb")
+    !set("NO_COLOR") && !is_dumb()
+}
+
+/// A terminal that knows no escape sequences.
+fn is_dumb() -> bool {
+    std::env::var("TERM").as_deref() == Ok("dumb")
 }
 
 fn stops() -> UnboundedReceiver<()> {

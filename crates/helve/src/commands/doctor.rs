@@ -10,8 +10,9 @@ use helve_tool_builtin::{QUERY_WORKER, QueryWorker, TAVILY_SECRET, look_at};
 use helve_types::World;
 use reqwest::Client;
 
-use super::{Common, block_on, log_quietly};
+use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, check_names};
+use crate::client::Reach;
 use crate::config::{Config, Environment};
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -41,10 +42,10 @@ impl Finding {
     }
 }
 
-pub(super) fn run(common: &Common) -> anyhow::Result<ExitCode> {
+pub(super) fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
     log_quietly();
     let mut findings = vec![];
-    match common.load(None) {
+    match reach.load_shared() {
         Ok(config) => {
             findings.push(configuration(&config));
             findings.extend(block_on(async {

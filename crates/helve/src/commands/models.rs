@@ -9,14 +9,15 @@ use clap::{Args, Subcommand};
 use helve_server::{ModelList, ModelView, PriceView, model_list};
 use helve_types::World;
 
-use super::{Common, block_on, log_quietly};
+use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
+use crate::client::Reach;
 use crate::nearby::choose_ollama_model;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArgs {
     #[command(flatten)]
-    common: Common,
+    reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -49,7 +50,7 @@ enum Action {
 pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     install_tls();
-    let mut config = args.common.load(None)?;
+    let mut config = args.reach.load_shared()?;
     block_on(async {
         choose_ollama_model(&mut config).await;
         let assembly = assemble(&config, &World::real(), Hold::Shared, vec![]).await?;

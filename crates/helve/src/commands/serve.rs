@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
-use crate::config::Config;
+use crate::client::leave_note;
+use crate::config::{Config, Environment, local_address};
 use crate::nearby::choose_ollama_model;
 use crate::process::fit_connections;
 
@@ -42,6 +43,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = args.common.load(args.listen.clone())?;
     start_logging(&config.log, config.log_format);
     fit_connections(&mut config);
+    leave_note(&config, &Environment::of_process());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -164,13 +166,7 @@ impl Serving {
 
 /// Says in the data directory where its server answers, so that `helve approvals` and the like find it.
 fn announce(config: &Config, address: SocketAddr) {
-    let mut address = address;
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
-    }
-    if let Err(error) = DataDir::announce(&config.data, &format!("http://{address}")) {
+    if let Err(error) = DataDir::announce(&config.data, &local_address(address)) {
         tracing::warn!(%error, "commands on this machine have to be told where the server is, with --server");
     }
 }

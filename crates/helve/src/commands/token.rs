@@ -9,12 +9,13 @@ use helve_store::{ActFor, Store, StoreError, TokenRights};
 use helve_store_sql::{DataDir, SqliteStore};
 use helve_types::{UserId, World};
 
-use super::{Common, block_on, log_quietly};
+use super::{block_on, log_quietly};
+use crate::client::Reach;
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
     #[command(flatten)]
-    common: Common,
+    reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -44,7 +45,7 @@ enum Action {
 
 pub(super) fn run(args: TokenArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
-    let config = args.common.load(None)?;
+    let config = args.reach.load_shared()?;
     let world = World::real();
     let store = SqliteStore::open(DataDir::share(&config.data)?, world.now())?;
     block_on(act(args.action, &store, &world))

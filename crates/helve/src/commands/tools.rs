@@ -14,13 +14,14 @@ use helve_types::{UserId, World};
 use serde_json::{Value, json};
 
 use super::import_openapi::{self, ImportArgs};
-use super::{Common, block_on, log_quietly};
+use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
+use crate::client::Reach;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     #[command(flatten)]
-    common: Common,
+    reach: Reach,
     #[command(subcommand)]
     action: Action,
 }
@@ -94,7 +95,7 @@ enum Action {
 
 pub(super) fn run(args: ToolsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
-    let config = args.common.load(None)?;
+    let config = args.reach.load_shared()?;
     let world = World::real();
     block_on(async {
         let assembly = assemble(&config, &world, Hold::Shared, vec![]).await?;

@@ -27,9 +27,9 @@ impl Prompts {
             own.push(Arc::new(profile));
         }
         let default_profile = table.default_profile.unwrap_or_else(|| "json_strict".into());
-        let prompts = Self { default_profile, own };
-        prompts
-            .check(&prompts.default_profile)
+        let mut prompts = Self { default_profile, own };
+        prompts.default_profile = prompts
+            .resolve(&prompts.default_profile)
             .map_err(|what| places.wrong(&["prompt", "default_profile"], what))?;
         Ok(prompts)
     }
@@ -43,19 +43,21 @@ impl Prompts {
                 .parse()
                 .map_err(|_| format!("`{other}` is none of: auto, native, prompt, prompt:<profile>"))?,
         };
-        if let Mode::Prompt(profile) = &mode {
-            self.check(profile)?;
-        }
-        Ok(ToolMode::Fixed(mode))
+        Ok(ToolMode::Fixed(match mode {
+            Mode::Prompt(profile) => Mode::Prompt(self.resolve(&profile)?),
+            Mode::Native => Mode::Native,
+        }))
     }
 
-    fn check(&self, name: &str) -> Result<(), String> {
+    /// The own name of the profile that is called so. An operator's profile goes before one that comes with Helve.
+    fn resolve(&self, name: &str) -> Result<String, String> {
         let own = self.own.iter().map(|profile| profile.name());
         let known: Vec<&str> = own.chain(Profile::names().map(|name| -> &str { name })).collect();
-        if known.contains(&name) {
-            return Ok(());
-        }
-        Err(format!("there is no prompt profile `{name}`; the profiles are: {}", known.join(", ")))
+        let shipped = || Profile::named(name).map(|profile| profile.name().to_owned());
+        let found = known.contains(&name).then(|| name.to_owned()).or_else(shipped);
+        found.ok_or_else(|| {
+            format!("there is no prompt profile `{name}`; the profiles are: {}", known.join(", "))
+        })
     }
 }
 

@@ -266,6 +266,24 @@ fn the_prompt_profile_of_the_operators_choice_is_the_one_that_prompt_means() {
 }
 
 #[test]
+fn profiles_are_found_by_the_names_of_another_system_too() {
+    for (said, name) in [("JSON_Strict", "json_strict"), ("XML_Tag", "xml_tag"), ("xml_tag", "xml_tag")] {
+        for text in [
+            format!(
+                "[prompt]\ndefault_profile = \"{said}\"\n[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"x\"\ntools = \"prompt\"\n"
+            ),
+            format!(
+                "[[models]]\nname = \"m\"\nvendor = \"openai\"\nmodel = \"x\"\ntools = \"prompt:{said}\"\n"
+            ),
+        ] {
+            let config = parse(&text, &Environment::default()).unwrap();
+            let Source::Http(settings) = &config.models[0].source else { panic!("not over HTTP") };
+            assert_eq!(settings.tool_mode, ToolMode::Fixed(Mode::Prompt(name.into())), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_rule_that_contradicts_its_own_examples_does_not_start() {
     let rule = |pattern: &str| {
         format!(

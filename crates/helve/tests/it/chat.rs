@@ -122,14 +122,15 @@ fn what_a_model_writes_cannot_steer_the_terminal() {
 #[test]
 fn commands_and_mistakes_are_told() {
     let home = Home::new();
-    let typed = "/help\n/model\n/nonsense\n/model nobody\nhello\n/model demo\n/agent default\n/new\nwhat is 31 * 47?\n";
+    let typed =
+        "/help\n/model\n/nonsense\n/model nobody\n/model demo\n/agent default\n/new\nwhat is 31 * 47?\n";
     let output = chat(&home, &[], typed);
     let beside = err(&output);
     for told in [
         "/new  ",
         "scripted\n",
         "there is no command /nonsense",
-        "nobody",
+        "there is no model `nobody`; /model lists them",
         "model demo from now on",
         "another conversation",
     ] {

@@ -8,6 +8,8 @@ mod chat;
 mod clients;
 mod commands;
 mod databases;
+mod finding;
+mod first_token;
 mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
@@ -21,7 +23,10 @@ mod readers;
 mod rows;
 mod runs;
 mod serving;
+mod source_requests;
 mod stopping;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tool_folder;
 mod weather;
 

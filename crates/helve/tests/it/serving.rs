@@ -39,7 +39,12 @@ impl Served {
         Self::start_as(shell, Some("127.0.0.1:0"), data, &[])
     }
 
-    fn start_as(mut command: Command, listen: Option<&str>, data: &Path, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_as(
+        mut command: Command,
+        listen: Option<&str>,
+        data: &Path,
+        more: &[(&str, &str)],
+    ) -> Self {
         let listen = listen.map(|listen| ["--listen", listen]).into_iter().flatten();
         let mut child = command
             .args(["serve", "--data", data.to_str().unwrap()])

@@ -6,8 +6,8 @@ use crate::calls::Report;
 use crate::dialect::END_TOKENS;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
-use crate::json;
-use crate::literal::strings;
+use helve_json::inspect;
+use helve_json::literal::strings;
 
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
@@ -165,9 +165,10 @@ impl TagBody {
         let json = self.value.json(self.grammar, report);
         let key = std::mem::take(&mut self.value.key);
         let written = self.value.written();
-        if self.call.arguments == 0 && self.may_wrap(&key, report) && json::is_object(&json) {
+        if self.call.arguments == 0 && self.may_wrap(&key, report) && inspect::is_object(&json) {
             self.call.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
-        } else if self.call.arguments == 0 && self.may_wrap_text(&key, report) && json::is_object(written) {
+        } else if self.call.arguments == 0 && self.may_wrap_text(&key, report) && inspect::is_object(written)
+        {
             self.call.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);

@@ -2,8 +2,8 @@
 
 use super::{State, TagBody};
 use crate::body::Passing;
-use crate::json;
-use crate::scan::{ByteSet, all_but};
+use helve_json::byte_search::{ByteSet, all_but};
+use helve_json::string_bytes;
 
 impl TagBody {
     /// Argument text goes straight out. Nothing else tells anything before a tag is whole.
@@ -19,14 +19,14 @@ impl TagBody {
                 Some(_) => Passing::Nothing,
                 None => Passing::Later(&TAGGED),
             },
-            State::Value if self.value.flows() => Passing::Arguments(&json::UNTAGGED),
+            State::Value if self.value.flows() => Passing::Arguments(&string_bytes::UNTAGGED),
             State::Value if self.value.grows() => Passing::Later(&TAGGED),
             State::Word => Passing::Later(&LINE),
             State::Call if self.call.in_json => Passing::Nothing,
             State::Call => Passing::Later(&CALL),
             State::Key | State::AfterJson => Passing::Later(&TAGGED),
             State::Between if self.calls == 0 => Passing::Later(&TAGGED),
-            State::Json if self.json.flows() => Passing::Arguments(&json::PLAIN),
+            State::Json if self.json.flows() => Passing::Arguments(&string_bytes::PLAIN),
             State::Value | State::Between | State::Kind | State::Json => Passing::Nothing,
         }
     }

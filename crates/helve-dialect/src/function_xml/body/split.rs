@@ -8,7 +8,7 @@ use crate::calls::Report;
 use crate::function_xml::Element;
 use crate::function_xml::tag::{self, Tag};
 use crate::function_xml::value::Gap;
-use crate::work::looked_at;
+use helve_json::work::looked_at;
 
 pub(super) struct Split {
     /// All of it, as it was written.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::super::views::python;
-use crate::coerce::quoted;
+use helve_json::coerce::quoted;
 
 /// How values are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

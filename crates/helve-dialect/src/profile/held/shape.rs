@@ -2,7 +2,7 @@
 
 use super::super::{CallView, Language, Profile, ResultView};
 use super::rules::Notation;
-use crate::coerce::quoted;
+use helve_json::coerce::quoted;
 
 /// head, then calls with `between` between them, then tail. A call is lead, arguments, close.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use helve_types::{Answer, ApprovalId, Fact, Question, RunState};
 use serde_json::json;
 
 use super::asking::{Asking, Next};
+use super::keyboard::{Input, Purpose};
 use super::slash::{self, HELP, Slash};
 use super::{Chat, editor};
 use crate::client::{ClientError, Following, Seen, in_gutter, line};
@@ -38,6 +39,21 @@ struct Questions {
     sent: bool,
 }
 
+impl Questions {
+    /// The question that the person can answer now.
+    fn current(&self) -> Option<&Question> {
+        self.open.front().filter(|_| !self.sent)
+    }
+
+    /// What a line that is typed now is for.
+    fn purpose(&self) -> Purpose {
+        self.current().map_or(Purpose::Remark, |question| Purpose::Answer(question.approval))
+    }
+}
+
+/// In front of a line that is typed while a run is at work.
+const REMARK_PROMPT: &str = "+ ";
+
 impl Chat {
     /// Shows a run and serves it, to its end. What it said before event `from` is only told: it was settled then.
     pub(super) async fn attend(&mut self, run: &str, from: u64) -> anyhow::Result<Left> {
@@ -67,25 +83,72 @@ impl Chat {
                         return Ok(Left::Over { well });
                     }
                 },
-                said = self.keyboard.next(), if heard => match said {
-                    None => self.nobody_is_there(&questions),
-                    Some(said) => {
-                        self.screen.heard();
-                        if let Some(left) = self.heard(run, &said, &mut questions).await? {
-                            return Ok(left);
+                input = self.keyboard.next(questions.purpose()), if heard => {
+                    let left = match input {
+                        Input::Interrupt => {
+                            self.screen.heard();
+                            self.interrupt(run, &mut stopping).await
                         }
-                    }
-                },
-                _ = self.stops.recv() => {
-                    if stopping {
+                        input => self.handle_input(run, input, &mut questions).await?,
+                    };
+                    if left.is_some() {
                         self.flush()?;
-                        return Ok(Left::Interrupted);
+                        return Ok(left.unwrap_or(Left::Quit));
                     }
-                    stopping = true;
-                    self.stop(run).await;
+                }
+                _ = self.stops.recv() => {
+                    if let Some(left) = self.interrupt(run, &mut stopping).await {
+                        self.flush()?;
+                        return Ok(left);
+                    }
                 }
             }
         }
+    }
+
+    /// Ctrl-C stops the run; the next one leaves it.
+    async fn interrupt(&mut self, run: &str, stopping: &mut bool) -> Option<Left> {
+        if std::mem::replace(stopping, true) {
+            return Some(Left::Interrupted);
+        }
+        self.stop(run).await;
+        None
+    }
+
+    async fn handle_input(
+        &mut self,
+        run: &str,
+        input: Input,
+        questions: &mut Questions,
+    ) -> anyhow::Result<Option<Left>> {
+        match input {
+            Input::Key => self.open_editor(questions)?,
+            Input::Line(purpose, said) => {
+                self.screen.heard();
+                return self.heard(run, purpose, &said, questions).await;
+            }
+            Input::Discarded | Input::Interrupt => {
+                self.screen.heard();
+                self.ask(questions);
+            }
+            Input::End if self.keyboard.is_terminal() => return Ok(Some(Left::Quit)),
+            Input::End => self.nobody_is_there(questions),
+        }
+        Ok(None)
+    }
+
+    /// Shows the line editor; what the run says meanwhile is shown after the line.
+    fn open_editor(&mut self, questions: &Questions) -> anyhow::Result<()> {
+        let prompt = match questions.current() {
+            Some(question) => questions.asking.prompt(question.into()),
+            None => REMARK_PROMPT.to_owned(),
+        };
+        if !self.screen.is_prompting() {
+            self.screen.end_line();
+        }
+        self.flush()?;
+        self.keyboard.edit(questions.purpose(), &prompt);
+        Ok(())
     }
 
     /// What a fact means for the person; how the run is left, if it is.
@@ -135,7 +198,7 @@ impl Chat {
     }
 
     fn ask(&mut self, questions: &Questions) {
-        let Some(question) = questions.open.front().filter(|_| !questions.sent) else { return };
+        let Some(question) = questions.current() else { return };
         if let Asking::Edited(arguments) = &questions.asking {
             self.screen.block(&format!("arguments\n{}", in_gutter(arguments)));
         }
@@ -160,6 +223,7 @@ impl Chat {
     async fn heard(
         &mut self,
         run: &str,
+        purpose: Purpose,
         said: &str,
         questions: &mut Questions,
     ) -> anyhow::Result<Option<Left>> {
@@ -168,11 +232,20 @@ impl Chat {
             Some(Slash::Stop) => self.stop(run).await,
             Some(Slash::Help) => self.screen.block(HELP),
             Some(_) => self.screen.note("not while a run is at work; /stop stops it"),
-            None => match questions.open.front().filter(|_| !questions.sent).cloned() {
-                Some(question) => self.decide(&question, said, questions).await,
-                None if said.trim().is_empty() => {}
-                None => self.steer(run, said).await,
+            None => match (purpose, questions.current().cloned()) {
+                (Purpose::Answer(approval), Some(question)) if question.approval == approval => {
+                    self.decide(&question, said, questions).await;
+                }
+                // A line is no answer to a question that it was not written for.
+                (Purpose::Answer(_), _) => {
+                    self.screen.note("that question is settled already; your line was not used");
+                }
+                _ if said.trim().is_empty() => {}
+                _ => self.steer(run, said).await,
             },
+        }
+        if !self.screen.is_prompting() {
+            self.ask(questions);
         }
         Ok(None)
     }
@@ -191,7 +264,6 @@ impl Chat {
                 }
             }
         }
-        self.ask(questions);
     }
 
     /// Other arguments, from the person's editor if they have one.
@@ -201,6 +273,7 @@ impl Chat {
             Asking::Edited(arguments) => arguments.clone(),
             _ => question.arguments.clone(),
         };
+        self.keyboard.restore();
         let edited = tokio::task::spawn_blocking(move || editor::edit(&editor, &arguments)).await;
         let edited = edited.context("the editor cannot be waited for").flatten();
         match edited.and_then(|text| object(&text)) {

@@ -1,54 +1,127 @@
-//! Lines from standard input, read only when one is wanted, so that an editor may have the terminal in between.
+//! What the person types: lines from a terminal with an editor, or plain lines from a pipe.
+//!
+//! `next` may be given up and called again at any time: no line is lost. With a terminal, the line editor runs only
+//! while the person writes, so that the answer of a model can be printed in between.
 
-use std::io::BufRead;
-use std::sync::mpsc;
+mod completion;
+#[cfg(unix)]
+mod editor;
+#[cfg(unix)]
+mod history;
+mod piped;
+#[cfg(unix)]
+mod terminal;
 
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use std::path::Path;
 
-pub(super) struct Keyboard {
-    wanted: mpsc::Sender<()>,
-    lines: UnboundedReceiver<Option<String>>,
-    /// A line is being read.
-    pending: bool,
-    ended: bool,
+use helve_types::ApprovalId;
+
+pub(super) use self::completion::{KnownNames, Names};
+use self::piped::PipedLines;
+#[cfg(unix)]
+use self::terminal::Terminal;
+
+/// What a line is typed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The next message of the conversation.
+    Message,
+    /// Something for a run that is at work.
+    Remark,
+    /// An answer to this question.
+    Answer(ApprovalId),
+}
+
+/// What comes from the keyboard.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// A key is pressed while no line is edited. `edit` shows the line editor.
+    Key,
+    Line(Purpose, String),
+    /// The person gave up the line that they were writing.
+    Discarded,
+    /// Ctrl-C in an empty line.
+    Interrupt,
+    End,
+}
+
+pub(super) enum Keyboard {
+    Piped(PipedLines),
+    #[cfg(unix)]
+    Terminal(Box<Terminal>),
 }
 
 impl Keyboard {
-    pub(super) fn new() -> Self {
-        let (wanted, asked) = mpsc::channel();
-        let (sender, lines) = unbounded_channel();
-        // A read cannot be given up, so it has a thread of its own, which the process does not wait for.
-        std::thread::spawn(move || {
-            let mut input = std::io::stdin().lock();
-            while asked.recv().is_ok() {
-                let mut bytes = vec![];
-                let line = match input.read_until(b'\n', &mut bytes) {
-                    Ok(0) | Err(_) => None,
-                    Ok(_) => Some(String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned()),
-                };
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { wanted, lines, pending: false, ended: false }
+    /// Plain lines from standard input.
+    pub(super) fn piped() -> Self {
+        Self::Piped(PipedLines::new())
     }
 
-    /// The next line; none at the end of the input. May be given up and called again: no line is lost.
-    pub(super) async fn next(&mut self) -> Option<String> {
-        if self.ended {
-            return None;
+    /// The line editor, with a history in the data directory. Plain lines where a terminal cannot be edited on.
+    #[cfg(unix)]
+    pub(super) fn terminal(data: &Path, names: Names) -> Self {
+        match Terminal::open(data, names) {
+            Ok(terminal) => Self::Terminal(Box::new(terminal)),
+            Err(error) => {
+                tracing::warn!(%error, "line editor not available");
+                Self::piped()
+            }
         }
-        if !self.pending {
-            self.pending = self.wanted.send(()).is_ok();
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn terminal(_: &Path, _: Names) -> Self {
+        Self::piped()
+    }
+
+    /// Waits for what comes next. A pipe takes the next line for this purpose.
+    pub(super) async fn next(&mut self, purpose: Purpose) -> Input {
+        match self {
+            Self::Piped(lines) => match lines.next().await {
+                Some(line) => Input::Line(purpose, line),
+                None => Input::End,
+            },
+            #[cfg(unix)]
+            Self::Terminal(terminal) => terminal.next().await,
         }
-        let line = self.lines.recv().await.flatten();
-        self.pending = false;
-        self.ended = line.is_none();
-        line
+    }
+
+    /// Shows the line editor behind this prompt; `next` gives what becomes of it. Without effect where lines are piped.
+    pub(super) fn edit(&mut self, purpose: Purpose, prompt: &str) {
+        match self {
+            Self::Piped(_) => {}
+            #[cfg(unix)]
+            Self::Terminal(terminal) => terminal.edit(purpose, prompt),
+        }
+    }
+
+    /// Whether the line editor has the screen, so that nobody else may write to it.
+    pub(super) fn is_editing(&self) -> bool {
+        match self {
+            Self::Piped(_) => false,
+            #[cfg(unix)]
+            Self::Terminal(terminal) => terminal.is_editing(),
+        }
+    }
+
+    pub(super) fn is_terminal(&self) -> bool {
+        !matches!(self, Self::Piped(_))
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        self.ended
+        match self {
+            Self::Piped(lines) => lines.is_at_end(),
+            #[cfg(unix)]
+            Self::Terminal(_) => false,
+        }
+    }
+
+    /// Gives the terminal back as it was found, for a program that is started on it.
+    pub(super) fn restore(&mut self) {
+        match self {
+            Self::Piped(_) => {}
+            #[cfg(unix)]
+            Self::Terminal(terminal) => terminal.restore(),
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use helve_types::{CallId, Ending, Fact, Live, PartId, PartKind};
 
+use super::markdown::Markdown;
 use crate::client::{line, text};
 use crate::commands::approvals::card;
 use crate::commands::runs::story::ending_words;
@@ -24,6 +25,9 @@ pub(super) enum Side {
 #[derive(Default)]
 pub(super) struct Screen {
     colour: bool,
+    /// The width of the terminal, where Markdown is shown with styles.
+    columns: Option<usize>,
+    markdown: HashMap<PartId, Markdown>,
     /// What was shown of each part that is being written.
     shown: HashMap<PartId, String>,
     labels: HashMap<PartId, (PartKind, String)>,
@@ -38,6 +42,11 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(colour: bool) -> Self {
         Self { colour, ..Self::default() }
+    }
+
+    /// Shows Markdown with styles from now on, on a terminal of this width.
+    pub(super) fn render_markdown(&mut self, columns: usize) {
+        self.columns = Some(columns);
     }
 
     /// What is to be written now.
@@ -104,7 +113,9 @@ impl Screen {
             Fact::TextFinished { part, text, .. } => self.finished(part, PartKind::Text, text),
             Fact::ReasoningFinished { part, text, .. } => self.finished(part, PartKind::Reasoning, text),
             Fact::StepRestarted { because, .. } => {
+                self.end_line();
                 self.shown.clear();
+                self.markdown.clear();
                 self.note(&format!("the answer broke off: {}; it begins again", line(because)));
             }
             Fact::ToolRequested { call, tool, arguments, .. } => {
@@ -160,6 +171,7 @@ impl Screen {
             self.end_line();
             self.shown.clear();
             self.labels.clear();
+            self.markdown.clear();
         }
     }
 
@@ -170,7 +182,14 @@ impl Screen {
         }
         if let Some(part) = self.open.take() {
             let side = self.labels.get(&part).map_or(Side::Answer, |(kind, _)| side(*kind));
-            self.out.push((side, "\n".into()));
+            let end = match self.markdown.get_mut(&part) {
+                None => "\n".into(),
+                Some(markdown) => {
+                    let rest = markdown.flush();
+                    if markdown.is_at_line_start() { rest } else { rest + "\n" }
+                }
+            };
+            self.out.push((side, end));
         }
     }
 
@@ -182,6 +201,7 @@ impl Screen {
         self.whole(part, kind, whole);
         self.end_line();
         self.shown.remove(part);
+        self.markdown.remove(part);
     }
 
     /// All of a part that is known: what was shown of it is not shown again.
@@ -195,6 +215,7 @@ impl Screen {
             None => {
                 self.note("it begins again");
                 self.shown.remove(part);
+                self.markdown.remove(part);
                 self.piece(part, kind, whole);
             }
         }
@@ -214,7 +235,13 @@ impl Screen {
         }
         self.shown.entry(part.clone()).or_default().push_str(piece);
         let shown = text(piece);
-        let shown = if kind == PartKind::Text { shown.into_owned() } else { self.dim(&shown) };
+        let shown = match (kind, self.columns) {
+            (PartKind::Text, None) => shown.into_owned(),
+            (PartKind::Text, Some(columns)) => {
+                self.markdown.entry(part.clone()).or_insert_with(|| Markdown::new(columns)).push(&shown)
+            }
+            _ => self.dim(&shown),
+        };
         self.out.push((side(kind), shown));
     }
 
@@ -322,6 +349,21 @@ mod tests {
         let ours = all.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
         assert!(!ours.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ours:?}");
         assert_eq!(ours.matches("⟨U+001B⟩]0;gone⟨U+0007⟩⟨U+202E⟩").count(), 8, "{ours}");
+    }
+
+    #[test]
+    fn markdown_is_rendered_and_still_nothing_of_the_models_steers_the_terminal() {
+        let mut screen = Screen::new(true);
+        screen.render_markdown(60);
+        screen.live(&started(0, PartKind::Text, "**bo"));
+        screen.live(&delta(0, "ld\u{1b}[2J**\n| a |\n|---|\n"));
+        // A line of ours in between does not lose what was held back.
+        screen.note("a note");
+        screen.event(&finished(0, "**bold\u{1b}[2J**\n| a |\n|---|\n| 1 |"));
+        assert_eq!(
+            written(&mut screen),
+            "\u{1b}[1mbold⟨U+001B⟩[2J\u{1b}[0m\n\u{1b}[1ma\u{1b}[0m\n\u{1b}[2m─\u{1b}[0m\n\u{1b}[2m[a note]\u{1b}[0m\n| 1 |\n"
+        );
     }
 
     #[test]

@@ -4,10 +4,14 @@ pub(super) const HELP: &str = "\
 /new            begin another conversation
 /model [NAME]   answer with this model from now on, or list the models
 /agent [NAME]   speak with this agent from now on, or list the agents
+/tools [NAME]   list the tools, or say what one does
 /stop           stop the run that is at work; Ctrl-C does too
 /quit           leave; Ctrl-C does too when nothing is at work, and the end of the input
 A line that is typed while a run is at work reaches the model before its next step.
 ";
+
+/// As the Tab key offers them.
+pub(super) const COMMANDS: &[&str] = &["/agent", "/help", "/model", "/new", "/quit", "/stop", "/tools"];
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Slash {
@@ -16,6 +20,7 @@ pub(super) enum Slash {
     /// With a name, or to list them.
     Model(Option<String>),
     Agent(Option<String>),
+    Tools(Option<String>),
     Stop,
     Quit,
     Unknown(String),
@@ -31,6 +36,7 @@ pub(super) fn read(said: &str) -> Option<Slash> {
         "new" => Slash::New,
         "model" => Slash::Model(name),
         "agent" => Slash::Agent(name),
+        "tools" | "tool" => Slash::Tools(name),
         "stop" => Slash::Stop,
         "quit" | "exit" | "q" => Slash::Quit,
         other => Slash::Unknown(other.to_owned()),
@@ -47,6 +53,15 @@ mod tests {
         assert_eq!(read(" /model  demo "), Some(Slash::Model(Some("demo".into()))));
         assert_eq!(read("/agent"), Some(Slash::Agent(None)));
         assert_eq!(read("/quit"), Some(Slash::Quit));
+        assert_eq!(read("/tools calculator"), Some(Slash::Tools(Some("calculator".into()))));
         assert_eq!(read("/etc/passwd"), Some(Slash::Unknown("etc/passwd".into())));
+    }
+
+    #[test]
+    fn every_command_that_tab_offers_is_known_and_explained() {
+        for command in COMMANDS {
+            assert!(!matches!(read(command), Some(Slash::Unknown(_))), "{command}");
+            assert!(HELP.contains(command) || *command == "/help", "{command}");
+        }
     }
 }

@@ -1,0 +1,161 @@
+//! Where an object ends that is not quite JSON.
+//!
+//! Only brackets and quotes count. A quote closes a string only where something follows that can follow a string,
+//! so apostrophes and unescaped quotes do not derail the count. Once quotes have proved unreliable, the closing tag
+//! after a bracket ends the object whatever the count says.
+
+use crate::closer::Closer;
+use crate::literal::Quote;
+
+pub enum Flow {
+    More,
+    /// Its brackets are balanced here.
+    End(usize),
+    /// This closing tag ended it here.
+    Tag(usize, &'static str),
+}
+
+/// Where in a comment the text is. One begins only behind a blank, a comma or an opening bracket: elsewhere `//` is
+/// part of an address.
+#[derive(Clone, Copy, PartialEq)]
+enum Comment {
+    None,
+    /// A slash where a comment may begin.
+    Slash,
+    Line,
+    Block,
+    /// A star that may end it.
+    Star,
+}
+
+pub struct Loose {
+    depth: usize,
+    text: Option<Quote>,
+    escaped: bool,
+    /// A quote was seen that closes the string if the next character lets it.
+    closing: bool,
+    lost: bool,
+    comment: Comment,
+    closer: Closer,
+    /// The last character before the tag that may be there, blanks aside.
+    ink: char,
+    ink_before_tag: char,
+    /// The last character, a blank or not.
+    before: char,
+}
+
+impl Loose {
+    pub fn new(depth: usize) -> Self {
+        Self {
+            depth,
+            text: None,
+            escaped: false,
+            closing: false,
+            lost: false,
+            comment: Comment::None,
+            closer: Closer::default(),
+            ink: ' ',
+            ink_before_tag: ' ',
+            before: ' ',
+        }
+    }
+
+    pub fn feed(&mut self, text: &str, from: usize, tags: &[&'static str]) -> Flow {
+        for (at, c) in text[from..].char_indices() {
+            let end = from + at + c.len_utf8();
+            let balanced = self.bracket(c);
+            if balanced {
+                return Flow::End(end);
+            }
+            if let Some(tag) = self.tag(c, tags) {
+                let after_bracket = matches!(self.ink_before_tag, '}' | ']');
+                if self.text.is_none() || self.lost && after_bracket {
+                    return Flow::Tag(end, tag);
+                }
+            }
+            self.before = c;
+            if !c.is_whitespace() {
+                self.ink = c;
+            }
+        }
+        Flow::More
+    }
+
+    fn tag(&mut self, c: char, tags: &[&'static str]) -> Option<&'static str> {
+        let mut bytes = [0; 4];
+        let mut whole = None;
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            let before = self.closer.seen();
+            whole = self.closer.step(tags, byte);
+            if before == 0 || self.closer.seen() == 1 {
+                self.ink_before_tag = self.ink;
+            }
+        }
+        whole
+    }
+
+    /// Takes one character; true when it closes the outermost bracket.
+    fn bracket(&mut self, c: char) -> bool {
+        if let Some(quote) = self.text {
+            if self.closing {
+                if c.is_whitespace() {
+                    return false;
+                }
+                self.closing = false;
+                if !matches!(c, ',' | ':' | '}' | ']' | '<' | '=' | '，' | '：' | '｝' | '］') {
+                    self.lost |= quote == Quote::Double;
+                    self.in_text(c, quote);
+                    return false;
+                }
+                self.text = None;
+            } else {
+                self.in_text(c, quote);
+                return false;
+            }
+        }
+        if self.in_comment(c) {
+            return false;
+        }
+        match c {
+            '{' | '[' | '｛' | '［' => self.depth += 1,
+            '}' | ']' | '｝' | '］' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => self.text = Quote::opening(c),
+        }
+        false
+    }
+
+    /// Takes one character outside strings; true where it belongs to a comment.
+    fn in_comment(&mut self, c: char) -> bool {
+        let may_begin = self.before.is_whitespace() || matches!(self.before, ',' | '{' | '[');
+        self.comment = match (self.comment, c) {
+            (Comment::None, '/') if may_begin => Comment::Slash,
+            (Comment::None, '#') if may_begin => Comment::Line,
+            (Comment::None, _) => Comment::None,
+            (Comment::Slash, '/') => Comment::Line,
+            (Comment::Slash, '*') => Comment::Block,
+            (Comment::Slash, _) => Comment::None,
+            (Comment::Line, '\n') => Comment::None,
+            (Comment::Line, _) => Comment::Line,
+            (Comment::Star, '/') => {
+                self.comment = Comment::None;
+                return true;
+            }
+            (Comment::Block | Comment::Star, '*') => Comment::Star,
+            (Comment::Block | Comment::Star, _) => Comment::Block,
+        };
+        self.comment != Comment::None
+    }
+
+    fn in_text(&mut self, c: char, quote: Quote) {
+        if self.escaped {
+            self.escaped = false;
+        } else if c == '\\' {
+            self.escaped = true;
+        } else if quote.closes(c) {
+            self.closing = true;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The models, agents and tools of the server: to list, to choose from, and to complete.
+
+use serde_json::Value;
+
+use super::Chat;
+use super::keyboard::{KnownNames, Names};
+use crate::client::{Client, ClientError, in_gutter, line};
+use crate::commands::suggest::similar;
+
+/// A list of things with names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Model,
+    Agent,
+    Tool,
+}
+
+impl Kind {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Model => "/api/models",
+            Self::Agent => "/api/agents",
+            Self::Tool => "/api/tools",
+        }
+    }
+
+    fn member(self) -> &'static str {
+        match self {
+            Self::Model => "models",
+            Self::Agent => "agents",
+            Self::Tool => "tools",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// Lets the Tab key offer the models of this list, and the agents and tools as soon as the server has told them.
+pub(super) fn learn(client: &Client, names: &Names, models: &Value) {
+    let models = models["models"].as_array().map(|items| all_names(items)).unwrap_or_default();
+    names.set(KnownNames { models: models.clone(), ..KnownNames::default() });
+    let (client, names) = (client.clone(), names.clone());
+    tokio::spawn(async move {
+        let list = async |kind| items(&client, kind).await.map(|items| all_names(&items)).unwrap_or_default();
+        names.set(KnownNames { models, agents: list(Kind::Agent).await, tools: list(Kind::Tool).await });
+    });
+}
+
+async fn items(client: &Client, kind: Kind) -> Result<Vec<Value>, ClientError> {
+    let mut list: Value = client.get(kind.path(), &[]).await?;
+    match list.get_mut(kind.member()).map(Value::take) {
+        Some(Value::Array(items)) => Ok(items),
+        _ => Ok(vec![]),
+    }
+}
+
+/// What each item can be called; a model also with one of its variants.
+fn all_names(items: &[Value]) -> Vec<String> {
+    let mut names = vec![];
+    for item in items {
+        let Some(name) = item["name"].as_str() else { continue };
+        names.push(name.to_owned());
+        let variants = item["variants"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.extend(variants.map(|variant| format!("{name}:{variant}")));
+    }
+    names
+}
+
+impl Chat {
+    /// Lists them by name, with what is wrong with them.
+    pub(super) async fn list(&mut self, kind: Kind) {
+        match items(&self.client, kind).await {
+            Err(error) => self.screen.note(&error.to_string()),
+            Ok(items) => {
+                let lines = items.iter().filter_map(|item| {
+                    let problem = item["problem"].as_str().map(|problem| format!("  ({})", line(problem)));
+                    Some(format!("{}{}\n", line(item["name"].as_str()?), problem.unwrap_or_default()))
+                });
+                self.screen.block(&lines.collect::<String>());
+            }
+        }
+    }
+
+    /// Whether there is one of this name; if not, the person is told which ones are similar.
+    pub(super) async fn exists(&mut self, kind: Kind, name: &str) -> bool {
+        match items(&self.client, kind).await {
+            Err(error) => {
+                self.screen.note(&error.to_string());
+                false
+            }
+            Ok(items) => {
+                let names = all_names(&items);
+                let found = names.iter().any(|known| known == name);
+                if !found {
+                    self.tell_unknown(kind, name, &names);
+                }
+                found
+            }
+        }
+    }
+
+    fn tell_unknown(&mut self, kind: Kind, name: &str, names: &[String]) {
+        let (word, name) = (kind.word(), line(name));
+        let near: Vec<String> =
+            similar(&name, names.iter().map(String::as_str)).into_iter().map(line).collect();
+        let told = if near.is_empty() {
+            format!(
+                "there is no {word} `{name}`; /{word}{} lists them",
+                if kind == Kind::Tool { "s" } else { "" }
+            )
+        } else {
+            format!("there is no {word} `{name}`; similar names: {}", near.join(", "))
+        };
+        self.screen.note(&told);
+    }
+
+    /// Says what a tool does.
+    pub(super) async fn describe_tool(&mut self, name: &str) {
+        match items(&self.client, Kind::Tool).await {
+            Err(error) => self.screen.note(&error.to_string()),
+            Ok(items) => match items.iter().find(|item| item["name"] == name) {
+                None => self.tell_unknown(Kind::Tool, name, &all_names(&items)),
+                Some(item) => {
+                    let description = item["description"].as_str().unwrap_or_default();
+                    self.screen.block(&format!("{}\n{}", line(name), in_gutter(description)));
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A: a chat turn that searches the web.
+
+use super::*;
+
+const REQUEST: &str = r#"{"message": "今天北京的天气怎么样?", "modelType": "volcano", "userId": "xxx"}"#;
+const CALL: &str = r#"<tool_call>{"tool": "search_web", "query": "今天北京天气预报"}</tool_call>"#;
+const ANSWER: &str = "北京今天晴，最高 18 度。";
+
+/// The search service, which answers what Tavily answers.
+fn search() -> Outside {
+    Outside::new(|_| {
+        let results = json!([{"title": "北京天气", "url": "https://weather.example/bj", "content": "晴，18 度", "score": 0.9}]);
+        let answer =
+            json!({"query": "q", "answer": "今天北京晴。", "results": results, "response_time": 0.1});
+        Reply::new(200, "application/json", &answer.to_string())
+    })
+}
+
+/// The server with both models, which are told in the prompt how to call tools, and the system's own environment.
+fn served(model: &Outside, search: &Outside) -> Served {
+    let at = model.address;
+    let config = format!(
+        "[[models]]\nname = \"volcano\"\nvendor = \"ark\"\nmodel = \"doubao\"\nbase_url = \"http://{at}/api/v3\"\n\
+         tools = \"prompt\"\n\n[[models]]\nname = \"local\"\nvendor = \"ollama\"\nmodel = \"qwen2.5:7b\"\n\
+         base_url = \"http://{at}\"\ntools = \"prompt\"\n"
+    );
+    let tavily = format!("http://{}", search.address);
+    let environment = [
+        ("TAVILY_API_KEY", "tvly-1"),
+        ("TAVILY_API_URL", &tavily),
+        ("ARK_API_KEY", "ark-1"),
+        ("MONGODB_URI", "mongodb://localhost:27017"),
+    ];
+    serve(&config, &environment)
+}
+
+/// What the search service was asked last.
+fn searched(search: &Outside) -> Option<Value> {
+    search.asked().last().map(|asked| serde_json::from_slice(&asked.body).unwrap())
+}
+
+#[test]
+fn a_question_is_answered_with_a_search() {
+    for (request, path) in
+        [(REQUEST.to_owned(), "/api/v3/chat/completions"), (REQUEST.replace("volcano", "local"), "/api/chat")]
+    {
+        let model = model(vec![text(CALL), Say::Thought("搜索结果里有。".into(), ANSWER.into())]);
+        let search = search();
+        let served = served(&model, &search);
+        let events = events(&served, "/api/chat", "", &request);
+        assert_eq!(so_far(&events), (ANSWER, "搜索结果里有。"), "{events:?}");
+        assert!(model.asked().iter().any(|asked| asked.path == path), "{path}");
+        let asked = searched(&search).unwrap();
+        assert_eq!(asked["query"], "今天北京天气预报");
+        // Its options, where the call says nothing else; without `include_raw_content` the service sends no pages.
+        assert_eq!(
+            (&asked["max_results"], &asked["search_depth"]),
+            (&json!(10), &json!("advanced")),
+            "{asked}"
+        );
+        assert_eq!((&asked["include_answer"], &asked["include_raw_content"]), (&json!(true), &Value::Null));
+    }
+}
+
+#[test]
+fn each_form_of_a_call_that_its_models_write_is_a_call() {
+    for (form, query) in [
+        (CALL, "今天北京天气预报"),
+        (r#"<tool_call>{"tool": "search_web", "query": "今天北京天气预报"}"#, "今天北京天气预报"),
+        (r#"{"tool": "search_web", "query": "今天北京天气"}"#, "今天北京天气"),
+        (r#"{"query": "今天北京天气", "tool": "search_web"}"#, "今天北京天气"),
+    ] {
+        for request in [REQUEST.to_owned(), REQUEST.replace("volcano", "local")] {
+            let model = model(vec![text(form), text(ANSWER)]);
+            let search = search();
+            let served = served(&model, &search);
+            let events = events(&served, "/api/chat", "", &request);
+            assert_eq!(so_far(&events).0, ANSWER, "{form}: {events:?}");
+            assert_eq!(searched(&search).unwrap()["query"], query, "{form}");
+        }
+    }
+}
+
+#[test]
+fn the_question_is_stored_before_the_model_is_asked_and_the_answer_with_its_thinking_and_model_type() {
+    let model = model(vec![text(CALL), Say::Thought("搜索结果里有。".into(), ANSWER.into())]);
+    let served = served(&model, &search());
+    let events = events(&served, "/api/chat", "", REQUEST);
+    let id = events[0]["conversationId"].as_str().unwrap();
+    let conversation = get(&served, &format!("/api/conversations/{id}?user=xxx"));
+    assert_eq!(conversation["messages"], 2, "{conversation}");
+    let messages = get(&served, &format!("/api/conversations/{id}/messages?user=xxx"))["messages"].take();
+    assert_eq!(messages[0]["role"], "user");
+    assert!(messages[0]["parts"].to_string().contains("今天北京的天气怎么样?"), "{messages}");
+    assert_eq!((&messages[1]["role"], &messages[1]["model"]), (&json!("assistant"), &json!("volcano")));
+    let parts = messages[1]["parts"].to_string();
+    assert!(parts.contains(ANSWER) && parts.contains("搜索结果里有。"), "{parts}");
+}
+
+#[test]
+fn a_question_is_kept_even_if_the_model_never_answers() {
+    let model = Outside::new(|asked| match asked.path.ends_with("/chat/completions") {
+        true => Reply::new(400, "application/json", r#"{"error": {"message": "no"}}"#),
+        false => Reply::new(404, "application/json", "{}"),
+    });
+    let served = served(&model, &search());
+    let events = events(&served, "/api/chat", "", REQUEST);
+    assert!(events.last().unwrap()["error"]["message"].is_string(), "{events:?}");
+    let id = events[0]["conversationId"].as_str().unwrap();
+    let messages = get(&served, &format!("/api/conversations/{id}/messages?user=xxx"))["messages"].take();
+    assert!(messages[0]["parts"].to_string().contains("今天北京的天气怎么样?"), "{messages}");
+}
