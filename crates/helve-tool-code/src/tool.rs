@@ -294,7 +294,7 @@ mod tests {
                 ToolError::Busy { message: "`test` is too busy; try again later".into(), retry_after: None },
             ),
         ] {
-            assert_eq!(call(script, effect).await, Err(expected), "{script}");
+            assert_eq!(call(script, effect).await.map_err(ToolError::plain), Err(expected), "{script}");
         }
     }
 

@@ -78,7 +78,13 @@ impl ToolError {
     /// With what a person is told.
     #[must_use]
     pub fn with_notice(self, notice: Notice) -> Self {
-        Self::Explained { error: Box::new(self.split_notice().0), notice: Box::new(notice) }
+        Self::Explained { error: Box::new(self.plain()), notice: Box::new(notice) }
+    }
+
+    /// The error alone.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        self.split_notice().0
     }
 
     /// The plain error, and what a person is told about it.

@@ -52,8 +52,10 @@ fn codes_in_sources() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let of_problems =
         Regex::new(r#"(?s)(?:Problem|Self)::(?:new|bad_request)\(\s*(?:[\w:]+,\s*)?"([a-z_]+)""#).unwrap();
-    let of_others =
-        Regex::new(r#"(?:unknown_field\(|Nobody::\w+(?: \{[^}]*\})? => \(\s*|bad\()"([a-z_]+)""#).unwrap();
+    let of_others = Regex::new(
+        r#"(?:unknown_field\(|Nobody::\w+(?: \{[^}]*\})? => \(\s*|bad\(|StatusCode::\w+, )"([a-z_]+)""#,
+    )
+    .unwrap();
     let of_runs = Regex::new(r#"(?s)(?:\.fail(?:ed|_after)?\(|code: )\s*"([a-z_]+)""#).unwrap();
     let of_models = Regex::new(r#"ModelErrorKind::\w+ => "([a-z_]+)""#).unwrap();
     let mut found = vec![];
