@@ -21,6 +21,7 @@ use crate::routes::{Operation, Routes};
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Listener, Render, about_run, data_of, ending_words, going_down};
 use crate::start::{self, Names, parse_conversation};
+use crate::tool_progress::ToolProgress;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes.add(
@@ -223,6 +224,7 @@ struct PieceRender {
     text: SoFar,
     /// How much of it was sent.
     sent: usize,
+    progress: ToolProgress,
     /// Why the run ends before its answer, where that is known.
     because: Option<String>,
 }
@@ -270,6 +272,9 @@ impl PieceRender {
 
 impl Render for PieceRender {
     fn frame(&mut self, frame: &Frame, out: &mut Vec<u8>) {
+        if let Frame::Live(live) = frame {
+            self.progress.take(live);
+        }
         match frame {
             Frame::Event(recorded) => self.fact(&recorded.event.fact, out),
             Frame::Live(Live::PartStarted { part, kind: PartKind::Text, text, .. }) => {
@@ -285,6 +290,9 @@ impl Render for PieceRender {
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {
+        for tool in self.progress.take_unsent() {
+            data_of(out, &json!({"tool": tool}));
+        }
         let Some(changed_from) = self.text.take_change() else { return };
         // What was sent cannot be taken back, but it can be said to be void and what holds of it sent again.
         if changed_from < self.sent {

@@ -9,6 +9,7 @@ pub mod assemble;
 mod client;
 pub mod commands;
 pub mod config;
+mod discovery;
 pub mod hooks;
 pub mod import;
 mod nearby;

@@ -33,7 +33,7 @@ impl Driver {
             Verdict::Stop { because } => {
                 tracing::info!(run = %self.run.id(), because = because.text, "the run ends for its budget");
                 let notice = Some(Box::new(because.notice));
-                self.journal.commit(Fact::BudgetSpent { because: because.text, notice }).await?;
+                self.journal.record(Fact::BudgetSpent { because: because.text, notice }).await?;
                 self.shared.world.fate.at("budget.after_spent");
                 self.shared.budget_counters.stopped();
                 Ok(Allowed::LookAgain)

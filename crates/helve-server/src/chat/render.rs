@@ -10,6 +10,7 @@ use super::messages::NewMessages;
 use crate::problem::Problem;
 use crate::so_far::SoFar;
 use crate::sse::{DONE, Render, about_run, data_of, ending_words, going_down};
+use crate::tool_progress::ToolProgress;
 
 pub(super) struct ChatRender {
     run: RunId,
@@ -17,6 +18,7 @@ pub(super) struct ChatRender {
     text: SoFar,
     thinking: SoFar,
     calls: Vec<Call>,
+    progress: ToolProgress,
     /// What a client that keeps the history has to add to it.
     new_messages: NewMessages,
     /// Why the run ends before its answer, where that is known.
@@ -41,6 +43,7 @@ impl ChatRender {
             text,
             thinking,
             calls: vec![],
+            progress: ToolProgress::default(),
             new_messages: NewMessages::default(),
             because: None,
             calls_in,
@@ -165,6 +168,7 @@ impl ChatRender {
     }
 
     fn live(&mut self, live: &Live) {
+        self.progress.take(live);
         match live {
             Live::PartStarted { part, kind: PartKind::Text, text, .. } => self.text.set(part, text),
             Live::PartStarted { part, kind: PartKind::Reasoning, text, .. } => self.thinking.set(part, text),
@@ -211,6 +215,9 @@ impl Render for ChatRender {
         let changes = [self.text.take_change(), self.thinking.take_change()];
         if changes.iter().any(Option::is_some) {
             self.send(json!({"content": self.text.text(), "thinking": self.thinking.text()}), out);
+        }
+        for tool in self.progress.take_unsent() {
+            self.send(json!({"tool": tool}), out);
         }
     }
 

@@ -1,12 +1,16 @@
 //! The two forms of `/api/chat`, and `/api/agent`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::expect;
 use futures_util::StreamExt;
+use helve_tool::{CallContext, Request, Tool, ToolFuture};
+use helve_types::{Effect, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
-use crate::house::{House, Plan, reply};
+use crate::house::{House, Plan, reply, spec};
 
 /// The events of a stream; the last one must say that there are no more.
 fn events(stream: &str) -> Vec<Value> {
@@ -353,4 +357,55 @@ async fn a_stateless_request_without_tools_may_use_the_browser() {
     let asked = house.model.asked();
     assert!(asked[0].contains("browser_js_eval"), "{}", asked[0]);
     assert!(!asked[1].contains("browser_js_eval") && !asked[2].contains("browser_js_eval"));
+}
+
+/// Reports one step of its work each time that it is told to go on.
+struct Build(ToolSpec, Arc<Notify>);
+
+impl Tool for Build {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            for piece in ["编译 10 %", "\n20 %", "\n30 %"] {
+                cx.progress.report(piece);
+                self.1.notified().await;
+            }
+            Ok(ToolOutput::text("built"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_a_running_tool_reports_is_in_the_stream_while_it_runs() {
+    for path in ["/api/chat", "/api/agent"] {
+        let go_on = Arc::new(Notify::new());
+        let tool: Arc<dyn Tool> = Arc::new(Build(spec("build", Effect::Read), go_on.clone()));
+        let script = [reply(r#"call build {"q": "all"}"#), reply("say It is built.")];
+        let house = House::planned(Plan { tools: vec![tool], ..Plan::default() }, script).await;
+        let mut stream = house.post(path, json!({"message": "build all"})).await.bytes_stream();
+        let mut text = String::new();
+        let mut reports = vec![];
+        while let Some(bytes) = stream.next().await {
+            text.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+            let reported: Vec<Value> = text
+                .lines()
+                .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
+                .filter(|event| event["tool"]["progress"].is_string())
+                .collect();
+            // Each report is heard before the tool goes on.
+            if reported.len() > reports.len() {
+                reports = reported;
+                go_on.notify_one();
+            }
+        }
+        let pieces: Vec<_> =
+            reports.iter().map(|event| event["tool"]["progress"].as_str().unwrap()).collect();
+        assert_eq!(pieces, ["编译 10 %", "\n20 %", "\n30 %"], "{path}: {text}");
+        let (name, state) = (&reports[0]["tool"]["name"], &reports[0]["tool"]["state"]);
+        assert_eq!((name, state), (&json!("build"), &json!("searching")), "{path}");
+        assert!(text.contains("It is built.") && text.ends_with("[DONE]\n\n"), "{path}: {text}");
+    }
 }

@@ -14,6 +14,8 @@ mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod injection;
+mod model_server;
+mod models;
 mod notices;
 mod outside;
 mod people;

@@ -32,6 +32,8 @@ pub(super) struct Markdown {
     /// The code block that is open.
     fence: Option<Fence>,
     table: Table,
+    /// The last character of the current line that was shown.
+    before: Option<char>,
     /// Nothing of the current line is on the screen.
     at_line_start: bool,
 }
@@ -55,6 +57,7 @@ impl Markdown {
             at: Place::Start,
             fence: None,
             table: Table::default(),
+            before: None,
             at_line_start: true,
         }
     }
@@ -115,8 +118,10 @@ impl Markdown {
             }
             Place::Text(style) => {
                 let end = line_end.unwrap_or(self.held.len());
-                let (shown, used) = Inline::new(style).render(&self.held[..end], line_end.is_some());
+                let inline = Inline::new(style).after(self.before);
+                let (shown, used) = inline.render(&self.held[..end], line_end.is_some());
                 out.push_str(&styled(style, &shown));
+                self.before = self.held[..used].chars().next_back().or(self.before);
                 self.held.drain(..used);
                 self.end_line(out)
             }
@@ -131,6 +136,7 @@ impl Markdown {
         self.held.remove(0);
         out.push('\n');
         self.at = Place::Start;
+        self.before = None;
         true
     }
 
@@ -207,11 +213,13 @@ impl Markdown {
     }
 
     /// Text that nothing follows.
-    fn put_text(&self, text: &str, out: &mut String) {
+    fn put_text(&mut self, text: &str, out: &mut String) {
         match self.at {
             Place::Code => out.push_str(&styled(CODE, text)),
             Place::Text(style) => {
-                out.push_str(&styled(style, &Inline::new(style).render(text, true).0));
+                let inline = Inline::new(style).after(self.before);
+                out.push_str(&styled(style, &inline.render(text, true).0));
+                self.before = text.chars().next_back().or(self.before);
             }
             Place::Start => out.push_str(text),
         }

@@ -1,6 +1,11 @@
 //! A: a chat turn that searches the web.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Condvar, Mutex};
+
 use super::*;
+use crate::{out, run};
 
 const REQUEST: &str = r#"{"message": "今天北京的天气怎么样?", "modelType": "volcano", "userId": "xxx"}"#;
 const CALL: &str = r#"<tool_call>{"tool": "search_web", "query": "今天北京天气预报"}</tool_call>"#;
@@ -109,4 +114,79 @@ fn a_question_is_kept_even_if_the_model_never_answers() {
     let id = events[0]["conversationId"].as_str().unwrap();
     let messages = get(&served, &format!("/api/conversations/{id}/messages?user=xxx"))["messages"].take();
     assert!(messages[0]["parts"].to_string().contains("今天北京的天气怎么样?"), "{messages}");
+}
+
+/// Holds answers back until it is opened.
+#[derive(Default)]
+struct Gate(Mutex<bool>, Condvar);
+
+impl Gate {
+    fn pass(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
+    }
+
+    fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+}
+
+/// Sends a request and reads the answer's head; the answer goes on.
+fn begin(served: &Served, headers: &str, body: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(served.address()).unwrap();
+    let address = served.address();
+    write!(
+        stream,
+        "POST /api/chat HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut head = vec![];
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    (String::from_utf8(head).unwrap(), stream)
+}
+
+#[test]
+fn forty_users_of_one_back_end_chat_at_the_same_time() {
+    for with_token in [false, true] {
+        let gate = Arc::new(Gate::default());
+        let held = gate.clone();
+        let model = Outside::new(move |asked| {
+            if asked.path.ends_with("/chat/completions") {
+                held.pass();
+            }
+            as_openai(&text(ANSWER))
+        });
+        let data = scratch();
+        let file = data.join("helve.toml");
+        std::fs::write(&file, one_model("volcano", &model, "tools = \"native\"")).unwrap();
+        let at = data.to_str().unwrap();
+        let mut headers = String::new();
+        if with_token {
+            let made = run(&["token", "create", "--user", "back", "--act-for", "*", "--data", at], "");
+            let made = out(&made);
+            let token = made.trim();
+            assert!(!token.is_empty());
+            headers = format!("Authorization: Bearer {token}\r\n");
+        }
+        let served = Served::start(&data, &[("HELVE_CONFIG", file.to_str().unwrap())]);
+        let open: Vec<(String, TcpStream)> = (0..40)
+            .map(|number| begin(&served, &headers, &REQUEST.replace("xxx", &format!("user{number}"))))
+            .collect();
+        // All of them are open before the first one is answered.
+        for (head, _) in &open {
+            assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        }
+        gate.open();
+        for (_, mut stream) in open {
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            assert!(answer.contains(ANSWER) && answer.contains("[DONE]"), "{answer}");
+        }
+    }
 }

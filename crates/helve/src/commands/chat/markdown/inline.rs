@@ -13,6 +13,8 @@ pub(super) struct Inline {
     /// The sequences that are in force.
     style: String,
     depth: usize,
+    /// The character before the text.
+    before: Option<char>,
 }
 
 /// What begins at a place of the text.
@@ -42,7 +44,12 @@ enum Found<'t> {
 
 impl Inline {
     pub(super) fn new(style: &str) -> Self {
-        Self { style: style.to_owned(), depth: 0 }
+        Self { style: style.to_owned(), depth: 0, before: None }
+    }
+
+    /// For text that goes on behind this character.
+    pub(super) fn after(self, before: Option<char>) -> Self {
+        Self { before, ..self }
     }
 
     /// What can be shown of the text, and how many bytes of it that is: all of it, if it is complete.
@@ -82,7 +89,7 @@ impl Inline {
     }
 
     fn span(&self, style: &str, inner: &str) -> String {
-        let within = Self { style: format!("{}{style}", self.style), depth: self.depth + 1 };
+        let within = Self { style: format!("{}{style}", self.style), depth: self.depth + 1, before: None };
         format!("{style}{}{RESET}{}", within.render(inner, true).0, self.style)
     }
 
@@ -91,7 +98,7 @@ impl Inline {
         let window = window(rest);
         // What does not end in a full window is taken as it is.
         let is_complete = is_complete || window.len() < rest.len() || window.len() + 4 > SPAN_BYTES_MAX;
-        let before = text[..at].chars().next_back();
+        let before = text[..at].chars().next_back().or(self.before);
         let Some(first) = rest.chars().next() else { return Found::Plain(0) };
         let open_or = |plain: usize| if is_complete { Found::Plain(plain) } else { Found::Open };
         match first {
@@ -103,12 +110,14 @@ impl Inline {
             '`' => {
                 let run = run(rest, '`');
                 match code_end(window, run) {
+                    // One more mark would make it no end.
+                    Some(end) if end + run == rest.len() && !is_complete => Found::Open,
                     Some(end) => Found::Code { inner: window[run..end].trim_matches(' '), used: end + run },
                     None => open_or(run),
                 }
             }
             '*' | '_' | '~' if self.depth < DEPTH_MAX => {
-                emphasis(window, first, before).unwrap_or_else(|plain| {
+                emphasis(window, first, before, is_complete).unwrap_or_else(|plain| {
                     // A mark that cannot begin anything is itself, whatever follows.
                     if plain.is_final { Found::Plain(plain.length) } else { open_or(plain.length) }
                 })
@@ -163,7 +172,7 @@ struct Marks {
     is_final: bool,
 }
 
-fn emphasis(text: &str, mark: char, before: Option<char>) -> Result<Found<'_>, Marks> {
+fn emphasis(text: &str, mark: char, before: Option<char>, is_complete: bool) -> Result<Found<'_>, Marks> {
     let length = run(text, mark);
     let next = text[length..].chars().next();
     let style = match (mark, length) {
@@ -171,31 +180,34 @@ fn emphasis(text: &str, mark: char, before: Option<char>) -> Result<Found<'_>, M
         ('*' | '_', 2) => BOLD,
         ('*' | '_', 3) => "\u{1b}[1;3m",
         ('~', 2) => STRIKE,
-        ('~', 1) if next.is_none() => return Err(Marks { length, is_final: false }),
-        _ => return Err(Marks { length, is_final: true }),
+        _ => return Err(Marks { length, is_final: next.is_some() }),
     };
     let Some(next) = next else { return Err(Marks { length, is_final: false }) };
     let within_word = mark == '_' && before.is_some_and(char::is_alphanumeric);
     if next.is_whitespace() || within_word {
         return Err(Marks { length, is_final: true });
     }
-    match emphasis_end(text, mark, length) {
+    match emphasis_end(text, mark, length, is_complete) {
+        // What follows decides whether it is the end.
+        Some(end) if end + length == text.len() && !is_complete => Err(Marks { length, is_final: false }),
         Some(end) => Ok(Found::Span { style, inner: &text[length..end], used: end + length }),
         None => Err(Marks { length, is_final: false }),
     }
 }
 
 /// Where the marks stand that close the emphasis. Marks in code are none.
-fn emphasis_end(text: &str, mark: char, length: usize) -> Option<usize> {
+fn emphasis_end(text: &str, mark: char, length: usize, is_complete: bool) -> Option<usize> {
     let mut at = length;
     let mut before = mark;
     while let Some(c) = text[at..].chars().next() {
         if c == '`' {
             let ticks = run(&text[at..], '`');
-            at = match code_end(&text[at..], ticks) {
-                Some(end) => at + end + ticks,
-                None => at + ticks,
-            };
+            let code_end = code_end(&text[at..], ticks).map(|end| at + end + ticks);
+            if !is_complete && code_end.is_none_or(|end| end == text.len()) {
+                // What follows decides whether this is code.
+                return None;
+            }
+            at = code_end.unwrap_or(at + ticks);
             before = '`';
         } else if c == '\\' {
             at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
