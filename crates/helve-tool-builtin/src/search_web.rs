@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use helve_egress::{Url, place_of};
 use helve_tool::{
-    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request, Tool,
-    ToolError, ToolFuture, schema_of,
+    BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request,
+    SEARCH_WEB, Tool, ToolError, ToolFuture, schema_of,
 };
 use helve_types::{Effect, Example, Fallback, Flow, Notice, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
@@ -91,6 +91,10 @@ impl Tool for SearchWeb {
         &self.spec
     }
 
+    fn is_configured(&self) -> bool {
+        self.tavily.is_some()
+    }
+
     fn call<'a>(&'a self, request: Request<'a>, cx: &'a CallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = request.parse()?;
@@ -126,7 +130,7 @@ fn spec(flow: Flow) -> ToolSpec {
         on_unknown: OnUnknown::TellModel,
         flow,
         ..ToolSpec::new(
-            "search_web",
+            SEARCH_WEB,
             include_str!("search_web.md").trim(),
             schema_of::<Arguments>(),
             Effect::Read,

@@ -23,6 +23,12 @@ pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolErr
 pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> &ToolSpec;
 
+    /// Whether it has what it needs to do anything: a key, most often. One that has not says so when it is called, and is not
+    /// called by anything but a model or a person.
+    fn is_configured(&self) -> bool {
+        true
+    }
+
     /// What a call would send, in full, for the person who decides about it: the names of secrets stand in their place.
     /// None where that is not more than the arguments.
     fn preview(&self, _request: Request<'_>, _cx: &CallContext) -> Option<String> {

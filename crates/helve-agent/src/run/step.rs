@@ -11,6 +11,8 @@ pub enum Step {
         attempt: u32,
         tools: Tools,
     },
+    /// The web is searched for what the person said, before the model is asked.
+    PreSearch(ToolCall),
     /// These can all go on now, side by side.
     CallTools(Vec<Errand>),
     /// Nothing can go on until somebody acts.

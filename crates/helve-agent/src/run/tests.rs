@@ -25,6 +25,7 @@ fn setup(max_steps: u32) -> RunSetup {
         agent_params: ModelParams::default(),
         mode: None,
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     }
 }

@@ -154,6 +154,11 @@ impl Lab {
         Self { store, model, models: scripted, runtime, runs, world, registry, settings }
     }
 
+    /// With one tool more.
+    pub(crate) fn register(&self, tool: Arc<dyn Tool>, guards: Guards) {
+        self.registry.register(tool, guards, &self.world).unwrap();
+    }
+
     /// The same server after a stop: nothing is left but the store.
     pub(crate) fn restarted(&self) -> Self {
         self.restarted_with(self.models.clone())

@@ -57,6 +57,7 @@ impl Story {
             agent_params: ModelParams::default(),
             mode: None,
             stream: true,
+            pre_search: false,
             input: RunInput::Conversation,
         };
         let row = Run {

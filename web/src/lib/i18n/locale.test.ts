@@ -29,7 +29,8 @@ test('both tables say everything, and say it with what they are given', () => {
 });
 
 /** Names, units and words that are the same in Chinese. */
-const SAME = /\{[^}]*\}|①|②|③|Helve|tavily\.com|TAVILY_API_KEY|\[images\]|JavaScript|JSON|Cookie|SQL|Shift|[\s\d\p{P}\p{S}]/gu;
+const SAME =
+  /\{[^}]*\}|①|②|③|Helve|tavily\.com|TAVILY_API_KEY|\[images\]|JavaScript|JSON|Cookie|SQL|Shift|[\s\d\p{P}\p{S}]/gu;
 
 test('no Chinese text has English words in it, and one word stands for one thing', () => {
   for (const [path, text] of texts(zh)) {

@@ -5,7 +5,10 @@ import { type Told, sentenceOf } from './sentence';
 import { zh } from './zh';
 
 const LIST = new URL('../../../../fixtures/codes.json', import.meta.url);
-const sentences = JSON.parse(readFileSync(LIST, 'utf8')) as Record<string, { params: string[]; en: string; zh: string }>;
+const sentences = JSON.parse(readFileSync(LIST, 'utf8')) as Record<
+  string,
+  { params: string[]; en: string; zh: string }
+>;
 
 function both(told: Told): (string | null)[] {
   return [sentenceOf(told, en.codes, 'en'), sentenceOf(told, zh.codes, 'zh-CN')];
