@@ -315,7 +315,8 @@ impl Run {
         match self.course(held) {
             Course::On => held.errand(),
             Course::Block(told) => {
-                let outcome = Outcome::Refused(Failure::new(FailureKind::Repeating, told));
+                let failure = Failure::new(FailureKind::Repeating, told.text).with_notice(told.notice);
+                let outcome = Outcome::Refused(failure);
                 Some(Errand::Settle { call: held.call.id.clone(), outcome })
             }
             Course::Ask(because) => Some(Errand::AskRepeated { call: held.call.clone(), because }),

@@ -242,7 +242,7 @@ impl PieceRender {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
             Fact::ApprovalAsked(question) if question.call.is_none() => self.send(about_run(question), out),
-            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
+            Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
                 let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
                 let tool = json!({

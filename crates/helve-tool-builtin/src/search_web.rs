@@ -17,7 +17,7 @@ use helve_tool::{
     BreakerSettings, CachePolicy, CacheScope, CallContext, Guards, LimitSettings, Limits, Request,
     SEARCH_WEB, Tool, ToolError, ToolFuture, schema_of,
 };
-use helve_types::{Effect, Example, Fallback, Flow, OnUnknown, ToolSpec};
+use helve_types::{Effect, Example, Fallback, Flow, Notice, OnUnknown, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -100,9 +100,13 @@ impl Tool for SearchWeb {
             let arguments: Arguments = request.parse()?;
             let search = arguments.search();
             if search.query.is_empty() {
-                return Err(ToolError::Declined("`query` is empty; say what to search for".into()));
+                let told = "`query` is empty; say what to search for";
+                return Err(ToolError::Declined(told.into()).with_notice(Notice::search_without_query()));
             }
-            let Some(tavily) = &self.tavily else { return Err(ToolError::Declined(NOT_CONFIGURED.into())) };
+            let Some(tavily) = &self.tavily else {
+                let refused = ToolError::Declined(NOT_CONFIGURED.into());
+                return Err(refused.with_notice(Notice::search_not_configured()));
+            };
             let found = tavily.search(&search, cx.world.now()).await?;
             Ok(show::show(&search, found, cx.language))
         })

@@ -1,7 +1,7 @@
 //! What the machine can want: of the model, of tools, of people.
 
 use helve_tool::{Grant, Outcome, SentBefore, Unknown};
-use helve_types::{CallId, Ending, RunState, Timestamp, ToolCall};
+use helve_types::{CallId, Ending, Reason, RunState, Timestamp, ToolCall};
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub enum Errand {
         before: Option<SentBefore>,
     },
     /// It repeats what was done before, and a person has to say whether to go on.
-    AskRepeated { call: ToolCall, because: String },
+    AskRepeated { call: ToolCall, because: Reason },
     /// The outcome is known without running anything.
     Settle { call: CallId, outcome: Outcome },
     /// It was in flight when the server stopped, and must not be sent again.

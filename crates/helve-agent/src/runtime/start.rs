@@ -5,8 +5,8 @@ use std::sync::Arc;
 use helve_store::{IdempotencyKey, NewRun, Opened, Place, Recorded, StoreError};
 use helve_tool::{Registered, RegistryError};
 use helve_types::{
-    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, RunId, RunInput,
-    RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
+    ChatMessage, ChatRole, ConversationId, Fact, Message, MessageId, Mode, ModelParams, Reason, RunId,
+    RunInput, RunSetup, RunStarted, Timestamp, ToolChoice, ToolSpec, UserId,
 };
 
 use super::Runtime;
@@ -125,8 +125,8 @@ pub enum StartError {
     )]
     UserStorageFull { bytes: u64, max: u64 },
 
-    #[error("{because}; there is more from the next day on, which begins at midnight UTC")]
-    BudgetSpent { because: String, renews_at: Timestamp, after_s: u32 },
+    #[error("{}; there is more from the next day on, which begins at midnight UTC", because.text)]
+    BudgetSpent { because: Box<Reason>, renews_at: Timestamp, after_s: u32 },
 
     #[error("the server is going down; try again in a moment")]
     Closing,

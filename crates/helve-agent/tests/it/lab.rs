@@ -285,7 +285,7 @@ fn words(fact: &Fact) -> String {
         Fact::ToolClaimed { client, by, .. } => format!("{client} by {by}"),
         Fact::MessageQueued { text, by, .. } => format!("{text} by {by}"),
         Fact::MessageTaken { step, .. } => format!("for step {step}"),
-        Fact::BudgetSpent { because } => because.clone(),
+        Fact::BudgetSpent { because, .. } => because.clone(),
         Fact::HistoryCompacted(compaction) => {
             let summary = compaction.summary.as_ref().map_or("", |summary| &summary.text);
             format!("{} outputs pruned {summary}", compaction.pruned.len())

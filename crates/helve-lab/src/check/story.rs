@@ -268,6 +268,8 @@ fn question(call: CallId, tool: &str, effect: Effect) -> Question {
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
+        reasons: vec![],
         repeats: false,
         effect,
         because: "it changes something".into(),

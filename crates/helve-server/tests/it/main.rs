@@ -12,6 +12,7 @@ mod bad_input;
 mod budgets;
 mod chat;
 mod client_calls;
+mod codes;
 mod direct;
 mod executions;
 mod house;

@@ -179,6 +179,8 @@ impl<'a> World<'a> {
                     sent_at: None,
                     checked: None,
                     warnings: vec![],
+                    cautions: vec![],
+                    reasons: vec![],
                     repeats: false,
                     because: "lost".into(),
                     binding: String::new(),
