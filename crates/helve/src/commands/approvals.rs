@@ -17,6 +17,7 @@ use crate::client::{
     Approval, ApprovalState, Client, ClientError, Following, Reach, Reached, Run, Seen, all_approvals,
     approval_of, when,
 };
+use crate::output::{errln, out, outln};
 
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
@@ -28,31 +29,31 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the questions that are open
+    /// List the open approval requests
     List {
-        /// Those that are settled too
+        /// Include those that are already answered
         #[arg(long)]
         all: bool,
         /// Only those of this user; needs the right `admin`
         #[arg(long)]
         user: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a question whole: exactly what would be sent, and why somebody is asked
+    /// Show an approval request in full: exactly what would be sent, and why approval is needed
     Show {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Answer a question; the first answer wins
+    /// Answer an approval request; the first answer counts
     ///
-    /// With no server running, the run goes on inside this command until it ends or waits again.
+    /// Without a running server, this command executes the run until it ends or waits again.
     Answer {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
         #[command(subcommand)]
         answer: GivenAnswer,
@@ -81,9 +82,9 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
             let id = approval_of(client, &id).await?;
             let told: Value = client.get(&format!("/api/approvals/{id}"), &[]).await?;
             if json {
-                println!("{}", serde_json::to_string_pretty(&told)?);
+                outln!("{}", serde_json::to_string_pretty(&told)?);
             } else {
-                print!("{}", card::card(&serde_json::from_value(told)?, World::real().now()));
+                out!("{}", card::card(&serde_json::from_value(told)?, World::real().now()));
             }
         }
         Action::Answer { id, answer } => {
@@ -97,15 +98,15 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
 async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -> anyhow::Result<()> {
     let told = all_approvals(client, state, user).await?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&told)?);
+        outln!("{}", serde_json::to_string_pretty(&told)?);
         return Ok(());
     }
     if told.is_empty() {
-        eprintln!("{}", if state == "pending" { "no question is open" } else { "there are no questions" });
+        errln!("{}", if state == "pending" { "no question is open" } else { "there are no questions" });
     }
     let now = World::real().now();
     for approval in told {
-        println!("{}", card::row(&serde_json::from_value(approval)?, now));
+        outln!("{}", card::row(&serde_json::from_value(approval)?, now));
     }
     Ok(())
 }
@@ -121,14 +122,14 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
         bail!("its time was up at {}; it can no longer be answered", when(asked.question.expires_at));
     }
     refuse_if_settled_otherwise(&asked, &answer)?;
-    print!("{}", card::card(&asked, now));
+    out!("{}", card::card(&asked, now));
     if asked.state == ApprovalState::Answered {
-        println!("it was answered so before");
+        outln!("it was answered so before");
         return Ok(());
     }
     let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
-        Ok(_) => println!("answered: {}", card::said(&answer)),
+        Ok(_) => outln!("answered: {}", card::said(&answer)),
         // Somebody was quicker.
         Err(error @ ClientError::Refused { status: 409, .. }) => {
             refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
@@ -137,7 +138,7 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
         Err(error) => return Err(error.into()),
     }
     if reached.is_own() {
-        println!("{}", to_rest(client, &before).await?);
+        outln!("{}", to_rest(client, &before).await?);
     }
     Ok(())
 }

@@ -45,19 +45,19 @@ const INTERRUPTED: u8 = 130;
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     reach: Reach,
-    /// The agent to speak with
+    /// The agent to talk to
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The model that answers, or `name:variant`
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Go on with this conversation
+    /// Continue this conversation
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
-    /// Where a call waits for a person and nobody is at a terminal, end with code 3 instead of waiting for an answer
+    /// Without a terminal: exit with code 3 when a call needs approval, instead of waiting for it
     #[arg(long)]
     no_wait: bool,
-    /// Ask on standard input although it is no terminal
+    /// Ask questions on standard input even if it is not a terminal
     #[arg(long)]
     interactive: bool,
 }

@@ -14,6 +14,7 @@ use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, check_names};
 use crate::client::Reach;
 use crate::config::{Config, Environment};
+use crate::output::outln;
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -28,9 +29,9 @@ enum Finding {
 impl Finding {
     fn print(&self) {
         match self {
-            Self::Good(text) => println!("ok    {text}"),
-            Self::Note(text) => println!("note  {text}"),
-            Self::Bad(text) => println!("BAD   {text}"),
+            Self::Good(text) => outln!("ok    {text}"),
+            Self::Note(text) => outln!("note  {text}"),
+            Self::Bad(text) => outln!("BAD   {text}"),
         }
     }
 
@@ -61,7 +62,7 @@ pub(super) fn run(reach: &Reach) -> anyhow::Result<ExitCode> {
     let bad: Vec<&str> = findings.iter().filter_map(Finding::bad).collect();
     match bad[..] {
         [] => {
-            println!("\nHelve can start: helve serve");
+            outln!("\nHelve can start: helve serve");
             Ok(ExitCode::SUCCESS)
         }
         [only] => bail!("one thing to put right: {only}"),

@@ -15,6 +15,7 @@ use super::{block_on_threads, log_quietly};
 use crate::client::{
     Approval, Client, Following, Reach, Reached, Run, Seen, all_approvals, line, run_of, when,
 };
+use crate::output::{errln, out, outln};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
@@ -28,45 +29,45 @@ pub(crate) struct RunsArgs {
 enum Action {
     /// List runs, latest first
     List {
-        /// Only those that are running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled
+        /// Only runs in this state: running, waiting_approval, waiting_client, needs_attention, completed, failed or cancelled
         #[arg(long)]
         state: Option<String>,
-        /// How many at most, up to 200
+        /// The maximum number of runs, up to 200
         #[arg(long, default_value_t = 20)]
         limit: u32,
         /// Only those of this user; needs the right `admin`
         #[arg(long)]
         user: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a run: what was said, every call and what became of it, what is open, what it took
+    /// Show a run: its messages, calls with their outcomes, open approvals, tokens and cost
     Show {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
-        /// The events of its log instead, one a line, as JSON
+        /// Print the events of its log instead, one JSON object per line
         #[arg(long)]
         events: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a run as it goes on, to its end
+    /// Show a run as it happens, until it ends
     Follow {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
-    /// Take up a run that was left alone because it ended the server too often, or that nobody drives
+    /// Resume a run that needs attention or that no server is working on
     ///
-    /// With no server running, the run goes on inside this command until it ends or waits.
+    /// Without a running server, this command executes the run until it ends or waits.
     Resume {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
-    /// Stop a run; what has happened stays
+    /// Cancel a run; what has already happened is not undone
     Cancel {
-        /// Its id, or enough of its beginning or end
+        /// Its id, or the first or last characters of it
         id: String,
     },
 }
@@ -127,16 +128,16 @@ async fn list(
     let mut told: Value = client.get("/api/runs", &query).await?;
     let runs = told["runs"].take();
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&runs)?);
+        outln!("{}", serde_json::to_string_pretty(&runs)?);
         return Ok(());
     }
     let runs: Vec<Run> =
         serde_json::from_value(runs).context("the server's list of runs is not understood")?;
     if runs.is_empty() {
-        eprintln!("there are no such runs");
+        errln!("there are no such runs");
     }
     for run in runs {
-        println!("{}", row(&run));
+        outln!("{}", row(&run));
     }
     Ok(())
 }
@@ -161,18 +162,18 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
     let log = log_of(client, &run).await?;
     if events {
         for (seq, event) in (1_u64..).zip(&log) {
-            println!("{seq} {}", serde_json::to_string(event)?);
+            outln!("{seq} {}", serde_json::to_string(event)?);
         }
         return Ok(());
     }
     if as_json {
         let whole = serde_json::json!({"run": told, "events": log});
-        println!("{}", serde_json::to_string_pretty(&whole)?);
+        outln!("{}", serde_json::to_string_pretty(&whole)?);
         return Ok(());
     }
-    print!("{}", story::head(&run, &currency(client, &run).await));
+    out!("{}", story::head(&run, &currency(client, &run).await));
     for event in &log {
-        print!("{}", story::told(event));
+        out!("{}", story::told(event));
     }
     let mut open = vec![];
     if run.state.is_waiting() {
@@ -184,11 +185,11 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
         }
     }
     for approval in &open {
-        println!();
-        print!("{}", card::card(approval, helve_types::World::real().now()));
+        outln!();
+        out!("{}", card::card(approval, helve_types::World::real().now()));
     }
     if let Some(hint) = hint(&run, !open.is_empty()) {
-        println!("\n{hint}");
+        outln!("\n{hint}");
     }
     Ok(())
 }
@@ -234,15 +235,15 @@ async fn currency(client: &Client, run: &Run) -> String {
 async fn follow(reached: &Reached, id: &str) -> anyhow::Result<()> {
     let client = &reached.client;
     let run: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;
-    print!("{}", story::head(&run, &currency(client, &run).await));
+    out!("{}", story::head(&run, &currency(client, &run).await));
     let mut following = Following::new(client, id, 0);
     // A run that nobody drives says no more than it has said.
     while !reached.is_own() || following.last() < run.last_event {
         match following.next().await? {
-            Seen::Event(event) => print!("{}", story::told(&event)),
+            Seen::Event(event) => out!("{}", story::told(&event)),
             Seen::End => break,
-            Seen::Gone => eprintln!("the server is gone; waiting for it"),
-            Seen::Back => eprintln!("the server is back"),
+            Seen::Gone => errln!("the server is gone; waiting for it"),
+            Seen::Back => errln!("the server is back"),
             Seen::Live(_) => {}
         }
     }
@@ -255,11 +256,11 @@ async fn command(reached: &Reached, id: &str, verb: &str, done: &str) -> anyhow:
     let before: Run = client.get(&format!("/api/runs/{id}"), &[]).await?;
     client.post(&format!("/api/runs/{id}/{verb}"), None, None).await?;
     if reached.is_own() && !before.state.is_final() {
-        println!("{}", approvals::to_rest(client, &before).await?);
+        outln!("{}", approvals::to_rest(client, &before).await?);
     } else if before.state.is_final() {
-        println!("run {id} is {} already", before.state.as_str());
+        outln!("run {id} is {} already", before.state.as_str());
     } else {
-        println!("run {id} is {done}");
+        outln!("run {id} is {done}");
     }
     Ok(())
 }

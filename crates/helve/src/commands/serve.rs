@@ -16,6 +16,7 @@ use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls
 use crate::client::leave_note;
 use crate::config::{Config, Environment, local_address};
 use crate::nearby::choose_ollama_model;
+use crate::output::outln;
 use crate::process::fit_connections;
 
 /// How often tokens that were made or revoked meanwhile are noticed.
@@ -34,7 +35,7 @@ const DISK: std::time::Duration = std::time::Duration::from_secs(2);
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     common: Common,
-    /// Where to listen [default: 127.0.0.1:8890]; another address than loopback needs a token
+    /// The address to listen on [default: 127.0.0.1:8890]; an address other than loopback needs a token
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
 }
@@ -63,7 +64,7 @@ pub async fn serve(config: &Config, world: &World, extras: impl Into<Extras>) ->
     let serving = Serving::open(config, world, extras, Take::Up).await?;
     // Whoever reads the next line may tell it to stop.
     let mut told = Told::listen()?;
-    println!("listening on http://{}", serving.address);
+    outln!("listening on http://{}", serving.address);
     told.stop().await;
     tracing::info!("going down: no new runs, {} under way", serving.assembly.runtime.driven_runs());
     let going_down = async {

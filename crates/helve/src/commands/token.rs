@@ -11,6 +11,7 @@ use helve_types::{UserId, World};
 
 use super::{block_on, log_quietly};
 use crate::client::Reach;
+use crate::output::{errln, outln};
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -22,18 +23,18 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a token and print it, once; from then on the server wants one
+    /// Create a token and print it once; from then on the server requires a token
     Create {
-        /// Whom it belongs to
+        /// The user it belongs to
         #[arg(long, default_value = "local")]
         user: String,
-        /// With the right `admin`: everything, other people's things included
+        /// Grant the right `admin`: everything, including the data of other users
         #[arg(long)]
         admin: bool,
-        /// Users that it may act for, who are named in requests: `*`, or names divided by commas
+        /// Users it may act for, named in requests: `*`, or names separated by commas
         #[arg(long, value_name = "USERS", default_value = "")]
         act_for: String,
-        /// What it is for
+        /// A note on what it is for
         #[arg(long, default_value = "")]
         note: String,
     },
@@ -58,8 +59,8 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
             store.create_token(token).await?;
-            eprintln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
-            println!("{shown}");
+            errln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
+            outln!("{shown}");
         }
         Action::List => {
             for token in store.tokens().await? {
@@ -68,7 +69,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
                     ActFor::Nobody => String::new(),
                     act_for => format!(" for {act_for}"),
                 };
-                println!(
+                outln!(
                     "{}  {:7}  {:5}  {}{act_for}  {}",
                     token.id,
                     state,

@@ -14,6 +14,7 @@ mod going_down;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod injection;
+mod languages;
 mod notices;
 mod outside;
 mod people;

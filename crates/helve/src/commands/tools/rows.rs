@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::output::{errln, outln};
 use anyhow::{Context, bail};
 use helve_tool::{Catalogue, CatalogueError, Change, Listed};
 use helve_types::ToolDefinition;
@@ -34,11 +35,11 @@ pub(super) async fn add(
         }
         let warnings = catalogue.check(definition).with_context(|| format!("the tool `{name}`"))?;
         for warning in warnings {
-            eprintln!("{name}: {warning}");
+            errln!("{name}: {warning}");
         }
     }
     if dry_run {
-        println!("{} tool(s) can be made", definitions.len());
+        outln!("{} tool(s) can be made", definitions.len());
         return Ok(ExitCode::SUCCESS);
     }
     for definition in definitions {
@@ -59,7 +60,7 @@ pub(super) async fn switch(catalogue: &Catalogue, name: &str, enabled: bool) -> 
 
 pub(super) async fn remove(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     catalogue.remove(name, None, BY).await.map_err(with_hint)?;
-    println!("{name}  deleted");
+    outln!("{name}  deleted");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -77,7 +78,7 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
     for row in catalogue.versions(name).await.map_err(with_hint)? {
         let at = jiff::Timestamp::from_millisecond(row.updated_at.0).map(|at| at.to_string());
         let method = json!(row.definition.endpoint.method);
-        println!(
+        outln!(
             "{:3}  {}  {}  {} {}{}",
             row.version,
             row.hash,
@@ -92,7 +93,7 @@ pub(super) async fn versions(catalogue: &Catalogue, name: &str) -> anyhow::Resul
 
 fn told(tool: &Listed) {
     let version = tool.row.as_ref().map(|row| format!("version {}, ", row.version)).unwrap_or_default();
-    println!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
+    outln!("{}  {version}{}", tool.name(), if tool.is_enabled() { "on" } else { "off" });
 }
 
 fn with_hint(error: CatalogueError) -> anyhow::Error {
