@@ -16,7 +16,7 @@ pub(crate) fn choose(models: &Models, name: &str, variant: Option<&str>) -> Resu
         _ if models.get(name).is_some() => (name, None),
         Some((model, named)) if models.get(model).is_some() => (model, Some(named)),
         _ => {
-            let known = list(models.names());
+            let known = list(models.names().iter().map(String::as_str));
             return Err(StartError::UnknownModel { name: name.into(), known });
         }
     };
@@ -26,7 +26,8 @@ pub(crate) fn choose(models: &Models, name: &str, variant: Option<&str>) -> Resu
         }
         (named, asked) => asked.or(named),
     };
-    let known = models.options(model).map(|options| &options.variants);
+    let options = models.options(model);
+    let known = options.as_ref().map(|options| &options.variants);
     if let Some(asked) = variant
         && !known.is_some_and(|known| known.contains_key(asked))
     {

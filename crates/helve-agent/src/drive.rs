@@ -147,14 +147,17 @@ impl Driver {
             }
             match self.run.next_step() {
                 Step::AskModel { .. } if self.afford(Before::Asking).await? == Allowed::LookAgain => {}
-                Step::AskModel { step, .. } if self.hear(step) => {}
+                Step::AskModel { step, .. } if self.hear(step).await? => {}
                 Step::AskModel { step, attempt, tools } => {
                     self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
                 }
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
                 // Somebody spoke in vain.
-                Step::Wait(state) if self.run.waits_on_record(state) => return Ok(Left::Waiting),
+                Step::Wait(state) if self.run.waits_on_record(state) => {
+                    self.journal.flush().await?;
+                    return Ok(Left::Waiting);
+                }
                 Step::Wait(state) => {
                     self.journal
                         .commit(Entry { state: Some(state), ..Fact::RunWaiting { state }.into() })

@@ -35,13 +35,23 @@ struct State {
     /// The latest durable events, without gaps.
     tail: VecDeque<Arc<Recorded>>,
     tail_bytes: usize,
-    /// The step that is being asked for: step and attempt.
-    step: Option<(u32, u32)>,
+    /// The number of the last of them.
+    published: u64,
+    /// The step that is being asked for.
+    step: Option<AskedStep>,
     open: Vec<OpenPart>,
     opened: u64,
     ended: bool,
     draining: bool,
     wakers: Vec<Waker>,
+}
+
+/// A step and its attempt, in the order in which they are asked for.
+type Attempt = (u32, u32);
+
+struct AskedStep {
+    attempt: Attempt,
+    after_seq: u64,
 }
 
 struct OpenPart {
@@ -55,11 +65,25 @@ struct OpenPart {
     preview_at: usize,
     /// Counts how often shown text was taken back; who has seen an earlier one is told the whole text again.
     revision: u32,
+    /// What it is written in; none for what a tool reports.
+    attempt: Option<Attempt>,
+    /// It is shown after this event, which may not be durable yet.
+    after_seq: u64,
 }
 
 impl OpenPart {
     fn new(number: u64, id: PartId, kind: PartKind, tool: Option<String>, text: String) -> Self {
-        Self { number, id, kind, tool, preview_at: text.len(), text, revision: 0 }
+        let preview_at = text.len();
+        Self { number, id, kind, tool, preview_at, text, revision: 0, attempt: None, after_seq: 0 }
+    }
+
+    fn written_in(self, step: Option<&AskedStep>) -> Self {
+        let (attempt, after_seq) = (step.map(|step| step.attempt), step.map_or(0, |step| step.after_seq));
+        Self { attempt, after_seq, ..self }
+    }
+
+    fn shown_after(self, after_seq: u64) -> Self {
+        Self { after_seq, ..self }
     }
 
     /// Text that stays. What was shown as a preview need not be shown again.
@@ -107,11 +131,12 @@ impl Feed {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The model is asked; whatever an earlier attempt had shown is void.
-    pub(crate) fn begin_step(&self, step: u32, attempt: u32) {
+    /// The model is asked; whatever an earlier attempt had shown is void. Nothing of it is shown before the event
+    /// `after_seq`, which may have been recorded and not be durable yet.
+    pub(crate) fn begin_step(&self, step: u32, attempt: u32, after_seq: u64) {
         self.change(|state| {
             state.open.retain(|part| part.kind == PartKind::Progress);
-            state.step = Some((step, attempt));
+            state.step = Some(AskedStep { attempt: (step, attempt), after_seq });
         });
     }
 
@@ -121,7 +146,8 @@ impl Feed {
         self.change(|state| {
             state.opened += 1;
             number = state.opened;
-            state.open.push(OpenPart::new(number, id, kind, tool, String::new()));
+            let part = OpenPart::new(number, id, kind, tool, String::new());
+            state.open.push(part.written_in(state.step.as_ref()));
         });
         number
     }
@@ -148,8 +174,8 @@ impl Feed {
         self.change(|state| state.open.retain(|part| part.number != number));
     }
 
-    /// Adds to what a running tool reports.
-    pub(crate) fn progress(&self, id: &PartId, tool: &str, text: &str) {
+    /// Adds to what a running tool reports, which is not shown before the event `after_seq`.
+    pub(crate) fn progress(&self, id: &PartId, tool: &str, text: &str, after_seq: u64) {
         self.change(|state| {
             let known = state.open.iter_mut().find(|part| part.kind == PartKind::Progress && part.id == *id);
             match known {
@@ -158,7 +184,8 @@ impl Feed {
                     state.opened += 1;
                     let (number, tool) = (state.opened, Some(tool.to_owned()));
                     let kind = PartKind::Progress;
-                    state.open.push(OpenPart::new(number, id.clone(), kind, tool, text.to_owned()));
+                    let part = OpenPart::new(number, id.clone(), kind, tool, text.to_owned());
+                    state.open.push(part.shown_after(after_seq));
                 }
             }
         });
@@ -181,6 +208,7 @@ impl Feed {
                     state.tail.clear();
                     state.tail_bytes = 0;
                 }
+                state.published = recorded.event.seq;
                 state.push(recorded.clone());
                 state.ended |= recorded.event.fact.is_last();
             }
@@ -208,11 +236,9 @@ impl State {
                 self.open.retain(|open| open.id != *part);
             }
             Fact::ToolRequested { part: Some(part), .. } => self.open.retain(|open| open.id != *part),
-            // Whatever of the step was not finished is not part of it.
-            Fact::StepFinished { .. } | Fact::StepRestarted { .. } => {
-                self.open.retain(|open| open.kind == PartKind::Progress);
-                self.step = None;
-            }
+            // Whatever of the step was not finished is not part of it. The next one may have begun meanwhile.
+            Fact::StepFinished { step, .. } => self.close_before((step + 1, 0)),
+            Fact::StepRestarted { step, attempt, .. } => self.close_before((*step, *attempt)),
             Fact::ToolFinished { call, .. }
             | Fact::ToolFailed { call, .. }
             | Fact::ToolRefused { call, .. }
@@ -223,6 +249,14 @@ impl State {
             fact if fact.is_last() => self.open.clear(),
             _ => {}
         }
+    }
+}
+
+impl State {
+    /// Forgets what was written in earlier attempts than this one.
+    fn close_before(&mut self, attempt: Attempt) {
+        self.open.retain(|open| open.attempt.is_none_or(|of| of >= attempt));
+        self.step.take_if(|step| step.attempt < attempt);
     }
 }
 
@@ -247,7 +281,7 @@ pub(crate) enum Look {
 pub(crate) struct Cursor {
     /// The last durable event that was read.
     pub(crate) seq: u64,
-    step: Option<(u32, u32)>,
+    step: Option<Attempt>,
     /// Open parts that were seen.
     parts: Vec<SeenPart>,
     told_draining: bool,
@@ -318,15 +352,17 @@ impl State {
             cursor.told_draining = true;
             return Some(Live::ServerDraining);
         }
-        if self.step.is_some() && cursor.step != self.step {
-            cursor.step = self.step;
-            let (step, attempt) = self.step?;
-            return Some(Live::StepStarted { step, attempt });
+        let asked = self.step.as_ref().filter(|step| step.after_seq <= self.published);
+        if let Some(AskedStep { attempt: (step, attempt), .. }) = asked
+            && cursor.step != Some((*step, *attempt))
+        {
+            cursor.step = Some((*step, *attempt));
+            return Some(Live::StepStarted { step: *step, attempt: *attempt });
         }
         if self.open.len() < cursor.parts.len() {
             cursor.parts.retain(|seen| self.open.iter().any(|part| part.number == seen.number));
         }
-        for part in &self.open {
+        for part in self.open.iter().filter(|part| part.after_seq <= self.published) {
             let seen = cursor.parts.iter_mut().find(|seen| seen.number == part.number);
             let Some(seen) = seen.filter(|seen| seen.revision == part.revision) else {
                 let text = piece(&part.text, 0).to_owned();
@@ -445,7 +481,7 @@ mod tests {
     fn a_reader_gets_pieces_as_they_come_and_a_late_one_the_text_so_far() {
         let feed = Feed::default();
         let mut early = Cursor::default();
-        feed.begin_step(1, 1);
+        feed.begin_step(1, 1, 0);
         let text = feed.open(part(0), PartKind::Text, None);
         feed.push(text, "Hel");
         assert_eq!(read(&feed, &mut early), ["StepStarted { step: 1, attempt: 1 }", "1.1.0 = Hel"]);
@@ -497,7 +533,7 @@ mod tests {
     fn a_new_attempt_voids_what_the_last_one_showed() {
         let feed = Feed::default();
         let mut cursor = Cursor::default();
-        feed.begin_step(1, 1);
+        feed.begin_step(1, 1, 0);
         let first = feed.open(part(0), PartKind::Text, None);
         feed.push(first, "wrong");
         read(&feed, &mut cursor);
@@ -505,7 +541,7 @@ mod tests {
             1,
             Fact::StepRestarted { step: 1, attempt: 2, because: "reset".into(), spent: None },
         )]);
-        feed.begin_step(1, 2);
+        feed.begin_step(1, 2, 0);
         let second = feed.open(PartId::new(1, 2, 0), PartKind::Text, None);
         feed.push(second, "right");
         assert_eq!(
@@ -557,10 +593,39 @@ mod tests {
         let mut cursor = Cursor::default();
         let call = helve_types::CallId::new(RunId(uuid_of(1)), 1, 0);
         let id = PartId::from(&call);
-        feed.progress(&id, "build", "10 %");
-        feed.progress(&id, "build", " 20 %");
+        feed.progress(&id, "build", "10 %", 0);
+        feed.progress(&id, "build", " 20 %", 0);
         assert_eq!(read(&feed, &mut cursor), [format!("{id} = 10 % 20 %")]);
         assert_eq!(feed.written().len(), 0);
+    }
+
+    #[test]
+    fn what_is_written_behind_events_that_are_not_durable_yet_is_shown_after_them_and_not_closed_by_them() {
+        let feed = Feed::default();
+        let mut cursor = Cursor::default();
+        feed.publish(&[event(1, finished(0, "asked"))]);
+        feed.begin_step(2, 1, 3);
+        let text = feed.open(PartId::new(2, 1, 0), PartKind::Text, None);
+        feed.push(text, "Hello");
+        let call = helve_types::CallId::new(RunId(uuid_of(1)), 1, 0);
+        feed.progress(&PartId::from(&call), "build", "10 %", 3);
+        assert_eq!(read(&feed, &mut cursor), ["1 text.finished"]);
+        let restarted =
+            |step, attempt| Fact::StepRestarted { step, attempt, because: "reset".into(), spent: None };
+        feed.publish(&[event(2, restarted(1, 2))]);
+        assert_eq!(read(&feed, &mut cursor), ["2 step.restarted"]);
+        feed.publish(&[event(3, restarted(2, 1))]);
+        assert_eq!(
+            read(&feed, &mut cursor),
+            [
+                "3 step.restarted".to_owned(),
+                "StepStarted { step: 2, attempt: 1 }".to_owned(),
+                "2.1.0 = Hello".to_owned(),
+                format!("{} = 10 %", PartId::from(&call)),
+            ]
+        );
+        feed.publish(&[event(4, restarted(2, 2))]);
+        assert_eq!(feed.written(), [], "the attempt is void");
     }
 
     fn uuid_of(n: u128) -> uuid::Uuid {

@@ -83,15 +83,16 @@ enum From {
 }
 
 impl<'a> Listener<'a> {
-    /// `results` are the texts with which a model begins a result that it makes up.
+    /// `after_seq` is the last event that may not be durable yet, `results` are the texts with which a model begins a result that it makes up.
     pub(crate) fn new(
         feed: &'a Feed,
         step: u32,
         attempt: u32,
+        after_seq: u64,
         reading: Reading,
         results: Vec<String>,
     ) -> Self {
-        feed.begin_step(step, attempt);
+        feed.begin_step(step, attempt, after_seq);
         let without_blanks = |text: String| text.split_whitespace().collect();
         let results = results.into_iter().map(without_blanks).collect();
         Self {

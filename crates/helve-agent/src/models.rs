@@ -1,12 +1,16 @@
 //! Models by name, and what each has shown of itself.
 
+mod last_used;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use helve_model::{Model, Needs, ToolMode};
-use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice};
+use helve_types::{Fingerprint, Mode, ModelParams, ModelProfile, RunSetup, Timestamp, ToolChoice, UserId};
 use tokio::time::Instant;
 
+use self::last_used::LastUsed;
 use crate::compact::Window;
 use crate::compact::tokens::Ratio;
 use crate::metrics::ModelCounters;
@@ -50,21 +54,28 @@ pub struct Origin {
     pub host: String,
 }
 
-/// The models of this server, by name.
+/// The models of this server, by name. Servers of models are asked what they have while Helve runs, so models come and
+/// go; a run holds the model that it asks.
 #[derive(Default)]
 pub struct Models {
-    models: BTreeMap<String, Entry>,
-    default: Option<String>,
+    models: RwLock<BTreeMap<String, Entry>>,
+    default: RwLock<Option<String>>,
+    /// The operator named the default, so nobody's last choice counts.
+    default_is_fixed: bool,
+    last_used: LastUsed,
     currency: String,
     learned: Mutex<HashMap<String, Learned>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     model: Arc<dyn Model>,
     /// Of its subject, where that is known.
     fingerprint: Option<Fingerprint>,
-    options: ModelOptions,
-    counters: ModelCounters,
+    options: Arc<ModelOptions>,
+    counters: Arc<ModelCounters>,
+    /// Its server answered when it was looked at last.
+    ready: Arc<AtomicBool>,
 }
 
 /// What a model has shown of itself.
@@ -95,17 +106,65 @@ impl Models {
     /// The first one added is the default until another is named.
     pub fn add(&mut self, model: Arc<dyn Model>, options: ModelOptions) {
         let name = model.name().to_owned();
-        self.default.get_or_insert_with(|| name.clone());
+        self.offer(model, options);
+        let default = self.default.get_mut().unwrap_or_else(PoisonError::into_inner);
+        default.get_or_insert(name);
+    }
+
+    /// Adds a model while the server runs, or puts another one in the place of the one of its name.
+    pub fn offer(&self, model: Arc<dyn Model>, options: ModelOptions) {
+        let name = model.name().to_owned();
         let fingerprint = (!options.subject.is_empty()).then(|| Fingerprint::of(&options.subject));
-        self.models.insert(name, Entry { model, fingerprint, options, counters: ModelCounters::default() });
+        let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
+        let counters = models.get(&name).map(|before| before.counters.clone()).unwrap_or_default();
+        models.insert(
+            name,
+            Entry { model, fingerprint, options: Arc::new(options), counters, ready: Arc::new(true.into()) },
+        );
     }
 
-    pub fn set_default(&mut self, name: impl Into<String>) {
-        self.default = Some(name.into());
+    /// Takes a model away that its server has no longer.
+    pub fn withdraw(&self, name: &str) {
+        self.models.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
-    pub fn default_name(&self) -> &str {
-        self.default.as_deref().unwrap_or_default()
+    /// The model that is asked where a request and its agent name none.
+    pub fn set_default(&self, name: impl Into<String>) {
+        *self.default.write().unwrap_or_else(PoisonError::into_inner) = Some(name.into());
+    }
+
+    pub fn default_name(&self) -> String {
+        self.default.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+    }
+
+    /// The operator named the default: it holds for everybody, whatever they used last.
+    pub fn fix_default(&mut self) {
+        self.default_is_fixed = true;
+    }
+
+    /// The default of a user: the model they chose last, if it can be used.
+    pub fn default_for(&self, user: &UserId) -> String {
+        let last = || {
+            let name = self.last_used.get(user)?;
+            let is_ready = self.entries().get(&name)?.ready.load(Ordering::Relaxed);
+            is_ready.then_some(name)
+        };
+        let last = if self.default_is_fixed { None } else { last() };
+        last.unwrap_or_else(|| self.default_name())
+    }
+
+    /// Keeps which model a user chose. One inside the program is no choice to come back to.
+    pub(crate) fn remember_choice(&self, user: &UserId, name: &str) {
+        if self.options(name).is_none_or(|options| options.origin.is_some()) {
+            self.last_used.set(user, name);
+        }
+    }
+
+    /// Notes whether the server of a model answers.
+    pub fn set_ready(&self, name: &str, is_ready: bool) {
+        if let Some(entry) = self.entries().get(name) {
+            entry.ready.store(is_ready, Ordering::Relaxed);
+        }
     }
 
     /// What the prices are in.
@@ -117,39 +176,40 @@ impl Models {
         self.currency = currency.into();
     }
 
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Model>> {
-        self.models.get(name).map(|entry| &entry.model)
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Model>> {
+        self.entries().get(name).map(|entry| entry.model.clone())
     }
 
-    pub fn options(&self, name: &str) -> Option<&ModelOptions> {
-        self.models.get(name).map(|entry| &entry.options)
+    pub fn options(&self, name: &str) -> Option<Arc<ModelOptions>> {
+        self.entries().get(name).map(|entry| entry.options.clone())
     }
 
     /// Which model this is and where, as a mark to compare.
-    pub(crate) fn fingerprint(&self, name: &str) -> Option<&Fingerprint> {
-        self.models.get(name)?.fingerprint.as_ref()
+    pub(crate) fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
+        self.entries().get(name)?.fingerprint.clone()
     }
 
     /// What was asked of a model, if it is one of ours.
-    pub fn counters(&self, name: &str) -> Option<&ModelCounters> {
-        self.models.get(name).map(|entry| &entry.counters)
+    pub fn counters(&self, name: &str) -> Option<Arc<ModelCounters>> {
+        self.entries().get(name).map(|entry| entry.counters.clone())
     }
 
     /// What a model is asked with: the request's parameters over the variant's, the agent's and the model's own, which
     /// its configuration has already put over the options of small models and the vendor's defaults.
     pub fn params(&self, model: &dyn Model, setup: &RunSetup) -> ModelParams {
         let none = ModelParams::default();
-        let variants = self.options(model.name()).map(|options| &options.variants);
+        let options = self.options(model.name());
+        let variants = options.as_ref().map(|options| &options.variants);
         let variant = setup.variant.as_ref().and_then(|name| variants?.get(name)).unwrap_or(&none);
         setup.params.clone().over(variant).over(&setup.agent_params).over(model.params())
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
+    pub fn names(&self) -> Vec<String> {
+        self.entries().keys().cloned().collect()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Model>> {
-        self.models.values().map(|entry| &entry.model)
+    pub fn all(&self) -> Vec<Arc<dyn Model>> {
+        self.entries().values().map(|entry| entry.model.clone()).collect()
     }
 
     /// How the model is asked to call tools now.
@@ -229,9 +289,9 @@ impl Models {
     /// Those that may answer a step of this model's, in the order in which they are asked: itself, then its fallbacks,
     /// and last whichever of them are to be left alone for a while.
     pub(crate) fn route(&self, name: &str, now: Instant) -> Vec<Arc<dyn Model>> {
-        let Some(own) = self.models.get(name) else { return vec![] };
+        let Some(own) = self.entries().get(name).cloned() else { return vec![] };
         let fallbacks = own.options.fallbacks.iter().filter_map(|name| self.get(name));
-        let mut route: Vec<_> = std::iter::once(&own.model).chain(fallbacks).cloned().collect();
+        let mut route: Vec<_> = std::iter::once(own.model).chain(fallbacks).collect();
         // Stable: the order of the configuration holds within both groups.
         route.sort_by_cached_key(|model| self.health(model.name(), |health| health.rests(now)));
         route
@@ -276,6 +336,10 @@ impl Models {
         let mut learned = self.learned();
         let known = &mut learned.entry(name.to_owned()).or_default().too_long;
         *known = Some(known.unwrap_or(u64::MAX).min(tokens));
+    }
+
+    fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+        self.models.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn learned(&self) -> MutexGuard<'_, HashMap<String, Learned>> {

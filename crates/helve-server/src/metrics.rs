@@ -184,7 +184,9 @@ fn guards(app: &App, page: &mut Exposition) {
 
 fn models(app: &App, page: &mut Exposition) {
     let all = app.runtime.models();
-    let models: Vec<_> = all.names().filter_map(|name| Some((name, all.counters(name)?.read()))).collect();
+    let names = all.names();
+    let read = |name: &'_ String| Some((name.clone(), all.counters(name)?.read()));
+    let models: Vec<_> = names.iter().filter_map(read).collect();
     page.family("helve_model_requests_total", Kind::Counter, "Requests to models, by how they ended.");
     for (model, counts) in &models {
         for (outcome, count) in counts.requests {
@@ -208,7 +210,7 @@ fn models(app: &App, page: &mut Exposition) {
     }
     page.family("helve_model_cost_total", Kind::Counter, "What it cost, where prices are known.");
     for (model, counts) in &models {
-        let labels = [("model", *model), ("currency", all.currency())];
+        let labels = [("model", model.as_str()), ("currency", all.currency())];
         page.sample(&labels, counts.cost_nanos as f64 / 1e9);
     }
     page.family(

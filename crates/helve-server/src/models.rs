@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use helve_agent::{Model, Models, Price, PriceSource, Runtime};
-use helve_types::{Mode, ModelProfile};
+use helve_types::{Mode, ModelProfile, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::Right;
+use crate::access::{Principal, Right};
 use crate::app::{App, ModelProblems};
 use crate::routes::{Operation, Routes};
 
@@ -79,31 +79,35 @@ pub struct PriceView {
     pub as_of: Option<String>,
 }
 
-pub(crate) async fn list_models(State(app): State<App>) -> axum::Json<ModelList> {
-    axum::Json(model_list(&app.runtime, app.model_problems()))
+pub(crate) async fn list_models(State(app): State<App>, principal: Principal) -> axum::Json<ModelList> {
+    axum::Json(model_list(&app.runtime, app.model_problems(), &principal.user))
 }
 
-/// The models of a runtime, as everybody may know them.
-pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems) -> ModelList {
+/// The models of a runtime, as everybody may know them, with the default of a user.
+pub fn model_list(runtime: &Runtime, problem_of: &ModelProblems, user: &UserId) -> ModelList {
     let models = runtime.models();
+    let default = models.default_for(user);
     let view = |model: &std::sync::Arc<dyn Model>| {
         let mode = models.mode(&**model, runtime.default_profile());
-        view(models, &**model, mode, problem_of(model.name()))
+        ModelView {
+            default: default == model.name(),
+            ..view(models, &**model, mode, problem_of(model.name()))
+        }
     };
     ModelList {
-        models: models.all().map(view).collect(),
-        default: models.default_name().to_owned(),
+        models: models.all().iter().map(view).collect(),
+        default: default.clone(),
         currency: models.currency().to_owned(),
     }
 }
 
 fn view(models: &Models, model: &dyn Model, mode: Mode, problem: Option<String>) -> ModelView {
     let name = model.name();
-    let options = models.options(name).cloned().unwrap_or_default();
+    let options = models.options(name).map(|options| (*options).clone()).unwrap_or_default();
     let origin = options.origin.as_ref();
     ModelView {
         name: name.to_owned(),
-        default: models.default_name() == name,
+        default: false,
         vendor: origin.and_then(|origin| origin.vendor.clone()),
         protocol: origin.map(|origin| origin.protocol.clone()),
         model: origin.map(|origin| origin.model.clone()),

@@ -53,6 +53,8 @@ macro_rules! store_contract {
             a_lost_batch_makes_the_later_ones_fail,
             a_batch_sent_again_keeps_only_what_is_missing,
             events_are_published_after_they_are_kept_and_in_order,
+            what_is_recorded_becomes_durable_though_nobody_waits_for_it,
+            what_is_recorded_is_durable_with_the_next_commit_of_any_run,
             the_ledger_row_follows_its_facts,
             the_row_of_a_clients_call_says_who_has_it_and_since_when,
             a_refused_call_says_in_its_row_who_refused,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use helve_types::{CallId, ConversationId, Fact, RunId, Timestamp, UserId};
 
-use crate::{Page, PlanBody, PlanChange, Scope, Store, StoreError, UserPlan};
+use crate::{Page, PlanBody, PlanChange, RunJournal, Scope, Store, StoreError, UserPlan};
 
 const EVENTS_AT_ONCE: usize = 500;
 
@@ -12,6 +12,8 @@ const EVENTS_AT_ONCE: usize = 500;
 #[derive(Clone)]
 pub struct Desk {
     store: Arc<dyn Store>,
+    /// What the run has recorded is read from the store, so it is made durable first.
+    journal: RunJournal,
     user: UserId,
     run: RunId,
     conversation: Option<ConversationId>,
@@ -20,11 +22,12 @@ pub struct Desk {
 impl Desk {
     pub(crate) fn new(
         store: Arc<dyn Store>,
+        journal: RunJournal,
         user: UserId,
         run: RunId,
         conversation: Option<ConversationId>,
     ) -> Self {
-        Self { store, user, run, conversation }
+        Self { store, journal, user, run, conversation }
     }
 
     /// The whole text of an output, whether it was cut or only is no longer shown, of this run or of another one in the
@@ -32,6 +35,9 @@ impl Desk {
     pub async fn whole_output(&self, call: &CallId) -> Result<String, StoreError> {
         let missing = StoreError::NotFound("output");
         let of = call.run().ok_or_else(|| missing.clone())?;
+        if of == self.run {
+            self.journal.flush().await?;
+        }
         let record = self.store.run(Scope::User(self.user.clone()), of).await;
         let record = record.map_err(|error| match error {
             StoreError::NotFound(_) => missing.clone(),

@@ -1,11 +1,15 @@
 //! The writing end of one run's log.
 //!
-//! Numbers facts, makes them durable in that order, and publishes them when they are. Facts that are only
-//! noted ride along with the next ones somebody waits for. When the medium fails, what is not yet kept is
-//! held here and tried again for a while; the owner waits meanwhile, so nothing can happen off the record.
+//! Numbers facts, makes them durable in that order, and publishes them when they are. There are two kinds of append:
+//! `commit` is a barrier and returns when its facts and all before them are durable; `record` returns at once, and its
+//! facts become durable within some milliseconds or together with the next barrier of any run.
+//!
+//! When the medium fails, what is not durable yet is held here and tried again for a while. Meanwhile `record` waits as
+//! `commit` does. When hope is lost the journal is closed for good: every later append is refused, so that a run cannot
+//! go on as if its facts were written.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use helve_types::{
@@ -20,6 +24,10 @@ use crate::{
 const HELD_MAX: Duration = Duration::from_secs(60);
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// So much of a run may be recorded and not be durable; what comes then waits as a commit does.
+const BACKLOG_ENTRIES_MAX: usize = 64;
+const BACKLOG_BYTES_MAX: usize = 1 << 20;
 
 /// Facts that belong together, and what else changes with them.
 #[derive(Debug, Default)]
@@ -64,12 +72,21 @@ struct Shared {
     /// Held from numbering to queueing; never while `tail` is, since a store may publish at once.
     order: Mutex<()>,
     tail: Mutex<Tail>,
+    /// Whoever holds it tries again what could not be written.
+    retry: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct Tail {
     next_seq: u64,
+    /// The last event that is known to be durable.
+    durable_seq: u64,
     /// Queued with the store and not yet known to be durable.
     unkept: VecDeque<Batch>,
+    unkept_bytes: usize,
+    /// Something that was recorded could not be written and is tried again.
+    is_failing: bool,
+    /// Why nothing can be written any more.
+    closed: Option<StoreError>,
     /// Everything written since it was last taken.
     written: Vec<Arc<Recorded>>,
     clock: Stopwatch,
@@ -78,6 +95,11 @@ struct Tail {
 }
 
 impl Tail {
+    /// Whether what is recorded next waits until it is durable.
+    fn must_wait(&self) -> bool {
+        self.is_failing || self.unkept.len() >= BACKLOG_ENTRIES_MAX || self.unkept_bytes >= BACKLOG_BYTES_MAX
+    }
+
     /// The next event. Time is booked with the events that end a stretch of work, so that the others cost no sum.
     fn next(&mut self, at: Timestamp, fact: Fact) -> Arc<Recorded> {
         self.unbooked_ms = self.unbooked_ms.saturating_add(self.clock.lap(at, &fact));
@@ -98,6 +120,18 @@ struct Batch {
     files: Vec<KeptFile>,
 }
 
+impl Batch {
+    fn is_durable(&self, durable_seq: u64) -> bool {
+        self.events.last().is_none_or(|last| last.event.seq <= durable_seq)
+    }
+
+    fn bytes(&self) -> usize {
+        let events = self.events.iter().map(|recorded| recorded.json.len()).sum::<usize>();
+        let wholes = self.wholes.iter().map(|(_, text)| text.len()).sum::<usize>();
+        events + wholes + self.files.iter().map(|file| file.bytes.len()).sum::<usize>()
+    }
+}
+
 impl RunJournal {
     /// For the owner of the run under `epoch`, whose log ends with `last_seq`.
     pub fn new(
@@ -111,7 +145,11 @@ impl RunJournal {
         let date = SteadyDate::from_now(&world.clock);
         let tail = Tail {
             next_seq: last_seq + 1,
+            durable_seq: last_seq,
             unkept: VecDeque::new(),
+            unkept_bytes: 0,
+            is_failing: false,
+            closed: None,
             written: vec![],
             clock: Stopwatch::new(date.now()),
             unbooked_ms: 0,
@@ -126,6 +164,7 @@ impl RunJournal {
                 date,
                 order: Mutex::default(),
                 tail: Mutex::new(tail),
+                retry: Arc::default(),
             }),
         }
     }
@@ -136,29 +175,61 @@ impl RunJournal {
         self.shared.date.now()
     }
 
-    /// Writes facts that nobody waits for; they are durable before anything that is committed later.
-    pub fn note(&self, entry: impl Into<Entry>) {
-        // The receipt is not needed: a loss shows when the next facts are committed.
-        drop(self.queue(entry.into(), Urgency::Soon));
+    /// Writes facts and returns at once: they have their place in the order and are durable soon, or with the next
+    /// commit. Waits as `commit` does while the medium fails or too much of the run is not durable yet.
+    pub async fn record(&self, entry: impl Into<Entry>) -> Result<(), StoreError> {
+        if self.shared.tail().must_wait() {
+            return self.commit(entry).await;
+        }
+        let (seq, receipt) = self.queue(entry.into(), Urgency::Soon)?;
+        let journal = Arc::downgrade(&self.shared);
+        tokio::spawn(async move {
+            if let Err(error) = receipt.await {
+                // If nobody has the journal any more, the run has ended where its log ends.
+                _ = Shared::retry(&journal, seq, error).await;
+            }
+        });
+        Ok(())
     }
 
     /// Writes facts and returns when they and all before them are durable and published.
     pub async fn commit(&self, entry: impl Into<Entry>) -> Result<(), StoreError> {
-        let (seq, receipt) = self.queue(entry.into(), Urgency::Now);
+        let (seq, receipt) = self.queue(entry.into(), Urgency::Now)?;
         match receipt.await {
             Ok(()) => Ok(()),
-            Err(error) => self.hold(seq, error).await,
+            Err(error) => Shared::retry(&Arc::downgrade(&self.shared), seq, error).await,
         }
+    }
+
+    /// Returns when everything that was recorded is durable and published.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        if self.pending_seq() == 0 {
+            return Ok(());
+        }
+        let (seq, receipt) = self.queue(Entry::default(), Urgency::Now)?;
+        let error = match receipt.await {
+            Ok(()) if seq <= self.shared.tail().durable_seq => return Ok(()),
+            // An empty batch is written also behind one that was lost.
+            Ok(()) => StoreError::Fenced(self.shared.run),
+            Err(error) => error,
+        };
+        Shared::retry(&Arc::downgrade(&self.shared), seq, error).await
+    }
+
+    /// The last event that was written and is not durable yet; 0 if all of them are.
+    pub fn pending_seq(&self) -> u64 {
+        let tail = self.shared.tail();
+        if tail.unkept.is_empty() { 0 } else { tail.next_seq - 1 }
     }
 
     /// What was written since this was last called, durable or not.
     pub fn take_written(&self) -> Vec<Arc<Recorded>> {
-        std::mem::take(&mut self.tail().written)
+        std::mem::take(&mut self.shared.tail().written)
     }
 
     /// What a call of this run may reach of what is kept for its user.
     pub fn desk(&self, user: UserId, conversation: Option<ConversationId>) -> Desk {
-        Desk::new(self.shared.store.clone(), user, self.shared.run, conversation)
+        Desk::new(self.shared.store.clone(), self.clone(), user, self.shared.run, conversation)
     }
 
     /// How long ago a tool was sent to by a user or by everybody, for what was sent within `within`; the latest first,
@@ -183,27 +254,39 @@ impl RunJournal {
     }
 
     /// Numbering and queueing are one step, so the store sees facts in the order of their numbers.
-    fn queue(&self, entry: Entry, urgency: Urgency) -> (u64, crate::StoreFuture<'static, ()>) {
+    fn queue(
+        &self,
+        entry: Entry,
+        urgency: Urgency,
+    ) -> Result<(u64, crate::StoreFuture<'static, ()>), StoreError> {
         let at = entry.at.unwrap_or_else(|| self.now());
         let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tail = self.tail();
+        let mut tail = self.shared.tail();
+        if let Some(error) = &tail.closed {
+            return Err(error.clone());
+        }
         let events: Vec<_> = entry.facts.into_iter().map(|fact| tail.next(at, fact)).collect();
         let last = tail.next_seq - 1;
         tail.written.extend(events.iter().cloned());
         let wholes = entry.wholes.into_iter().map(|whole| (whole.call, whole.text.into())).collect();
         let Entry { state, message, files, .. } = entry;
         let batch = Batch { events, state, message, wholes, files };
-        tail.unkept.push_back(batch.clone());
+        if !batch.events.is_empty() {
+            tail.unkept_bytes += batch.bytes();
+            tail.unkept.push_back(batch.clone());
+        }
         drop(tail);
-        (last, self.send(batch, urgency))
+        Ok((last, Shared::send(&self.shared, batch, urgency)))
     }
+}
 
-    fn send(&self, batch: Batch, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
-        let shared = self.shared.clone();
+impl Shared {
+    fn send(self: &Arc<Self>, batch: Batch, urgency: Urgency) -> crate::StoreFuture<'static, ()> {
+        let shared = self.clone();
         let on_commit: OnCommit = Box::new(move |events| shared.kept(events));
         let append = Append {
-            run: self.shared.run,
-            epoch: self.shared.epoch,
+            run: self.run,
+            epoch: self.epoch,
             events: batch.events,
             state: batch.state,
             message: batch.message,
@@ -215,11 +298,31 @@ impl RunJournal {
             files: batch.files,
             on_commit: Some(on_commit),
         };
-        self.shared.store.append(append, urgency)
+        self.store.append(append, urgency)
     }
 
-    /// Tries what is not kept again, as one batch, until event `seq` is durable or hope is lost.
-    async fn hold(&self, seq: u64, first_error: StoreError) -> Result<(), StoreError> {
+    /// Tries what is not durable again, as one batch, until event `seq` is durable or hope is lost. One at a time does
+    /// so for a run; it stops when nobody has the journal any more.
+    async fn retry(journal: &Weak<Self>, seq: u64, first_error: StoreError) -> Result<(), StoreError> {
+        let Some(turn) = journal.upgrade().map(|shared| shared.retry.clone()) else {
+            return Err(first_error);
+        };
+        if let Some(shared) = journal.upgrade() {
+            shared.tail().is_failing = true;
+        }
+        let _turn = turn.lock().await;
+        let retried = Self::retry_in_turn(journal, seq, first_error).await;
+        if let (Err(error), Some(shared)) = (&retried, journal.upgrade()) {
+            shared.tail().closed.get_or_insert_with(|| error.clone());
+        }
+        retried
+    }
+
+    async fn retry_in_turn(
+        journal: &Weak<Self>,
+        seq: u64,
+        first_error: StoreError,
+    ) -> Result<(), StoreError> {
         let mut error = first_error;
         let mut pause = PAUSE_MIN;
         let mut held = Duration::ZERO;
@@ -230,18 +333,21 @@ impl RunJournal {
                 StoreError::Fenced(_) => held.is_zero(),
                 _ => false,
             };
-            if !worth_trying {
-                return Err(error);
+            let Some(shared) = journal.upgrade().filter(|_| worth_trying) else { return Err(error) };
+            if let Some(closed) = &shared.tail().closed {
+                return Err(closed.clone());
             }
+            let run = shared.run;
+            drop(shared);
             if let StoreError::Unavailable(reason) = &error {
-                tracing::warn!(run = %self.shared.run, %reason, "the journal cannot be written; holding on");
+                tracing::warn!(%run, %reason, "the journal cannot be written; trying again");
                 tokio::time::sleep(pause).await;
             }
             held += pause;
             pause = (pause * 2).min(PAUSE_MAX);
-            let Some(receipt) = self.resend(seq) else {
-                return Ok(());
-            };
+            let Some(shared) = journal.upgrade() else { return Err(error) };
+            let Some(receipt) = shared.resend(seq) else { return Ok(()) };
+            drop(shared);
             match receipt.await {
                 Ok(()) => return Ok(()),
                 Err(again) => error = again,
@@ -249,13 +355,11 @@ impl RunJournal {
         }
     }
 
-    /// Everything unkept as one batch, or nothing if event `seq` is kept by now.
-    fn resend(&self, seq: u64) -> Option<crate::StoreFuture<'static, ()>> {
-        let _order = self.shared.order.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Everything that is not durable as one batch, or nothing if event `seq` is durable by now.
+    fn resend(self: &Arc<Self>, seq: u64) -> Option<crate::StoreFuture<'static, ()>> {
+        let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         let tail = self.tail();
-        let last = tail.unkept.back()?.events.last()?.event.seq;
-        let first = tail.unkept.front()?.events.first()?.event.seq;
-        if seq < first || last < seq {
+        if seq <= tail.durable_seq {
             return None;
         }
         let mut all = Batch { events: vec![], state: None, message: None, wholes: vec![], files: vec![] };
@@ -271,25 +375,23 @@ impl RunJournal {
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {
-        self.shared.tail()
-    }
-}
-
-impl Shared {
-    fn tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called by the store once the events are durable.
+    /// Called by the store once the events are durable, in order; some of them may have been before.
     fn kept(&self, events: &[Arc<Recorded>]) {
-        let Some(last) = events.last() else { return };
+        let before = self.tail().durable_seq;
+        let known = events.partition_point(|recorded| recorded.event.seq <= before);
+        let Some(last) = events.get(known..).and_then(<[_]>::last) else { return };
+        // Before anybody can learn that nothing is pending.
+        (self.publish)(&events[known..]);
         let mut tail = self.tail();
-        let done = |batch: &Batch| batch.events.last().is_none_or(|end| end.event.seq <= last.event.seq);
-        while tail.unkept.front().is_some_and(done) {
-            tail.unkept.pop_front();
+        tail.durable_seq = last.event.seq;
+        while tail.unkept.front().is_some_and(|batch| batch.is_durable(last.event.seq)) {
+            let durable = tail.unkept.pop_front().map_or(0, |batch| batch.bytes());
+            tail.unkept_bytes = tail.unkept_bytes.saturating_sub(durable);
         }
-        drop(tail);
-        (self.publish)(events);
+        tail.is_failing &= !tail.unkept.is_empty();
     }
 }
 
@@ -345,10 +447,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn noted_facts_come_before_committed_ones() {
+    async fn recorded_facts_come_before_committed_ones() {
         let subject = subject().await;
-        subject.journal.note(text("a"));
-        subject.journal.note(vec![text("b"), text("c")]);
+        subject.journal.record(text("a")).await.unwrap();
+        subject.journal.record(vec![text("b"), text("c")]).await.unwrap();
         subject.journal.commit(text("d")).await.unwrap();
         assert_eq!(*subject.published.lock().unwrap(), [2, 3, 4, 5]);
         assert_eq!(subject.journal.take_written().len(), 4);
@@ -359,7 +461,7 @@ mod tests {
     async fn facts_survive_a_medium_that_fails_for_a_while() {
         let subject = subject().await;
         subject.store.fail_writes(3);
-        subject.journal.note(text("noted while it fails"));
+        subject.journal.record(text("recorded while it fails")).await.unwrap();
         subject.journal.commit(text("waited for")).await.unwrap();
         assert_eq!(subject.kept().await, 2);
         assert_eq!(*subject.published.lock().unwrap(), [2, 3]);
@@ -368,10 +470,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_commit_whose_earlier_note_was_lost_sends_both_again() {
+    async fn a_commit_whose_earlier_record_was_lost_sends_both_again() {
         let subject = subject().await;
         subject.store.fail_writes(1);
-        subject.journal.note(text("lost at first"));
+        subject.journal.record(text("lost at first")).await.unwrap();
         subject.journal.commit(text("behind the gap")).await.unwrap();
         assert_eq!(subject.kept().await, 2);
     }
@@ -385,11 +487,115 @@ mod tests {
         assert_eq!(*subject.published.lock().unwrap(), [0; 0]);
     }
 
+    impl Subject {
+        fn published(&self) -> Vec<u64> {
+            self.published.lock().unwrap().clone()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_recorded_fact_is_published_when_it_is_durable_and_not_before() {
+        let subject = subject().await;
+        subject.store.delay_recorded();
+        let barriers = subject.store.barriers();
+        subject.journal.record(text("a")).await.unwrap();
+        subject.journal.record(text("b")).await.unwrap();
+        assert_eq!((subject.kept().await, subject.published()), (0, vec![]));
+        assert_eq!(subject.journal.pending_seq(), 3);
+        assert_eq!(subject.journal.take_written().len(), 2, "the run goes on with them");
+        assert_eq!(subject.store.barriers(), barriers);
+        subject.journal.flush().await.unwrap();
+        assert_eq!((subject.kept().await, subject.published()), (2, vec![2, 3]));
+        assert_eq!(subject.journal.pending_seq(), 0);
+        subject.journal.flush().await.unwrap();
+        assert_eq!(subject.store.barriers(), barriers + 1, "nothing is left to wait for");
+    }
+
+    #[tokio::test]
+    async fn a_barrier_of_another_run_makes_recorded_facts_durable() {
+        let subject = subject().await;
+        subject.store.delay_recorded();
+        subject.journal.record(text("a")).await.unwrap();
+        let li = Actor::new(subject.store.clone(), "li");
+        li.start(li.new_conversation(), "hello").await;
+        assert_eq!(subject.published(), [2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_recorded_fact_that_fails_is_tried_again_though_nobody_waits() {
+        let subject = subject().await;
+        subject.store.fail_writes(3);
+        subject.journal.record(text("a")).await.unwrap();
+        tokio::time::sleep(HELD_MAX).await;
+        assert_eq!((subject.kept().await, subject.published()), (1, vec![2]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_recorded_facts_cannot_be_written_the_next_ones_wait() {
+        let subject = subject().await;
+        subject.store.fail_writes(5);
+        subject.journal.record(text("a")).await.unwrap();
+        tokio::time::sleep(PAUSE_MIN / 2).await;
+        subject.journal.record(text("b")).await.unwrap();
+        assert_eq!(subject.published(), [2, 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_journal_that_lost_recorded_facts_is_closed_for_good() {
+        let subject = subject().await;
+        subject.store.fail_writes(u32::MAX);
+        subject.journal.record(text("a")).await.unwrap();
+        tokio::time::sleep(2 * HELD_MAX).await;
+        subject.store.fail_writes(0);
+        let refused = subject.journal.record(text("b")).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        assert_eq!(subject.journal.commit(text("c")).await, refused);
+        assert_eq!(subject.journal.flush().await, refused);
+        assert_eq!((subject.kept().await, subject.published()), (0, vec![]));
+    }
+
+    #[tokio::test]
+    async fn so_many_facts_may_be_recorded_and_not_durable_and_no_more() {
+        let subject = subject().await;
+        subject.store.delay_recorded();
+        let barriers = subject.store.barriers();
+        for _ in 0..BACKLOG_ENTRIES_MAX {
+            subject.journal.record(text("a")).await.unwrap();
+        }
+        assert_eq!((subject.store.barriers(), subject.published()), (barriers, vec![]));
+        subject.journal.record(text("b")).await.unwrap();
+        assert_eq!(subject.store.barriers(), barriers + 1);
+        assert_eq!(subject.published().len(), BACKLOG_ENTRIES_MAX + 1);
+    }
+
+    #[tokio::test]
+    async fn so_many_bytes_may_be_recorded_and_not_durable_and_no_more() {
+        let subject = subject().await;
+        subject.store.delay_recorded();
+        let half = "x".repeat(BACKLOG_BYTES_MAX / 2);
+        subject.journal.record(text(&half)).await.unwrap();
+        subject.journal.record(text(&half)).await.unwrap();
+        assert_eq!(subject.published(), [0; 0]);
+        subject.journal.record(text("b")).await.unwrap();
+        assert_eq!(subject.published(), [2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn a_call_reads_whole_what_its_run_has_only_recorded() {
+        let subject = subject().await;
+        subject.store.delay_recorded();
+        let call = helve_types::CallId::new(subject.run, 1, 0);
+        let wholes = vec![Whole { call: call.clone(), text: "all of it".into() }];
+        subject.journal.record(Entry { wholes, ..text("a").into() }).await.unwrap();
+        let desk = subject.journal.desk(UserId("mei".into()), None);
+        assert_eq!(desk.whole_output(&call).await.unwrap(), "all of it");
+    }
+
     #[tokio::test]
     async fn a_lost_claim_is_not_fought_over() {
         let subject = subject().await;
         subject.store.claim(subject.run, "another".into(), false).await.unwrap();
-        subject.journal.note(text("late"));
+        subject.journal.record(text("late")).await.unwrap();
         let refused = subject.journal.commit(text("later")).await;
         assert_eq!(refused, Err(StoreError::Fenced(subject.run)));
         assert_eq!(subject.kept().await, 0);

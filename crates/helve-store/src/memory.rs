@@ -4,6 +4,7 @@ mod allowances;
 mod approvals;
 mod calls;
 mod conversations;
+mod delayed;
 mod executions;
 mod journal;
 mod plans;
@@ -18,6 +19,7 @@ use helve_types::{
 };
 
 use self::conversations::ConversationShelf;
+use self::delayed::Delayed;
 use self::plans::PlanShelf;
 use self::runs::RunShelf;
 use crate::offers::OfferShelf;
@@ -34,6 +36,8 @@ pub struct MemoryStore {
     shelves: Mutex<Shelves>,
     writes_to_fail: AtomicU32,
     looks_to_fail: AtomicU32,
+    barriers: AtomicU32,
+    delayed: Delayed,
 }
 
 #[derive(Default)]
@@ -75,9 +79,44 @@ impl MemoryStore {
         self.looks_to_fail.store(count, Ordering::Relaxed);
     }
 
+    /// From now on what is only recorded stays undone until somebody waits for a write of any run.
+    pub fn delay_recorded(&self) {
+        self.delayed.begin();
+    }
+
+    /// What was recorded and is not written yet is gone, as after a crash.
+    pub fn lose_recorded(&self) {
+        drop(self.delayed.take());
+    }
+
+    /// How many writes of runs were waited for: runs opened and batches committed.
+    pub fn barriers(&self) -> u32 {
+        self.barriers.load(Ordering::Relaxed)
+    }
+
     /// What people with rights did.
     pub fn audited(&self) -> Vec<AuditEntry> {
         self.shelves().audit.clone()
+    }
+
+    fn write(&self, mut batch: Append) -> Result<(), StoreError> {
+        if self.fails() {
+            return Err(StoreError::Unavailable("told to fail".into()));
+        }
+        self.shelves().append(&batch)?;
+        if let Some(publish) = batch.on_commit.take() {
+            publish(&batch.events);
+        }
+        Ok(())
+    }
+
+    /// Before a write that somebody waits for.
+    fn write_delayed(&self) {
+        self.barriers.fetch_add(1, Ordering::Relaxed);
+        for (batch, receipt) in self.delayed.take() {
+            // Nobody may wait for what was recorded.
+            _ = receipt.send(self.write(batch));
+        }
     }
 
     fn fails(&self) -> bool {
@@ -114,6 +153,7 @@ fn page<T>(items: impl Iterator<Item = T>, page: Page) -> Vec<T> {
 
 impl Store for MemoryStore {
     fn open_run(&self, new: NewRun) -> StoreFuture<'_, Opened> {
+        self.write_delayed();
         self.with(|all| all.open_run(new))
     }
 
@@ -126,18 +166,13 @@ impl Store for MemoryStore {
         self.with(|all| all.run_of_key(&user, &key, now))
     }
 
-    fn append(&self, mut batch: Append, _: Urgency) -> StoreFuture<'static, ()> {
-        let result = if self.fails() {
-            Err(StoreError::Unavailable("told to fail".into()))
-        } else {
-            self.shelves().append(&batch)
-        };
-        if result.is_ok()
-            && let Some(publish) = batch.on_commit.take()
-        {
-            publish(&batch.events);
+    fn append(&self, batch: Append, urgency: Urgency) -> StoreFuture<'static, ()> {
+        match urgency {
+            Urgency::Soon if self.delayed.has_begun() => return self.delayed.push(batch),
+            Urgency::Soon => {}
+            Urgency::Now => self.write_delayed(),
         }
-        Box::pin(std::future::ready(result))
+        Box::pin(std::future::ready(self.write(batch)))
     }
 
     fn claim(&self, run: RunId, _: String, counts_as_resume: bool) -> StoreFuture<'_, Claimed> {

@@ -28,7 +28,7 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         arguments: arguments.to_string(),
         repairs: vec![],
     };
-    journal.note(Fact::ToolRequested {
+    let requested = Fact::ToolRequested {
         step: 1,
         call: call.id.clone(),
         provider_id: None,
@@ -37,7 +37,8 @@ async fn execute(settings: &Settings, tool: &str, arguments: &Value) -> Outcome 
         part: None,
         replaces: None,
         repairs: vec![],
-    });
+    };
+    journal.record(requested).await.unwrap();
     let toolbox = Arc::new(Toolbox::new(registry.all()));
     let cx = CallContext {
         run: started.run,

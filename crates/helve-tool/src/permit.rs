@@ -120,7 +120,8 @@ impl Permit {
         }
     }
 
-    /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable, nor after a stop.
+    /// Puts the attempt on record, then makes it. Nothing leaves before the record is durable, but what only reads: that
+    /// may be made again after a crash. Nothing leaves after a stop either.
     async fn send(
         &self,
         cx: &CallContext,
@@ -132,7 +133,11 @@ impl Permit {
             return Err(Stop::cancelled());
         }
         cx.world.fate.at("tool.before_started");
-        cx.journal.commit(self.started(cx, attempt)).await?;
+        let started = self.started(cx, attempt);
+        match self.tool.spec.effect {
+            Effect::Read => cx.journal.record(started).await?,
+            Effect::Idempotent | Effect::NonIdempotent => cx.journal.commit(started).await?,
+        }
         cx.world.fate.at("tool.after_started");
         let at = cx.journal.now();
         let began = Instant::now();

@@ -12,7 +12,7 @@ mod unknown;
 use std::sync::Arc;
 
 use helve_policy::Rules;
-use helve_store::Entry;
+use helve_store::{Entry, StoreError};
 use helve_types::{CallId, Failure, FailureKind, Question, RunState, Stage, ToolCall, ToolOutput, Trail};
 use tokio::time::Instant;
 
@@ -63,7 +63,7 @@ impl Pipeline {
         &self.rules
     }
 
-    /// Every call gets exactly one outcome, also a refused one; it is on record when this returns.
+    /// Every call gets exactly one outcome, also a refused one; it is recorded when this returns.
     pub async fn execute(&self, call: &ToolCall, cx: &CallContext) -> Result<Outcome, Fault> {
         self.run_and_record(call, None, cx).await
     }
@@ -100,7 +100,7 @@ impl Pipeline {
         };
         let (outcome, whole) = bound_failure(outcome, &call.id, cx);
         let beside = Beside { whole, ..Beside::default() };
-        cx.journal.commit(outcome.entry(&call.id, trail, beside)).await?;
+        keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
         Ok(outcome)
     }
 
@@ -150,7 +150,7 @@ impl Pipeline {
         }
         crate::log::tell(&outcome, &trail, took);
         cx.world.fate.at("tool.before_outcome");
-        cx.journal.commit(outcome.entry(&call.id, trail, beside)).await?;
+        keep(&outcome, outcome.entry(&call.id, trail, beside), cx).await?;
         cx.world.fate.at("tool.after_outcome");
         Ok(outcome)
     }
@@ -191,8 +191,17 @@ impl Pipeline {
             }
         };
         let entry = outcome.entry(call, Trail::default(), beside);
-        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
+        keep(&outcome, Entry { state: Some(RunState::Running), ..entry }, cx).await?;
         Ok(outcome)
+    }
+}
+
+/// Puts an outcome on record. Nobody waits for the disk but a person who is asked: if an outcome is lost in a crash, what
+/// became of its call is found out as if it had been cut off.
+async fn keep(outcome: &Outcome, entry: Entry, cx: &CallContext) -> Result<(), StoreError> {
+    match outcome {
+        Outcome::Asked(_) => cx.journal.commit(entry).await,
+        _ => cx.journal.record(entry).await,
     }
 }
 

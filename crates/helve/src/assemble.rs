@@ -1,5 +1,6 @@
 //! Makes the parts and joins them: the only place that knows which adapter is behind which port.
 
+mod models;
 mod rows;
 mod session_key;
 
@@ -7,10 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
-use helve_agent::{ModelOptions, Models, Runtime, RuntimeSettings};
+use helve_agent::{Runtime, RuntimeSettings};
 use helve_egress::{Egress, EgressSettings, Url};
-use helve_model::{DemoModel, Model};
-use helve_model_http::{HttpModel, Patience};
+use helve_model_http::HttpModel;
 use helve_server::{AccessSettings, App, ApprovalLinks, ModelProblems, Network};
 use helve_store::{Disk, Store};
 use helve_store_sql::{DataDir, DiskWatch, SqliteStore, Syncs};
@@ -20,13 +20,16 @@ use helve_tool_code::{Lifecycle, ToolFolder};
 use helve_types::{Effect, Seal, ToolSpec, World};
 use serde_json::Value;
 
+pub(crate) use self::models::ModelMaker;
+use self::models::models;
 pub use self::rows::check_names;
 use self::session_key::session_key;
+pub(crate) use self::session_key::write_private;
 use crate::alarms::AlarmLine;
-use crate::config::{Config, GuardsTable, Reach, Source};
+use crate::config::{Config, GuardsTable, Reach};
+use crate::discovery::ModelDiscovery;
 use crate::hooks::hooks;
 use crate::import::importer;
-use crate::nearby::Nearby;
 use crate::notices::Notices;
 use crate::outlet::outlet;
 use crate::webhook::Webhook;
@@ -78,7 +81,7 @@ pub struct Assembly {
     /// Whoever holds the data directory looks at its disk from time to time.
     pub watch: Arc<DiskWatch>,
     pub tool_folder: Arc<ToolFolder>,
-    pub(crate) nearby: Nearby,
+    pub(crate) discovery: Arc<ModelDiscovery>,
 }
 
 /// One TLS provider for the whole process.
@@ -126,7 +129,10 @@ pub async fn assemble(
     }
     warnings.extend(idle_rules(config, catalogue.registry()));
     warnings.extend(idle_fallbacks(config, catalogue.registry()));
-    let (models, over_http) = models(config)?;
+    let maker = ModelMaker::new(config)?;
+    let (models, over_http) = models(config, &maker)?;
+    let discovery = ModelDiscovery::new(config, maker, &over_http, hold == Hold::Alone);
+    discovery.offer_kept(&models);
     let notices = notices(config, &ways, &*store, world).await?;
     // A short command sends nothing; the server will, when it starts or when it asks itself.
     let on_asked = notices.as_ref().filter(|_| hold == Hold::Alone).map(Notices::on_asked);
@@ -151,7 +157,6 @@ pub async fn assemble(
         ..RuntimeSettings::default()
     };
     let runtime = Runtime::over(catalogue, models, settings);
-    let nearby = Nearby::default();
     Ok(Assembly {
         store,
         runtime,
@@ -162,7 +167,7 @@ pub async fn assemble(
         notices,
         watch,
         tool_folder,
-        nearby,
+        discovery: Arc::new(discovery),
     })
 }
 
@@ -274,33 +279,6 @@ fn speaks_of(pattern: &str, tool: &str) -> bool {
     Rules::new().with_layer("rule", vec![rule]).forbids(&access)
 }
 
-fn models(config: &Config) -> anyhow::Result<(Models, Vec<Arc<HttpModel>>)> {
-    let client = helve_model_http::client().context("the HTTP client cannot be made")?;
-    let mut models = Models::new();
-    let mut over_http = vec![];
-    let patience = Patience { silence: config.limits.model_silence, ..Patience::default() };
-    for model in &config.models {
-        match &model.source {
-            Source::Demo => {
-                let options =
-                    ModelOptions { subject: "demo, inside the program".into(), ..Default::default() };
-                models.add(Arc::new(DemoModel::new()), options);
-            }
-            Source::Http(settings) => {
-                let made = HttpModel::new(model.layered(settings), client.clone());
-                let made = made.with_context(|| format!("the model `{}`", model.name))?;
-                let made = Arc::new(made.with_patience(patience).within(config.limits.answers));
-                over_http.push(made.clone());
-                let known = model.known(settings, &made, &config.prices);
-                models.add(made, known);
-            }
-        }
-    }
-    models.set_default(config.default_model.clone());
-    models.set_currency(config.prices.currency.clone());
-    Ok((models, over_http))
-}
-
 /// The application that serves requests, over the parts.
 pub fn application(config: &Config, assembly: &Assembly, world: &World) -> anyhow::Result<App> {
     let access = AccessSettings {
@@ -355,10 +333,10 @@ pub fn declarations(format: &str, tools: &[&ToolSpec]) -> Option<Value> {
 
 /// What is wrong with a model, and what to do about it.
 pub fn problems(assembly: &Assembly) -> Box<ModelProblems> {
-    let (models, nearby) = (assembly.models.clone(), assembly.nearby.clone());
+    let discovery = assembly.discovery.clone();
     Box::new(move |name: &str| {
-        let model = models.iter().find(|model| model.name() == name)?;
-        let key = model.missing_key().map(|variable| format!("set the environment variable {variable}"));
-        key.or_else(|| nearby.problem(name))
+        let key = discovery.model(name)?.missing_key().map(str::to_owned);
+        let key = key.map(|variable| format!("set the environment variable {variable}"));
+        key.or_else(|| discovery.problem(name))
     })
 }

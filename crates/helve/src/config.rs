@@ -79,6 +79,8 @@ pub struct Config {
     pub drain: Duration,
     pub models: Vec<ModelSettings>,
     pub default_model: String,
+    /// Whether the operator says which model is the default.
+    pub default_is_named: bool,
     pub prices: Prices,
     pub compaction: CompactionSettings,
     /// What runs may use up.
@@ -147,6 +149,7 @@ impl Config {
         }
         let prompts = Prompts::read(file.prompt, &places)?;
         let models = models::models(file.models, environment, &prompts, &places)?;
+        let default_is_named = file.default_model.is_some();
         let default_model = file.default_model.unwrap_or_else(|| models::default_model(&models));
         if !models.iter().any(|model| model.name == default_model) {
             let known = file::names_of(&models);
@@ -192,6 +195,7 @@ impl Config {
             drain: file.server.drain_ms.map_or(DEFAULT_DRAIN, Duration::from_millis),
             models,
             default_model,
+            default_is_named,
             budgets: budgets::budgets(&file.budgets, &prices.currency, &places)?,
             prices,
             limits: limits::limits(&file.limits, &places)?,

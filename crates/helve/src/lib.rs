@@ -15,6 +15,7 @@ pub mod assemble;
 mod client;
 pub mod commands;
 pub mod config;
+mod discovery;
 pub mod hooks;
 pub mod i18n;
 pub mod import;

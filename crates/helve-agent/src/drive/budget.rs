@@ -32,7 +32,7 @@ impl Driver {
             }
             Verdict::Stop { because } => {
                 tracing::info!(run = %self.run.id(), because, "the run ends for its budget");
-                self.journal.commit(Fact::BudgetSpent { because }).await?;
+                self.journal.record(Fact::BudgetSpent { because }).await?;
                 self.shared.world.fate.at("budget.after_spent");
                 self.shared.budget_counters.stopped();
                 Ok(Allowed::LookAgain)

@@ -75,13 +75,13 @@ impl Driver {
                     replaces: Some(replaces),
                     repairs: call.repairs,
                 };
-                Box::pin(async move { (id, journal.commit(again).await.map_err(Fault::from)) })
+                Box::pin(async move { (id, journal.record(again).await.map_err(Fault::from)) })
             }
         }
     }
 
     pub(super) fn context(&self, call: &CallId, attempts_before: u32, grant: Option<Grant>) -> CallContext {
-        let (feed, part) = (self.feed.clone(), PartId::from(call));
+        let (feed, part, journal) = (self.feed.clone(), PartId::from(call), self.journal.clone());
         let tool = self.run.call(call).map(|held| held.call.name.clone()).unwrap_or_default();
         CallContext {
             run: self.run.id(),
@@ -98,7 +98,7 @@ impl Driver {
             toolbox: self.kit.toolbox.clone(),
             journal: self.journal.clone(),
             cancel: self.cancel.clone(),
-            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece)),
+            progress: Progress::new(move |piece| feed.progress(&part, &tool, piece, journal.pending_seq())),
             world: self.shared.world.clone(),
         }
     }

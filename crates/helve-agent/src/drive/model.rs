@@ -111,15 +111,13 @@ impl Driver {
                 Try::Heard(heard) => {
                     self.shared.models.health(model.name(), |health| health.answered(began.elapsed()));
                     if !self.wants_call_instead(&heard, &quest) {
-                        self.take(heard, &*model, &quest);
-                        return Ok(());
+                        return self.take(heard, &*model, &quest).await;
                     }
                     self.insist(heard, &*model, &mut quest).await?;
                     continue;
                 }
                 Try::Stopped(heard) => {
-                    self.take(heard, &*model, &quest);
-                    return Ok(());
+                    return self.take(heard, &*model, &quest).await;
                 }
                 Try::Broken(broken, seen) => {
                     if !seen.is_empty() {
@@ -247,7 +245,7 @@ impl Driver {
         }
         quest.attempt += 1;
         let (step, attempt) = (quest.step, quest.attempt);
-        self.journal.commit(Fact::StepRestarted { step, attempt, because, spent }).await?;
+        self.journal.record(Fact::StepRestarted { step, attempt, because, spent }).await?;
         // The message that follows says which attempt it is of.
         self.absorb();
         Ok(())
@@ -273,14 +271,15 @@ impl Driver {
         self.void(quest, true, because).await
     }
 
-    /// Durable together with whatever is committed next, and before it.
-    fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) {
+    /// Recorded: durable before any call of it that can change something is sent.
+    async fn take(&mut self, mut heard: Heard, model: &dyn Model, quest: &Quest) -> Result<(), DriveError> {
         self.shared.world.fate.at("model.heard");
         heard.model = self.stands_in(model);
-        heard.fingerprint = self.shared.models.fingerprint(model.name()).cloned();
+        heard.fingerprint = self.shared.models.fingerprint(model.name());
         heard.params.clone_from(&quest.hooked.params);
-        self.journal.note(self.run.heard(heard));
+        self.journal.record(self.run.heard(heard)).await?;
         self.shared.world.fate.at("model.noted");
+        Ok(())
     }
 
     /// The model's name, where it is not the run's own.

@@ -107,7 +107,7 @@ impl Driver {
             summary = compaction.summary.is_some(), "the model is shown less of the past from here on"
         );
         self.shared.world.fate.at("history.before_compacted");
-        self.journal.commit(Fact::HistoryCompacted(compaction)).await?;
+        self.journal.record(Fact::HistoryCompacted(compaction)).await?;
         self.shared.world.fate.at("history.after_compacted");
         self.absorb();
         Ok(true)
@@ -121,7 +121,9 @@ impl Driver {
         if why == Why::Long && window.is_none() {
             return None;
         }
-        let asking = self.asking(model, profile_of(mode, &self.shared.settings.profiles), &params, quest);
+        let fingerprint = models.fingerprint(model.name());
+        let profile = profile_of(mode, &self.shared.settings.profiles);
+        let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let whole = of_request(&asking.request());
         let mut ratio = models.ratio(model.name());
         if let (Why::Refused, Some(window)) = (why, window) {

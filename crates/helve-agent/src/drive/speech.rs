@@ -32,12 +32,12 @@ impl Driver {
     }
 
     /// Lets the model hear what was said, before it is asked; says whether there was anything.
-    pub(super) fn hear(&mut self, step: u32) -> bool {
+    pub(super) async fn hear(&mut self, step: u32) -> Result<bool, DriveError> {
         let heard = self.run.hears(step);
         let any = !heard.is_empty();
         if any {
-            self.journal.note(heard);
+            self.journal.record(heard).await?;
         }
-        any
+        Ok(any)
     }
 }

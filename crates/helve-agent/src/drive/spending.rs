@@ -65,7 +65,7 @@ impl Driver {
 
     pub(super) fn spent(&self, model: &dyn Model, usage: Usage) -> Spent {
         let options = self.shared.models.options(model.name());
-        let price = options.and_then(|options| options.price.as_ref());
+        let price = options.as_ref().and_then(|options| options.price.as_ref());
         // A vendor that reports nothing leaves the cost unknown, which is not the same as nothing.
         let reported = usage != Usage::default();
         let cost_nanos = price.filter(|_| reported).map(|price| price.cost_nanos(&usage));

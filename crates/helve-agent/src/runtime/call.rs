@@ -184,7 +184,7 @@ impl Open {
         let (pipeline, cx) = self.terms(shared, cancel.clone());
         let cx = CallContext { skip, progress, ..cx };
         let Self { run, journal, call, .. } = self;
-        journal.note(Fact::ToolRequested {
+        let requested = Fact::ToolRequested {
             step: 1,
             call: call.id.clone(),
             provider_id: None,
@@ -193,7 +193,8 @@ impl Open {
             part: None,
             replaces: None,
             repairs: vec![],
-        });
+        };
+        journal.record(requested).await?;
         let mut stopped_by = None;
         let mut executed = pin!(pipeline.execute(&call, &cx));
         let outcome = loop {

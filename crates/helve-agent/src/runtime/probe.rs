@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use helve_dialect::Profile;
 use helve_model::ModelError;
-use helve_store::StoreError;
+use helve_store::{Page, RunFilter, Scope, StoreError};
 use helve_types::{Mode, ModelProfile};
 use tokio::task::JoinHandle;
 
 use super::{Runtime, Shared};
+use crate::agents::Agent;
 use crate::ask::profile_of;
 use crate::probe::Probe;
 
 /// The profiles that a model without native calls is tried with, after the operator's own choice: from what small
 /// models follow best to what the others still understand.
 const TRIED: [&str; 4] = ["small", "hermes", "json_strict", "xml_tag"];
+
+/// So many of the latest runs tell which model each user chose last.
+const RUNS_RECALLED: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
@@ -42,6 +46,23 @@ impl Runtime {
     pub async fn recall_profiles(&self) -> Result<(), StoreError> {
         for (model, profile) in self.shared.store.model_profiles().await? {
             self.shared.models.learn_profile(&model, profile);
+        }
+        Ok(())
+    }
+
+    /// Finds in the latest runs which model each user chose last. A model that an agent brings was nobody's choice.
+    pub async fn recall_choices(&self) -> Result<(), StoreError> {
+        let latest =
+            self.shared.store.runs(Scope::Everyone, RunFilter::default(), Page::first(RUNS_RECALLED)).await?;
+        // The oldest first, so that the latest counts.
+        for run in latest.into_iter().rev() {
+            let of_agent = |agent: &Agent| {
+                agent.settings.name == run.setup.agent
+                    && agent.settings.model.as_ref() == Some(&run.setup.model)
+            };
+            if !self.shared.agents.iter().any(of_agent) {
+                self.shared.models.remember_choice(&run.user, &run.setup.model);
+            }
         }
         Ok(())
     }
@@ -77,7 +98,7 @@ impl Shared {
     ) -> Result<ModelProfile, ProbeError> {
         let unknown = || ProbeError::Unknown(model.to_owned());
         let asked = self.models.get(model).ok_or_else(unknown)?;
-        let subject = &self.models.options(model).ok_or_else(unknown)?.subject;
+        let options = self.models.options(model).ok_or_else(unknown)?;
         let known = self.models.profile(model);
         let probing = self.models.probing(model);
         let _alone = probing.lock().await;
@@ -86,7 +107,7 @@ impl Shared {
         {
             return Ok((*found).clone());
         }
-        let probe = Probe::new(&**asked, subject, self.world.now(), self.profiles_to_try(), progress);
+        let probe = Probe::new(&*asked, &options.subject, self.world.now(), self.profiles_to_try(), progress);
         let profile = probe.run().await?;
         self.store.keep_model_profile(model.to_owned(), profile.clone()).await?;
         self.models.learn_profile(model, profile.clone());

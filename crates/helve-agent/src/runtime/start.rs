@@ -191,8 +191,11 @@ impl Runtime {
         agent: &AgentSettings,
         request: &StartRequest,
     ) -> Result<(Chosen, String), StartError> {
-        let chosen = self.chosen(agent, request.model.as_deref(), request.variant.as_deref())?;
+        let chosen = self.chosen(agent, request)?;
         let text = spoken(&request.input).ok_or(StartError::Empty)?;
+        if request.model.is_some() {
+            self.shared.models.remember_choice(&request.user, &chosen.model);
+        }
         Ok((chosen, text))
     }
 
@@ -273,19 +276,16 @@ impl Runtime {
         })
     }
 
-    /// The model of the request, of its agent, or the default. A request that names only a variant means one of the
+    /// The model of the request, of its agent, or the user's default. A request that names only a variant means one of the
     /// model that it would get anyway.
-    fn chosen(
-        &self,
-        agent: &AgentSettings,
-        model: Option<&str>,
-        variant: Option<&str>,
-    ) -> Result<Chosen, StartError> {
+    fn chosen(&self, agent: &AgentSettings, request: &StartRequest) -> Result<Chosen, StartError> {
         let models = &self.shared.models;
-        if let Some(name) = model {
+        let variant = request.variant.as_deref();
+        if let Some(name) = request.model.as_deref() {
             return choose(models, name, variant);
         }
-        let own = choose(models, agent.model.as_deref().unwrap_or(models.default_name()), None)?;
+        let own = agent.model.clone().unwrap_or_else(|| models.default_for(&request.user));
+        let own = choose(models, &own, None)?;
         if variant.is_some() { choose(models, &own.model, variant) } else { Ok(own) }
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod always;
+mod barriers;
 mod budgets;
 mod choice;
 mod circles;

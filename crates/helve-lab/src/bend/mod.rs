@@ -4,12 +4,14 @@
 //! change. The product is never switched into a bug; the bug is put around it.
 
 mod answered_twice;
+mod early_shown;
 mod ghost;
 mod held;
 mod loose_key;
 mod reread;
 mod rewritten;
 mod unfenced;
+mod unwaited;
 mod watched;
 mod write_behind;
 
@@ -25,6 +27,7 @@ use helve_store::{
 use helve_types::{ApprovalId, CallId, ConversationId, Message, ModelProfile, RunId, Timestamp, UserId};
 
 pub(crate) use self::answered_twice::AnsweredTwice;
+pub(crate) use self::early_shown::EarlyShown;
 pub(crate) use self::ghost::{Ghost, SIGN};
 pub(crate) use self::held::Held;
 pub(crate) use self::loose_key::LooseKey;
@@ -34,6 +37,7 @@ pub(crate) use self::rewritten::{
     unknown_as_failed,
 };
 pub(crate) use self::unfenced::Unfenced;
+pub(crate) use self::unwaited::Unwaited;
 pub(crate) use self::watched::Watched;
 pub(crate) use self::write_behind::{Early, WriteBehind};
 

@@ -55,7 +55,7 @@ pub(super) fn at_most_once(evidence: &Evidence) -> Vec<String> {
 pub(super) fn one_key(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     let effects = evidence.effects();
-    for (call, entries) in &effects {
+    for (call, entries) in evidence.asked() {
         let keys: BTreeSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         if keys.len() > 1 || !keys.contains(call) {
             wrong.push(format!("call {call} happened under the keys {keys:?}"));
@@ -97,11 +97,11 @@ pub(super) fn intent_first(evidence: &Evidence) -> Vec<String> {
 
 pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
-    let effects = evidence.effects();
+    let asked = evidence.asked();
     for (call, row) in evidence.disk.calls.iter().filter(|(_, row)| tools::kind(&row.tool).is_some()) {
         let told = told(evidence, call.as_str());
         let Some(result) = told.result.filter(|_| !told.by_person) else { continue };
-        let own = effects.get(call.as_str()).map_or(&[][..], Vec::as_slice);
+        let own = asked.get(call.as_str()).map_or(&[][..], Vec::as_slice);
         let answered = if told.from_cache {
             evidence.ledger.iter().any(|entry| entry.tool == row.tool && entry.answer == result)
         } else {
@@ -117,13 +117,9 @@ pub(super) fn results_are_real(evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-/// Reads change nothing: that one was carried out and gave no result is no lie.
 pub(super) fn no_false_failure(evidence: &Evidence) -> Vec<String> {
     let mut wrong = vec![];
     for (call, entries) in evidence.effects() {
-        if entries.iter().all(|entry| entry.class == Effect::Read) {
-            continue;
-        }
         let row = call.parse().ok().and_then(|id: CallId| evidence.disk.calls.get(&id));
         let state = row.map_or("", |row| row.state.as_str());
         let told = told(evidence, call);
@@ -202,6 +198,9 @@ mod tests {
         story.happens("effect_put");
         story.happens("effect_put");
         assert_eq!(broken("I5", &story).len(), 2, "each attempt needs a start of its own");
+        let mut story = Story::of_tool("effect_read", &["requested"]);
+        story.happens("effect_read");
+        assert!(broken("I5", &story).is_empty(), "a read that was lost is made again");
     }
 
     #[test]

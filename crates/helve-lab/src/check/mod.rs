@@ -17,7 +17,7 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use helve_types::{CallId, RunId};
+use helve_types::{CallId, Effect, RunId};
 
 use crate::client::ClientLog;
 use crate::footprint::Footprint;
@@ -46,13 +46,15 @@ impl Evidence {
         Self { disk, ledger, clients, server_log, footprints, judged, at_end }
     }
 
-    /// The executed effects of each call.
+    /// What the ledger was asked for in each call.
+    fn asked(&self) -> BTreeMap<&str, Vec<&Entry>> {
+        by_call(self.ledger.iter())
+    }
+
+    /// The executed effects of each call. Reads are none: one whose record was lost in a crash is made again, or its
+    /// number goes to another call of the step that is asked for again.
     fn effects(&self) -> BTreeMap<&str, Vec<&Entry>> {
-        let mut effects: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-        for entry in &self.ledger {
-            effects.entry(entry.call.as_str()).or_default().push(entry);
-        }
-        effects
+        by_call(self.ledger.iter().filter(|entry| entry.class != Effect::Read))
     }
 
     /// The run that a call is of.
@@ -64,6 +66,14 @@ impl Evidence {
     fn log_of(&self, call: &str) -> &[Event] {
         self.run_of(call).map_or(&[][..], |(_, run)| &run.log)
     }
+}
+
+fn by_call<'a>(entries: impl Iterator<Item = &'a Entry>) -> BTreeMap<&'a str, Vec<&'a Entry>> {
+    let mut calls: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        calls.entry(entry.call.as_str()).or_default().push(entry);
+    }
+    calls
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +98,11 @@ pub const RULES: &[Rule] = &[
     rule("I2", "events are numbered from 1 without gaps", logs::contiguous),
     rule("I3", "an effect that cannot be taken back happens at most once per call", effects::at_most_once),
     rule("I4", "an idempotent call has one key, and happened if it succeeded", effects::one_key),
-    rule("I5", "nothing is sent before it is on record that it is being sent", effects::intent_first),
+    rule(
+        "I5",
+        "nothing but a read is sent before it is on record that it is being sent",
+        effects::intent_first,
+    ),
     rule("I6", "a result that is on record is what the ledger answered", effects::results_are_real),
     rule("I7", "what happened is never reported as failed or denied", effects::no_false_failure),
     rule("I8", "the database is sound", logs::sound),

@@ -13,9 +13,9 @@ use helve_store::Store;
 
 pub use self::flaw::Flaw;
 use crate::bend::{
-    AnsweredTwice, Bent, Early, Held, LooseKey, Rewritten, Unfenced, WriteBehind, attempts_run_together,
-    claim_left_out, consent_as_refusal, consent_unbound, late_as_outcome, start_left_out, unknown_as_failed,
-    usage_forgotten,
+    AnsweredTwice, Bent, Early, EarlyShown, Held, LooseKey, Rewritten, Unfenced, Unwaited, WriteBehind,
+    attempts_run_together, claim_left_out, consent_as_refusal, consent_unbound, late_as_outcome,
+    start_left_out, unknown_as_failed, usage_forgotten,
 };
 use crate::tools::Bench;
 
@@ -23,6 +23,8 @@ use crate::tools::Bench;
 pub enum Mutant {
     AckBeforeCommit,
     PublishBeforeCommit,
+    ShownWhenRecorded,
+    BarrierLeftOut,
     EffectBeforeIntent,
     NoStartedRecord,
     BlindRetry,
@@ -85,6 +87,18 @@ pub const SEEDS: &[Seed] = &[
         "publish_before_commit",
         "I1",
         "readers are told of events before they are on disk",
+    ),
+    seed(
+        Mutant::ShownWhenRecorded,
+        "shown_when_recorded",
+        "I1",
+        "readers are told of what is recorded before it is on disk",
+    ),
+    seed(
+        Mutant::BarrierLeftOut,
+        "barrier_left_out",
+        "I5",
+        "a call that changes something is sent when its start is recorded, not when that is on disk",
     ),
     seed(
         Mutant::EffectBeforeIntent,
@@ -162,6 +176,8 @@ impl Mutant {
         match self {
             Self::AckBeforeCommit => behind(Early::Acknowledgement),
             Self::PublishBeforeCommit => behind(Early::Publication),
+            Self::ShownWhenRecorded => Bent::around(store, EarlyShown),
+            Self::BarrierLeftOut => Bent::around(store, Unwaited),
             Self::EffectBeforeIntent => Bent::around(store, Held::intent()),
             Self::NoStartedRecord => rewritten(start_left_out),
             Self::UnknownAsFailed => rewritten(unknown_as_failed),

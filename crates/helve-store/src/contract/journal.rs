@@ -1,6 +1,7 @@
 //! The log: one writer, no gaps, nothing twice.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use helve_types::{Fact, Message, Mode, RunState, StopReason, Usage};
 
@@ -117,6 +118,38 @@ pub async fn events_are_published_after_they_are_kept_and_in_order(store: Subjec
     let seen = published.lock().map(|seen| seen.clone()).unwrap_or_default();
     assert_eq!(seen, (2..=11).collect::<Vec<u64>>());
     assert_eq!(ok(mei.store.events(run.run, 0, 99).await).len(), 11);
+}
+
+pub async fn what_is_recorded_becomes_durable_though_nobody_waits_for_it(store: Subject) {
+    let mei = Actor::new(store, "mei");
+    let mut run = mei.start(mei.new_conversation(), "go").await;
+    for n in 1..=3 {
+        let batch = mei.batch(&mut run, vec![text(n, "recorded")]);
+        drop(mei.store.append(batch, Urgency::Soon));
+    }
+    let all_are_kept = async {
+        while ok(mei.store.events(run.run, 0, 99).await).len() < 4 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), all_are_kept).await.is_ok());
+}
+
+pub async fn what_is_recorded_is_durable_with_the_next_commit_of_any_run(store: Subject) {
+    let mei = Actor::new(store.clone(), "mei");
+    let li = Actor::new(store, "li");
+    let mut first = mei.start(mei.new_conversation(), "go").await;
+    let mut second = li.start(li.new_conversation(), "go").await;
+    for n in 1..=200 {
+        let batch = mei.batch(&mut first, vec![text(n, "recorded")]);
+        drop(mei.store.append(batch, Urgency::Soon));
+    }
+    ok(li.append(&mut second, vec![text(1, "committed")]).await);
+    assert_eq!(ok(mei.store.events(first.run, 0, 999).await).len(), 201);
+    let batch = mei.batch(&mut first, vec![text(1, "recorded")]);
+    drop(mei.store.append(batch, Urgency::Soon));
+    li.start(li.new_conversation(), "go").await;
+    assert_eq!(ok(mei.store.events(first.run, 0, 999).await).len(), 202);
 }
 
 pub async fn a_claim_gives_all_that_is_needed_to_go_on(store: Subject) {

@@ -14,6 +14,9 @@ impl Shelves {
         if shelf.epoch != batch.epoch {
             return Err(fenced);
         }
+        if batch.events.is_empty() {
+            return Ok(());
+        }
         // A batch sent again may begin with events that its first try has kept.
         let known = batch.events.partition_point(|recorded| recorded.event.seq <= shelf.record.last_seq);
         let (known, new) = batch.events.split_at(known);

@@ -176,7 +176,7 @@ impl Lab {
 
     async fn execute(&self, call: &ToolCall) -> Result<Outcome, Fault> {
         let pipeline = self.pipeline();
-        self.journal.note(Fact::ToolRequested {
+        let requested = Fact::ToolRequested {
             step: 1,
             call: call.id.clone(),
             provider_id: None,
@@ -185,7 +185,8 @@ impl Lab {
             part: None,
             replaces: None,
             repairs: vec![],
-        });
+        };
+        self.journal.record(requested).await?;
         pipeline.execute(call, &self.context(call)).await
     }
 
@@ -414,13 +415,45 @@ async fn a_clients_tool_is_handed_to_the_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_runs_that_cannot_be_put_on_record() {
+async fn nothing_that_may_change_something_runs_that_cannot_be_put_on_record() {
+    for effect in [Effect::Idempotent, Effect::NonIdempotent] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+        let runs = lab.tool(spec("send", effect), Guards::default(), says("sent"));
+        lab.store.fail_writes(u32::MAX);
+        let fault = lab.execute(&lab.call("send", r#"{"q": "x"}"#)).await;
+        assert!(matches!(fault, Err(Fault::Journal(_))), "{fault:?}");
+        assert_eq!(runs.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_reads_runs_no_more_once_the_record_is_known_to_fail() {
     let lab = Lab::new().await;
     let runs = lab.tool(spec("look", Effect::Read), Guards::default(), says("found"));
     lab.store.fail_writes(u32::MAX);
-    let fault = lab.execute(&lab.call("look", r#"{"q": "x"}"#)).await;
+    _ = lab.execute(&lab.call("look", r#"{"q": "x"}"#)).await;
+    tokio::task::yield_now().await;
+    let before = runs.load(Ordering::Relaxed);
+    let fault = lab.execute(&lab.call("look", r#"{"q": "y"}"#)).await;
     assert!(matches!(fault, Err(Fault::Journal(_))), "{fault:?}");
-    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    lab.store.fail_writes(0);
+    assert_eq!(lab.execute(&lab.call("look", r#"{"q": "z"}"#)).await, fault, "the run cannot go on");
+    assert_eq!(runs.load(Ordering::Relaxed), before);
+    assert_eq!(lab.log().await, "");
+}
+
+#[tokio::test]
+async fn the_disk_is_waited_for_only_before_what_may_change_something() {
+    for (effect, waited) in [(Effect::Read, 0), (Effect::Idempotent, 1), (Effect::NonIdempotent, 1)] {
+        let mut lab = Lab::new().await;
+        lab.rules = Rules::new().with_layer("operator", vec![anything()]);
+        lab.tool(spec("work", effect), Guards::default(), says("done"));
+        lab.store.delay_recorded();
+        let before = lab.store.barriers();
+        lab.run("work", r#"{"q": "x"}"#).await;
+        assert_eq!(lab.store.barriers() - before, waited, "{effect:?}");
+    }
 }
 
 fn cached(scope: CacheScope) -> Guards {

@@ -30,7 +30,7 @@ impl Pipeline {
         let (outcome, beside) = self.label(outcome, tool, &Trail::default(), cx);
         let entry = outcome.entry(&call.id, Trail::default(), beside);
         // The run may have waited for a client that went silent: now it is ours again, also after a crash.
-        cx.journal.commit(Entry { state: Some(RunState::Running), ..entry }).await?;
+        cx.journal.record(Entry { state: Some(RunState::Running), ..entry }).await?;
         Ok(outcome)
     }
 

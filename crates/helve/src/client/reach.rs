@@ -21,7 +21,6 @@ use crate::assemble::install_tls;
 use crate::commands::Common;
 use crate::commands::serve::{Serving, Take};
 use crate::config::{Config, Environment};
-use crate::nearby::choose_ollama_model;
 use crate::output::errln;
 
 /// A server that holds the directory and does not answer yet is starting: so often it is looked for, with a pause.
@@ -178,7 +177,6 @@ impl Reached {
 /// The whole server inside this process, or none if another one was quicker.
 async fn serve_inside(config: &mut Config, take: Take) -> anyhow::Result<Option<Reached>> {
     install_tls();
-    choose_ollama_model(config).await;
     config.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let world = World::real();
     let shown = own_token(config, &world).await?;

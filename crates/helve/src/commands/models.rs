@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use helve_server::{ModelList, ModelView, PriceView, model_list};
-use helve_types::World;
+use helve_types::{UserId, World};
 
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, install_tls, problems};
 use crate::client::Reach;
-use crate::nearby::choose_ollama_model;
 use crate::output::{out, outln};
 
 #[derive(Debug, Args)]
@@ -51,10 +50,10 @@ enum Action {
 pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
     log_quietly();
     install_tls();
-    let mut config = args.reach.load_shared()?;
+    let config = args.reach.load_shared()?;
     block_on(async {
-        choose_ollama_model(&mut config).await;
         let assembly = assemble(&config, &World::real(), Hold::Shared, vec![]).await?;
+        assembly.discovery.look_nearby(&assembly.runtime).await;
         match args.action {
             Action::List { json } => print_all(&all(&assembly).await?, json)?,
             Action::Show { name, json } => print_one(&all(&assembly).await?, &name, json)?,
@@ -66,8 +65,8 @@ pub(super) fn run(args: ModelsArgs) -> anyhow::Result<ExitCode> {
 
 async fn all(assembly: &Assembly) -> anyhow::Result<ModelList> {
     assembly.runtime.recall_profiles().await?;
-    assembly.nearby.look(&assembly.models).await;
-    Ok(model_list(&assembly.runtime, &*problems(assembly)))
+    assembly.runtime.recall_choices().await?;
+    Ok(model_list(&assembly.runtime, &*problems(assembly), &UserId::parse("local")?))
 }
 
 fn print_all(list: &ModelList, as_json: bool) -> anyhow::Result<()> {

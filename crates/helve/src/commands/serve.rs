@@ -15,7 +15,6 @@ use super::{Common, start_logging};
 use crate::assemble::{Assembly, Extras, Hold, application, assemble, install_tls, trusted_proxies};
 use crate::client::leave_note;
 use crate::config::{Config, Environment, local_address};
-use crate::nearby::choose_ollama_model;
 use crate::output::outln;
 use crate::process::fit_connections;
 
@@ -50,10 +49,7 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         .build()
         .context("the runtime cannot be started")?;
     install_tls();
-    runtime.block_on(async {
-        choose_ollama_model(&mut config).await;
-        serve(&config, &World::real(), vec![]).await
-    })?;
+    runtime.block_on(async { serve(&config, &World::real(), vec![]).await })?;
     // Threads that still block, such as a last read, are not waited for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
@@ -131,6 +127,8 @@ impl Serving {
             stop.clone(),
         ));
 
+        // Before runs are taken up: they may use what a server lists.
+        assembly.discovery.look_nearby(&assembly.runtime).await;
         if take == Take::Up {
             let taken_up = assembly.runtime.recover().await.context("interrupted runs cannot be read")?;
             if taken_up > 0 {
@@ -138,9 +136,7 @@ impl Serving {
             }
         }
         assembly.runtime.recall_profiles().await.context("the profiles of the models cannot be read")?;
-        if take == Take::Up {
-            assembly.nearby.look(&assembly.models).await;
-        }
+        assembly.runtime.recall_choices().await.context("the runs cannot be read")?;
         app.set_ready();
         announce(config, address);
         let watch = (take == Take::Up).then(|| watch(&assembly, &app, &stop));
@@ -185,7 +181,7 @@ async fn other_loopback(address: SocketAddr) -> Option<TcpListener> {
 /// What goes on beside the requests.
 fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::task::JoinHandle<()> {
     let (runtime, app, stop) = (assembly.runtime.clone(), app.clone(), stop.clone());
-    let (nearby, models) = (assembly.nearby.clone(), assembly.models.clone());
+    let discovery = assembly.discovery.clone();
     let (notices, store) = (assembly.notices.clone(), assembly.store.clone());
     let (disk_watch, tool_folder) = (assembly.watch.clone(), assembly.tool_folder.clone());
     tokio::spawn(async move {
@@ -233,7 +229,7 @@ fn watch(assembly: &Assembly, app: &App, stop: &CancellationToken) -> tokio::tas
             () = tools => {}
             () = disk => {}
             () = tokens => {}
-            () = nearby.keep_looking(&models) => {}
+            () = discovery.keep_looking(&runtime) => {}
             () = profiles => {}
             () = stop.cancelled() => {}
         }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use anyhow::anyhow;
 use helve_agent::ModelOptions;
 use helve_model::ToolMode;
-use helve_model_http::{HttpModelSettings, vendor};
+use helve_model_http::{HttpModelSettings, VENDORS, Vendor, vendor};
 use helve_types::ModelParams;
 use serde::Deserialize;
 
@@ -58,12 +58,25 @@ pub struct ModelSettings {
     pub small: Option<bool>,
     /// Whether the operator says how it calls tools.
     pub tools_said: bool,
+    /// Whether all models that its server lists are offered, too.
+    pub lists: bool,
+    /// Whether the operator says which model it is; if not, its server's list decides.
+    pub model_is_named: bool,
 }
 
 impl ModelSettings {
     fn new(name: impl Into<String>, source: Source) -> Self {
         let options = ModelOptions::default();
-        Self { name: name.into(), source, options, probe: None, small: None, tools_said: false }
+        Self {
+            name: name.into(),
+            source,
+            options,
+            probe: None,
+            small: None,
+            tools_said: false,
+            lists: false,
+            model_is_named: true,
+        }
     }
 
     /// Whether it is meant by a name, or a variant of it by `name:variant`.
@@ -136,7 +149,7 @@ const KNOWN: &[Known] = &[
         name: "local",
         vendor: "ollama",
         model_env: "OLLAMA_MODEL",
-        // Whatever it has; see `nearby`.
+        // Whatever it has; see `discovery`.
         model: "",
         url_env: Some("OLLAMA_API_URL"),
         always: true,
@@ -164,6 +177,11 @@ pub(super) fn models(
     for known in KNOWN {
         if !models.iter().any(|model| model.name == known.name) {
             models.extend(from_environment(known, environment)?);
+        }
+    }
+    for row in VENDORS.iter().filter(|row| !KNOWN.iter().any(|known| known.vendor == row.name)) {
+        if !models.iter().any(|model| model.name == row.name) {
+            models.extend(from_key(row, environment));
         }
     }
     models.push(ModelSettings::new("demo", Source::Demo));
@@ -200,7 +218,7 @@ pub(super) fn default_model(models: &[ModelSettings]) -> String {
         Source::Http(http) => {
             let needed = http.vendor.as_deref().and_then(vendor).is_some_and(|row| row.key_env.is_some());
             let configured = http.vendor.as_deref() != Some("ollama");
-            configured && (!needed || http.key.is_some())
+            configured && !http.model.is_empty() && (!needed || http.key.is_some())
         }
     };
     models.iter().find(usable).map_or_else(|| "demo".into(), |model| model.name.clone())
@@ -213,6 +231,7 @@ fn from_table(
     prompts: &Prompts,
 ) -> Result<ModelSettings, (&'static str, String)> {
     let name = table.name;
+    let model_is_named = !table.model.trim().is_empty();
     if name.trim().is_empty() {
         return Err(("name", "a model needs a name, by which requests call it".into()));
     }
@@ -266,23 +285,49 @@ fn from_table(
         probe: table.probe,
         small: table.small,
         tools_said: table.tools.is_some(),
+        lists: !model_is_named,
+        model_is_named,
         ..ModelSettings::new(name, Source::Http(Box::new(settings)))
     })
+}
+
+/// The models of a vendor whose key is there: its list says which, and the first stands for the vendor's name.
+fn from_key(row: &Vendor, environment: &Environment) -> Option<ModelSettings> {
+    let variable = row.key_env?;
+    let settings = HttpModelSettings {
+        name: row.name.into(),
+        vendor: Some(row.name.into()),
+        protocol: None,
+        model: String::new(),
+        base_url: None,
+        key_env: Some(variable.to_owned()),
+        key: Some(environment.secret(variable)?),
+        tool_mode: ToolMode::Auto,
+        params: ModelParams::default(),
+    };
+    let model = ModelSettings::new(row.name, Source::Http(Box::new(settings)));
+    Some(ModelSettings { lists: true, model_is_named: false, ..model })
 }
 
 fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<Option<ModelSettings>> {
     let Some(row) = vendor(known.vendor) else { return Ok(None) };
     let key = row.key_env.and_then(|variable| environment.secret(variable));
-    if key.is_none() && !known.always {
+    let base_url = known.url_env.and_then(|variable| environment.text(variable));
+    // A server of one's own that speaks as the vendor does needs no key.
+    let is_own = key.is_none() && !known.always && base_url.is_some();
+    if key.is_none() && !known.always && !is_own {
         return Ok(None);
     }
+    let named = environment.text(known.model_env);
+    let model_is_named = named.is_some();
+    let usual = if is_own { "" } else { known.model };
     let settings = HttpModelSettings {
         name: known.name.into(),
-        vendor: Some(known.vendor.into()),
+        vendor: Some(if is_own { format!("{}_compatible", known.vendor) } else { known.vendor.into() }),
         protocol: None,
-        model: environment.text(known.model_env).unwrap_or_else(|| known.model.into()),
-        base_url: known.url_env.and_then(|variable| environment.text(variable)),
-        key_env: row.key_env.map(str::to_owned),
+        model: named.unwrap_or_else(|| usual.into()),
+        base_url,
+        key_env: row.key_env.filter(|_| !is_own).map(str::to_owned),
         key,
         tool_mode: ToolMode::Auto,
         params: ModelParams::default(),
@@ -290,5 +335,6 @@ fn from_environment(known: &Known, environment: &Environment) -> anyhow::Result<
     // Only the address can be wrong here.
     let variable = known.url_env.unwrap_or_default();
     settings.check().map_err(|error| anyhow!("the environment variable {variable}: {error}"))?;
-    Ok(Some(ModelSettings::new(known.name, Source::Http(Box::new(settings)))))
+    let model = ModelSettings::new(known.name, Source::Http(Box::new(settings)));
+    Ok(Some(ModelSettings { lists: true, model_is_named, ..model }))
 }

@@ -34,7 +34,7 @@ struct List {
     price: Vec<Row>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     vendor: String,
@@ -44,7 +44,7 @@ struct Row {
 }
 
 /// The prices that hold where the operator says none for a model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Prices {
     pub currency: String,
     rows: Vec<Row>,

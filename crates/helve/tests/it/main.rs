@@ -15,6 +15,8 @@ mod going_down;
 mod hostile;
 mod injection;
 mod languages;
+mod model_server;
+mod models;
 mod notices;
 mod outside;
 mod people;

@@ -146,7 +146,7 @@ impl Outside {
     }
 }
 
-fn spoken(said: &Value, finish: &str, in_pieces: bool) -> Reply {
+pub(crate) fn spoken(said: &Value, finish: &str, in_pieces: bool) -> Reply {
     if !in_pieces {
         let choice = json!({"index": 0, "message": said, "finish_reason": finish});
         return Reply::new(200, "application/json", &json!({"choices": [choice]}).to_string());

@@ -2,7 +2,7 @@
 
 use helve_dialect::Profile;
 use helve_model::{Model, ModelError, ModelErrorKind};
-use helve_types::{Mode, ModelParams, PartId};
+use helve_types::{Fingerprint, Mode, ModelParams, PartId};
 use tokio::time::Instant;
 
 use super::Quest;
@@ -49,10 +49,12 @@ impl Driver {
             return Ok(Try::Broken(Broken { error, shown: false }, vec![]));
         }
         let params = self.params(model, quest);
-        let asking = self.asking(model, profile, &params, quest);
+        let fingerprint = self.shared.models.fingerprint(model.name());
+        let asking = self.asking(model, fingerprint.as_ref(), profile, &params, quest);
         let feed = self.feed.clone();
+        let after_seq = self.journal.pending_seq();
         let mut listener =
-            Listener::new(&feed, quest.step, quest.attempt, asking.reading(), asking.results());
+            Listener::new(&feed, quest.step, quest.attempt, after_seq, asking.reading(), asking.results());
         let asked = Instant::now();
         let request = asking.request();
         let estimated = shared.settings.compaction.enabled.then(|| of_request(&request));
@@ -115,6 +117,7 @@ impl Driver {
     pub(in crate::drive) fn asking<'a>(
         &'a self,
         model: &'a dyn Model,
+        fingerprint: Option<&'a Fingerprint>,
         profile: Option<&'a Profile>,
         params: &'a ModelParams,
         quest: &'a Quest,
@@ -124,7 +127,7 @@ impl Driver {
         Asking {
             run: &self.run,
             system: quest.hooked.system.as_deref().unwrap_or(&self.run.setup().system),
-            reader: Reader { model: model.name(), fingerprint: models.fingerprint(model.name()) },
+            reader: Reader { model: model.name(), fingerprint },
             history: &self.history,
             kit: &self.kit,
             tools: quest.tools,

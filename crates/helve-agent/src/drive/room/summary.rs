@@ -80,7 +80,7 @@ impl Driver {
         window: Option<Window>,
         patience: Duration,
     ) -> Result<Written, DriveError> {
-        let own = self.writer_name().and_then(|name| self.shared.models.get(name)).cloned();
+        let own = self.writer_name().and_then(|name| self.shared.models.get(name));
         let writer = own.unwrap_or_else(|| model.clone());
         let needs = self.shared.models.needs(writer.name());
         let params = params(&*writer, &self.run.setup().params, window);

@@ -33,7 +33,7 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             arguments: here().to_string(),
             repairs: vec![],
         };
-        journal.note(Fact::ToolRequested {
+        let requested = Fact::ToolRequested {
             step: 1,
             call: call.id.clone(),
             provider_id: None,
@@ -42,7 +42,8 @@ async fn check(server: &Server, path: &str, changes: Value, calls: u32, expected
             part: None,
             replaces: None,
             repairs: vec![],
-        });
+        };
+        journal.record(requested).await.unwrap();
         let cx = CallContext {
             run: started.run,
             call: call.id.clone(),
