@@ -8,6 +8,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "beam",
+    models: "Beam",
+    sample: "<|start|>assistant to=get_weather<|message|><rfl:parameter name=\"city\">¤</rfl:parameter><|eot|>",
     openers: muse_glimmer::OPENERS,
     reasoning: &[],
     over: muse_glimmer::OVER,

@@ -4,17 +4,17 @@
 //! `python` takes code. Too plain to be looked for unasked, and `>>>` is a mark only right before a recipient and a line
 //! break: a shift, or a prompt of Python, is text.
 
-use super::{ChannelGrammar, Part, Route};
-use crate::body::{Scope, Standing, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{FramedGrammar, Sign, TextGrammar};
+use super::{ChannelGrammar, HeadRoute, HeadSign};
+use crate::body::{ChannelScope, ChannelTurn, Evidence};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name};
+use crate::framed::{FramedGrammar, FramedSign, TextGrammar};
 use crate::{Dialect, Tools};
 
-static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", Part::Message(""))], route };
+static HEAD: ChannelGrammar = ChannelGrammar { signs: &[("\n", HeadSign::Message(""))], route };
 
 /// The first head, whose mark the prompt holds.
 static FIRST: ChannelGrammar = ChannelGrammar {
-    signs: &[("\n", Part::Message(""))],
+    signs: &[("\n", HeadSign::Message(""))],
     route: |head, kind, tools| {
         let head = head.trim_start();
         route(head.strip_prefix(">>>").unwrap_or(head), kind, tools)
@@ -22,7 +22,7 @@ static FIRST: ChannelGrammar = ChannelGrammar {
 };
 
 static ARGUMENTS: FramedGrammar = FramedGrammar {
-    signs: &[(">>>", Sign::Beyond), ("<|eot_id|>", Sign::Close)],
+    signs: &[(">>>", FramedSign::Beyond), ("<|eot_id|>", FramedSign::Close)],
     closers: &["<|eot_id|>"],
     bracket_ends_head: true,
     ..FramedGrammar::PLAIN
@@ -30,7 +30,11 @@ static ARGUMENTS: FramedGrammar = FramedGrammar {
 
 static CODE: FramedGrammar = FramedGrammar {
     text: TextGrammar {
-        signs: &[(">>>", Sign::Beyond), ("<|eot_id|>", Sign::Close), ("<|eom_id|>", Sign::Close)],
+        signs: &[
+            (">>>", FramedSign::Beyond),
+            ("<|eot_id|>", FramedSign::Close),
+            ("<|eom_id|>", FramedSign::Close),
+        ],
         code: true,
         heads: Some(is_recipient),
         ..TextGrammar::NONE
@@ -38,24 +42,26 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const SCOPE: &Scope = &Scope { opens: &[">>>"], closes: &["<|eot_id|>", "<|eom_id|>"] };
+const SCOPE: &ChannelScope = &ChannelScope { opens: &[">>>"], closes: &["<|eot_id|>", "<|eom_id|>"] };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functionary_v32",
+    models: "Functionary 3.2",
+    sample: "get_weather\n{\"city\": \"¤\"}",
     openers: &[
-        Opener { mark: Mark::Start, then: Then::Anything, grammar: Grammar::Channel(&FIRST) },
-        Opener { mark: Mark::Tag(">>>"), then: Then::Anything, grammar: Grammar::Channel(&HEAD) },
+        Opener { mark: Mark::Start, then: Lookahead::Anything, grammar: Grammar::Channel(&FIRST) },
+        Opener { mark: Mark::Tag(">>>"), then: Lookahead::Anything, grammar: Grammar::Channel(&HEAD) },
     ],
     reasoning: &[],
     found: false,
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     match head.trim_end() {
-        "all" => Route::to(Turn::Answer(SCOPE)),
-        "python" => Route::call("python", Grammar::Framed(&CODE)),
-        name if is_recipient(name, tools) => Route::call(name, Grammar::Framed(&ARGUMENTS)),
+        "all" => HeadRoute::to(ChannelTurn::Answer(SCOPE)),
+        "python" => HeadRoute::call("python", Grammar::Framed(&CODE)),
+        name if is_recipient(name, tools) => HeadRoute::call(name, Grammar::Framed(&ARGUMENTS)),
         _ => None,
     }
 }
@@ -63,7 +69,7 @@ fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
 /// Whether a message may be for somebody of this name.
 fn is_recipient(name: &str, tools: &Tools) -> bool {
     matches!(name, "all" | "python")
-        || !name.is_empty() && name.chars().all(is_name) && Standing::Alone.admits(name, tools)
+        || !name.is_empty() && name.chars().all(is_name) && Evidence::Alone.admits(name, tools)
 }
 
 #[cfg(test)]

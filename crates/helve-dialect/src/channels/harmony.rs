@@ -5,30 +5,30 @@
 //! have deleted all marks: `analysis…assistantcommentary to=functions.f json{…}`. What is left are words, so it is read so
 //! only where the dialect is given.
 
-use super::{ChannelGrammar, Part, Route, recipient};
-use crate::body::{Scope, Turn};
-use crate::dialect::{Given, Grammar, Mark, Opener, Then, is_name};
-use crate::framed::{FramedGrammar, Sign, TextGrammar};
+use super::{ChannelGrammar, HeadRoute, HeadSign, recipient};
+use crate::body::{ChannelScope, ChannelTurn};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener, is_name};
+use crate::framed::{FramedGrammar, FramedSign, TextGrammar};
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
     signs: &[
-        ("<|message|>", Part::Message("")),
-        ("<|start|>", Part::Again),
-        ("<|end|>", Part::Over),
-        ("<|call|>", Part::Over),
-        ("<|return|>", Part::Over),
+        ("<|message|>", HeadSign::Message("")),
+        ("<|start|>", HeadSign::Again),
+        ("<|end|>", HeadSign::Over),
+        ("<|call|>", HeadSign::Over),
+        ("<|return|>", HeadSign::Over),
     ],
     route,
 };
 
 static ARGUMENTS: FramedGrammar = FramedGrammar {
     signs: &[
-        ("<|call|>", Sign::Close),
-        ("<|end|>", Sign::Close),
-        ("<|return|>", Sign::Close),
-        ("<|start|>", Sign::Beyond),
-        ("<|channel|>", Sign::Beyond),
+        ("<|call|>", FramedSign::Close),
+        ("<|end|>", FramedSign::Close),
+        ("<|return|>", FramedSign::Close),
+        ("<|start|>", FramedSign::Beyond),
+        ("<|channel|>", FramedSign::Beyond),
     ],
     closers: &["<|call|>", "<|end|>"],
     bracket_ends_head: true,
@@ -41,80 +41,90 @@ static CODE: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const SCOPE: &Scope =
-    &Scope { opens: &["<|start|>", "<|channel|>"], closes: &["<|end|>", "<|call|>", "<|return|>"] };
+const SCOPE: &ChannelScope =
+    &ChannelScope { opens: &["<|start|>", "<|channel|>"], closes: &["<|end|>", "<|call|>", "<|return|>"] };
 
-const fn opener(mark: Mark, then: Then) -> Opener {
+const fn opener(mark: Mark, then: Lookahead) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(&HEAD) }
 }
 
 /// A head without its marks that says who is called. The bracket of the arguments ends it.
-static BARE_CALL: ChannelGrammar = ChannelGrammar { signs: &[("{", Part::Body(""))], route: bare_call };
+static BARE_CALL: ChannelGrammar = ChannelGrammar { signs: &[("{", HeadSign::Body(""))], route: bare_call };
 
 /// A channel without its marks: its name, glued to the message.
 static BARE: ChannelGrammar = ChannelGrammar {
     signs: &[
-        ("assistantanalysis", Part::Message("analysis")),
-        ("assistantcommentary", Part::Message("")),
-        ("assistantfinal", Part::Message("")),
-        ("analysis", Part::Message("analysis")),
-        ("commentary", Part::Message("")),
-        ("final", Part::Message("")),
+        ("assistantanalysis", HeadSign::Message("analysis")),
+        ("assistantcommentary", HeadSign::Message("")),
+        ("assistantfinal", HeadSign::Message("")),
+        ("analysis", HeadSign::Message("analysis")),
+        ("commentary", HeadSign::Message("")),
+        ("final", HeadSign::Message("")),
     ],
     route: |_, kind, _| {
-        Route::to(if kind.is_empty() { Turn::Answer(BARE_SCOPE) } else { Turn::Reasoning(BARE_SCOPE) })
+        HeadRoute::to(if kind.is_empty() {
+            ChannelTurn::Answer(BARE_SCOPE)
+        } else {
+            ChannelTurn::Reasoning(BARE_SCOPE)
+        })
     },
 };
 
 static BARE_ARGUMENTS: FramedGrammar = FramedGrammar { bracket_ends_head: true, ..FramedGrammar::PLAIN };
 
-const BARE_SCOPE: &Scope = &Scope {
+const BARE_SCOPE: &ChannelScope = &ChannelScope {
     opens: &["assistantanalysis", "assistantcommentary", "assistantfinal", "assistant to=functions."],
     closes: &[],
 };
 
-const fn bare(mark: Mark, then: Then, grammar: &'static ChannelGrammar) -> Opener {
+const fn bare(mark: Mark, then: Lookahead, grammar: &'static ChannelGrammar) -> Opener {
     Opener { mark, then, grammar: Grammar::Channel(grammar) }
 }
 
 const BARE_OPENERS: &[Opener] = &[
-    bare(Mark::Tag("assistant to=functions."), Then::Anything, &BARE_CALL),
-    bare(Mark::Tag("assistantanalysis"), Then::Words(&["to="]), &BARE_CALL),
-    bare(Mark::Tag("assistantanalysis"), Then::Anything, &BARE),
-    bare(Mark::Tag("assistantcommentary"), Then::Words(&["to="]), &BARE_CALL),
-    bare(Mark::Tag("assistantcommentary"), Then::Anything, &BARE),
-    bare(Mark::Tag("assistantfinal"), Then::Anything, &BARE),
-    bare(Mark::Start, Then::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
-    bare(Mark::Start, Then::Glued(&["analysis", "commentary", "final"]), &BARE),
+    bare(Mark::Tag("assistant to=functions."), Lookahead::Anything, &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Lookahead::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantanalysis"), Lookahead::Anything, &BARE),
+    bare(Mark::Tag("assistantcommentary"), Lookahead::Words(&["to="]), &BARE_CALL),
+    bare(Mark::Tag("assistantcommentary"), Lookahead::Anything, &BARE),
+    bare(Mark::Tag("assistantfinal"), Lookahead::Anything, &BARE),
+    bare(Mark::Start, Lookahead::Words(&["analysisto=", "commentaryto=", "to=functions."]), &BARE_CALL),
+    bare(Mark::Start, Lookahead::Glued(&["analysis", "commentary", "final"]), &BARE),
 ];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "harmony",
+    models: "gpt-oss",
+    sample: r#"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "¤"}<|call|>"#,
     openers: &[
-        opener(Mark::Tag("<|start|>"), Then::Anything),
-        opener(Mark::Tag("<|channel|>"), Then::Anything),
-        opener(Mark::Start, Then::Recipient(&["<|channel|>", "<|constrain|>", "<|message|>"])),
+        opener(Mark::Tag("<|start|>"), Lookahead::Anything),
+        opener(Mark::Tag("<|channel|>"), Lookahead::Anything),
+        opener(Mark::Start, Lookahead::Recipient(&["<|channel|>", "<|constrain|>", "<|message|>"])),
     ],
-    given: Given { openers: BARE_OPENERS, ..Given::NOTHING },
+    given: GivenMarks { openers: BARE_OPENERS, ..GivenMarks::NOTHING },
     reasoning: &[],
     over: &["<|end|>", "<|call|>", "<|return|>"],
     strays: &["<|constrain|>", "<|message|>"],
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     if let Some(name) = recipient(head) {
         let name = name.strip_prefix("functions.").unwrap_or(name);
         let name = unglued(name, tools).unwrap_or(name);
         let body = if name == "python" { &CODE } else { &ARGUMENTS };
-        return Route::call(name, Grammar::Framed(body));
+        return HeadRoute::call(name, Grammar::Framed(body));
     }
     let channel = head.rsplit("<|channel|>").find(|part| !part.trim().is_empty()).unwrap_or(head).trim();
-    Route::to(if channel.starts_with("analysis") { Turn::Reasoning(SCOPE) } else { Turn::Answer(SCOPE) })
+    HeadRoute::to(if channel.starts_with("analysis") {
+        ChannelTurn::Reasoning(SCOPE)
+    } else {
+        ChannelTurn::Answer(SCOPE)
+    })
 }
 
 /// The name behind `to=`, and nothing after it but words. What followed it may have been glued to it.
-fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     let recipient = head.rsplit_once("to=").map_or(head, |(_, recipient)| recipient);
     let mut words = recipient.split_whitespace();
     let written = words.next()?;
@@ -125,7 +135,7 @@ fn bare_call(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
     // Without tools to go by, only a channel's name is surely none of the tool's.
     let channel = || ["commentary", "analysis"].iter().find_map(|word| written.strip_suffix(word));
     let name = unglued(written, tools).or_else(channel).unwrap_or(written);
-    Route::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
+    HeadRoute::call(name, Grammar::Framed(&BARE_ARGUMENTS)).filter(|_| !name.is_empty())
 }
 
 /// The declared tool to whose name such words were glued.

@@ -3,39 +3,39 @@
 //! Odd here: every block has a type, and any order of blocks occurs. The name before the block is redundant and must
 //! not be shown, nor where the prompt holds the `<|message_model|>` before it.
 
-use super::{ChannelGrammar, Part, Route};
+use super::{ChannelGrammar, HeadRoute, HeadSign};
 use crate::Dialect;
-use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::body::{ChannelScope, ChannelTurn};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 
 static HEAD: ChannelGrammar = ChannelGrammar {
     signs: &[
-        ("<|content_thinking|>", Part::Message("thinking")),
-        ("<|content_text|>", Part::Message("text")),
-        ("<|content_invoke_tool_text|>", Part::Message("text")),
-        ("<|content_tool_error|>", Part::Message("text")),
-        ("<|content_invoke_tool_json|>", Part::Message("call")),
+        ("<|content_thinking|>", HeadSign::Message("thinking")),
+        ("<|content_text|>", HeadSign::Message("text")),
+        ("<|content_invoke_tool_text|>", HeadSign::Message("text")),
+        ("<|content_tool_error|>", HeadSign::Message("text")),
+        ("<|content_invoke_tool_json|>", HeadSign::Message("call")),
     ],
     route: |_, kind, _| {
-        Route::to(match kind {
-            "thinking" => Turn::Reasoning(SCOPE),
-            "call" => Turn::Call(Grammar::Json(&CALL)),
-            _ => Turn::Answer(SCOPE),
+        HeadRoute::to(match kind {
+            "thinking" => ChannelTurn::Reasoning(SCOPE),
+            "call" => ChannelTurn::Call(Grammar::Json(&CALL)),
+            _ => ChannelTurn::Answer(SCOPE),
         })
     },
 };
 
 /// A message whose block has no type.
 static UNTYPED: ChannelGrammar = ChannelGrammar {
-    signs: &[(MESSAGE, Part::Message(""))],
-    route: |_, _, _| Route::to(Turn::Answer(SCOPE)),
+    signs: &[(MESSAGE, HeadSign::Message(""))],
+    route: |_, _, _| HeadRoute::to(ChannelTurn::Answer(SCOPE)),
 };
 
 /// The same in the middle of a line, where a blank behind the mark shows that somebody talks about it.
 static INLINE: ChannelGrammar = ChannelGrammar {
-    signs: &[(MESSAGE, Part::Message(""))],
-    route: |head, _, _| Route::to(Turn::Answer(SCOPE)).filter(|_| head.is_empty()),
+    signs: &[(MESSAGE, HeadSign::Message(""))],
+    route: |head, _, _| HeadRoute::to(ChannelTurn::Answer(SCOPE)).filter(|_| head.is_empty()),
 };
 
 static CALL: JsonGrammar =
@@ -44,9 +44,9 @@ static CALL: JsonGrammar =
 const MESSAGE: &str = "<|message_model|>";
 
 /// A name that stands before a call. Before anything else it is text.
-const NAMED: Then = Then::Name(&["<|content_invoke_tool_json|>", "<|content_invoke_tool_text|>"]);
+const NAMED: Lookahead = Lookahead::Name(&["<|content_invoke_tool_json|>", "<|content_invoke_tool_text|>"]);
 
-const SCOPE: &Scope = &Scope {
+const SCOPE: &ChannelScope = &ChannelScope {
     opens: &[
         MESSAGE,
         "<|content_thinking|>",
@@ -59,20 +59,22 @@ const SCOPE: &Scope = &Scope {
 };
 
 const fn opener(mark: &'static str) -> Opener {
-    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Channel(&HEAD) }
+    Opener { mark: Mark::Tag(mark), then: Lookahead::Anything, grammar: Grammar::Channel(&HEAD) }
 }
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "inkling",
+    models: "Inkling",
+    sample: r#"<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "¤"}}<|end_message|>"#,
     openers: &[
         Opener { mark: Mark::Tag(MESSAGE), then: NAMED, grammar: Grammar::Channel(&HEAD) },
-        Opener { mark: Mark::Tag(MESSAGE), then: Then::Line, grammar: Grammar::Channel(&UNTYPED) },
-        Opener { mark: Mark::Tag(MESSAGE), then: Then::Anything, grammar: Grammar::Channel(&INLINE) },
+        Opener { mark: Mark::Tag(MESSAGE), then: Lookahead::Line, grammar: Grammar::Channel(&UNTYPED) },
+        Opener { mark: Mark::Tag(MESSAGE), then: Lookahead::Anything, grammar: Grammar::Channel(&INLINE) },
         opener("<|content_thinking|>"),
         opener("<|content_text|>"),
         Opener {
             mark: Mark::Tag("<|content_invoke_tool_json|>"),
-            then: Then::Json,
+            then: Lookahead::Json,
             grammar: Grammar::Channel(&HEAD),
         },
         opener("<|content_invoke_tool_text|>"),

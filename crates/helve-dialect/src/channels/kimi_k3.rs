@@ -4,49 +4,55 @@
 //! Blanks around names are tolerated, and the prompt may have opened any channel. A call inside the text of one is on
 //! trial until that channel is closed.
 
-use super::{ChannelGrammar, Part, Route};
+use super::{ChannelGrammar, HeadRoute, HeadSign};
 use crate::Dialect;
-use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::body::{ChannelScope, ChannelTurn};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::function_xml::kimi_k3::GRAMMAR;
 use helve_json::is_blank;
 
 static OPEN: ChannelGrammar = ChannelGrammar {
-    signs: &[("<|sep|>", Part::Message("")), ("<|open|>", Part::Again), ("<|end_of_msg|>", Part::Over)],
+    signs: &[
+        ("<|sep|>", HeadSign::Message("")),
+        ("<|open|>", HeadSign::Again),
+        ("<|end_of_msg|>", HeadSign::Over),
+    ],
     route: |head, _, _| {
-        Route::to(match head.trim() {
-            "think" => Turn::Reasoning(SCOPE),
-            "response" => Turn::Answer(SCOPE),
+        HeadRoute::to(match head.trim() {
+            "think" => ChannelTurn::Reasoning(SCOPE),
+            "response" => ChannelTurn::Answer(SCOPE),
             name if name.contains(is_blank) && !name.contains('=') => return None,
-            _ => Turn::Over,
+            _ => ChannelTurn::Over,
         })
     },
 };
 
 static CLOSE: ChannelGrammar = ChannelGrammar {
-    signs: &[("<|sep|>", Part::Message("")), ("<|end_of_msg|>", Part::Over)],
+    signs: &[("<|sep|>", HeadSign::Message("")), ("<|end_of_msg|>", HeadSign::Over)],
     // Only these two hold text. The end of the message settles nothing: what was called in them counts.
     route: |head, _, _| {
-        Route::to(match head.trim() {
-            "think" | "response" => Turn::Over,
-            "tools" | "call" | "argument" | "json" | "message" => Turn::On,
+        HeadRoute::to(match head.trim() {
+            "think" | "response" => ChannelTurn::Over,
+            "tools" | "call" | "argument" | "json" | "message" => ChannelTurn::On,
             _ => return None,
         })
     },
 };
 
-const SCOPE: &Scope = &Scope { opens: &["<|open|>"], closes: &["<|close|>", "<|end_of_msg|>"] };
+const SCOPE: &ChannelScope = &ChannelScope { opens: &["<|open|>"], closes: &["<|close|>", "<|end_of_msg|>"] };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "kimi_k3",
+    models: "Kimi K3",
+    sample: "<|open|>tools<|sep|><|open|>call tool=\"get_weather\" index=\"1\"<|sep|><|open|>argument key=\"city\" type=\"string\"<|sep|>¤<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
     openers: &[
         Opener {
             mark: Mark::Tag("<|open|>"),
-            then: Then::Words(&["tools", "call", "argument"]),
+            then: Lookahead::Words(&["tools", "call", "argument"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
-        Opener { mark: Mark::Tag("<|open|>"), then: Then::Anything, grammar: Grammar::Channel(&OPEN) },
-        Opener { mark: Mark::Tag("<|close|>"), then: Then::Anything, grammar: Grammar::Channel(&CLOSE) },
+        Opener { mark: Mark::Tag("<|open|>"), then: Lookahead::Anything, grammar: Grammar::Channel(&OPEN) },
+        Opener { mark: Mark::Tag("<|close|>"), then: Lookahead::Anything, grammar: Grammar::Channel(&CLOSE) },
     ],
     reasoning: &[],
     silent: &["<|end_of_msg|>"],

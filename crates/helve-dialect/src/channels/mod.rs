@@ -12,22 +12,22 @@ pub(crate) mod muse_glimmer;
 pub(crate) mod muse_spark;
 
 use crate::Tools;
-use crate::body::{Chunk, Ending, Rest, Step, Turn};
-use crate::calls::Report;
+use crate::body::{BodyEnding, BodyStep, ChannelTurn, TextChunk, Unclaimed};
+use crate::calls::CallReport;
 use crate::dialect::Grammar;
-use crate::signpost::{Found, Signpost};
+use crate::mark_scanner::{FoundSign, MarkScanner};
 use helve_json::is_blank;
 
 /// How heads are written.
 pub(crate) struct ChannelGrammar {
     /// What may end a head.
-    pub(crate) signs: &'static [(&'static str, Part)],
+    pub(crate) signs: &'static [(&'static str, HeadSign)],
     /// Where the message goes, by the head and by the kind of sign behind it. Nowhere if it is no head.
-    pub(crate) route: fn(&str, &'static str, &Tools) -> Option<Route>,
+    pub(crate) route: fn(&str, &'static str, &Tools) -> Option<HeadRoute>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum HeadSign {
     /// The message begins; where there are several such signs, this is the kind.
     Message(&'static str),
     /// The same, and the sign of one byte is the message's first.
@@ -38,19 +38,19 @@ pub(crate) enum Part {
     Over,
 }
 
-pub(crate) struct Route {
-    pub(crate) turn: Turn,
+pub(crate) struct HeadRoute {
+    pub(crate) turn: ChannelTurn,
     /// The tool that is called.
     pub(crate) name: Option<String>,
 }
 
-impl Route {
-    pub(crate) fn to(turn: Turn) -> Option<Self> {
+impl HeadRoute {
+    pub(crate) fn to(turn: ChannelTurn) -> Option<Self> {
         Some(Self { turn, name: None })
     }
 
     pub(crate) fn call(name: &str, grammar: Grammar) -> Option<Self> {
-        Some(Self { turn: Turn::Call(grammar), name: Some(name.to_owned()) })
+        Some(Self { turn: ChannelTurn::Call(grammar), name: Some(name.to_owned()) })
     }
 }
 
@@ -59,7 +59,7 @@ const HEAD_MAX: usize = 512;
 
 pub(crate) struct ChannelBody {
     grammar: &'static ChannelGrammar,
-    signpost: Signpost,
+    mark_scanner: MarkScanner,
     head: String,
     /// The mark was all the head there is.
     kind: Option<&'static str>,
@@ -70,15 +70,21 @@ pub(crate) struct ChannelBody {
 impl ChannelBody {
     pub(crate) fn new(grammar: &'static ChannelGrammar, mark: &str) -> Self {
         let kind = grammar.signs.iter().find_map(|(text, part)| match part {
-            Part::Message(kind) if *text == mark => Some(*kind),
+            HeadSign::Message(kind) if *text == mark => Some(*kind),
             _ => None,
         });
-        Self { grammar, signpost: Signpost::default(), head: String::new(), kind, unmarked: mark.is_empty() }
+        Self {
+            grammar,
+            mark_scanner: MarkScanner::default(),
+            head: String::new(),
+            kind,
+            unmarked: mark.is_empty(),
+        }
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
         // Of the blanks behind a mark, which are read already, the head keeps one.
         if self.head.is_empty() && report.held.ends_with(is_blank) {
             self.head.push(' ');
@@ -89,29 +95,33 @@ impl ChannelBody {
         let step = loop {
             let rest = chunk.rest();
             if rest.is_empty() {
-                break Step::More;
+                break BodyStep::More;
             }
-            let (taken, found) = self.signpost.step(self.grammar.signs, rest);
+            let (taken, found) = self.mark_scanner.step(self.grammar.signs, rest);
             chunk.pos += taken;
             match found {
-                Found::Nothing => {}
-                Found::Char => self.head.push_str(&rest[..taken]),
-                Found::Beginning(text) => self.head.push_str(text),
-                Found::Sign(Part::Again) => self.head.clear(),
-                Found::Sign(Part::Over) if is_prose(&self.head) => return self.prose(&mut chunk, report),
-                Found::Sign(Part::Message(_)) if goes_on(&self.head) => {
+                FoundSign::Nothing => {}
+                FoundSign::Char => self.head.push_str(&rest[..taken]),
+                FoundSign::Beginning(text) => self.head.push_str(text),
+                FoundSign::Sign(HeadSign::Again) => self.head.clear(),
+                FoundSign::Sign(HeadSign::Over) if is_prose(&self.head) => {
                     return self.prose(&mut chunk, report);
                 }
-                Found::Sign(Part::Over) => break Step::Turn(Rest::at(chunk.pos), Turn::Over),
-                Found::Sign(Part::Message(kind)) => break self.message(kind, &chunk, report),
-                Found::Sign(Part::Body(kind)) => {
+                FoundSign::Sign(HeadSign::Message(_)) if goes_on(&self.head) => {
+                    return self.prose(&mut chunk, report);
+                }
+                FoundSign::Sign(HeadSign::Over) => {
+                    break BodyStep::Turn(Unclaimed::at(chunk.pos), ChannelTurn::Over);
+                }
+                FoundSign::Sign(HeadSign::Message(kind)) => break self.message(kind, &chunk, report),
+                FoundSign::Sign(HeadSign::Body(kind)) => {
                     chunk.pos -= 1;
                     break self.message(kind, &chunk, report);
                 }
             }
             let line_over = self.head.ends_with('\n') && is_prose(&self.head);
             if line_over || self.head.len() > HEAD_MAX {
-                break Step::NotACall(Rest::at(chunk.pos));
+                break BodyStep::NotACall(Unclaimed::at(chunk.pos));
             }
         };
         chunk.keep(report);
@@ -119,30 +129,35 @@ impl ChannelBody {
     }
 
     /// What was read up to a sign is what somebody says, and the sign may mean something there.
-    fn prose(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn prose(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         chunk.keep(report);
-        let back = self.signpost.found(self.grammar.signs).len();
-        Step::NotACall(Rest { back, pos: chunk.pos })
+        let back = self.mark_scanner.last_sign(self.grammar.signs).len();
+        BodyStep::NotACall(Unclaimed { back, pos: chunk.pos })
     }
 
-    fn message(&self, kind: &'static str, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn message(
+        &self,
+        kind: &'static str,
+        chunk: &TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> BodyStep {
         let Some(route) = (self.grammar.route)(&self.head, kind, report.tools) else {
-            return Step::NotACall(Rest::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
         };
         if let Some(name) = &route.name {
             report.name(name);
         }
-        Step::Turn(Rest::at(chunk.pos), route.turn)
+        BodyStep::Turn(Unclaimed::at(chunk.pos), route.turn)
     }
 
     /// A head without a message says nothing, unless it was about to call somebody. Behind a mark that is ordinary text,
     /// it may be none.
-    pub(crate) fn finish(&self, report: &Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&self, report: &CallReport<'_, '_>) -> BodyEnding {
         let is_head = || (self.grammar.route)(&self.head, "", report.tools).is_some();
         match recipient(&self.head) {
-            Some(_) => Ending::Cut,
-            None if self.unmarked || is_prose(&self.head) || !is_head() => Ending::NotACall,
-            None => Ending::Done,
+            Some(_) => BodyEnding::Cut,
+            None if self.unmarked || is_prose(&self.head) || !is_head() => BodyEnding::NotACall,
+            None => BodyEnding::Done,
         }
     }
 }

@@ -3,27 +3,31 @@
 //! Odd here: the recipient is the channel: `self` reasons, `user` answers, anyone else is called. The prompt holds the
 //! first `<|start|>assistant`. A call quoted in another channel stays text, its head included. Names come doubled.
 
-use super::{ChannelGrammar, Part, Route, recipient};
-use crate::body::{Scope, Turn};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use super::{ChannelGrammar, HeadRoute, HeadSign, recipient};
+use crate::body::{ChannelScope, ChannelTurn};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::function_xml::muse::GRAMMAR;
 use crate::{Dialect, Tools};
 
 static HEAD: ChannelGrammar = ChannelGrammar {
-    signs: &[("<|message|>", Part::Message("")), ("<|eom|>", Part::Over), ("<|eot|>", Part::Over)],
+    signs: &[
+        ("<|message|>", HeadSign::Message("")),
+        ("<|eom|>", HeadSign::Over),
+        ("<|eot|>", HeadSign::Over),
+    ],
     route,
 };
 
-const SCOPE: &Scope = &Scope { opens: &[], closes: &["<|eom|>", "<|eot|>"] };
+const SCOPE: &ChannelScope = &ChannelScope { opens: &[], closes: &["<|eom|>", "<|eot|>"] };
 
-const HEADED: Then = Then::Recipient(&["<|message|>"]);
+const HEADED: Lookahead = Lookahead::Recipient(&["<|message|>"]);
 
 pub(super) const OPENERS: &[Opener] = &[
     Opener { mark: Mark::Tag("<|start|>"), then: HEADED, grammar: Grammar::Channel(&HEAD) },
     Opener { mark: Mark::Start, then: HEADED, grammar: Grammar::Channel(&HEAD) },
     Opener {
         mark: Mark::Tag("<atem:function_calls>"),
-        then: Then::Words(&["<atem:invoke"]),
+        then: Lookahead::Words(&["<atem:invoke"]),
         grammar: Grammar::Tags(&GRAMMAR),
     },
 ];
@@ -35,6 +39,8 @@ pub(super) const STRAYS: &[&str] =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "muse_glimmer",
+    models: "Muse Glimmer",
+    sample: "<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name=\"get_weather\">\n<atem:parameter name=\"city\">¤</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
     openers: OPENERS,
     reasoning: &[],
     over: OVER,
@@ -42,11 +48,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn route(head: &str, _: &'static str, tools: &Tools) -> Option<Route> {
+fn route(head: &str, _: &'static str, tools: &Tools) -> Option<HeadRoute> {
     match recipient(head) {
-        Some(name) => Route::call((GRAMMAR.name)(name, tools), Grammar::Tags(&GRAMMAR)),
-        None if head.contains("to=self") => Route::to(Turn::Reasoning(SCOPE)),
-        None => Route::to(Turn::Answer(SCOPE)),
+        Some(name) => HeadRoute::call((GRAMMAR.name)(name, tools), Grammar::Tags(&GRAMMAR)),
+        None if head.contains("to=self") => HeadRoute::to(ChannelTurn::Reasoning(SCOPE)),
+        None => HeadRoute::to(ChannelTurn::Answer(SCOPE)),
     }
 }
 

@@ -5,6 +5,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "muse_spark",
+    models: "Muse Spark",
+    sample: "<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name=\"get_weather\">\n<atem:parameter name=\"city\">¤</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>",
     openers: muse_glimmer::OPENERS,
     reasoning: &[],
     over: muse_glimmer::OVER,

@@ -3,8 +3,8 @@
 //!
 //! Odd here: full-width bars and a special blank in the marks, which small distills misspell; a fence around the JSON.
 
-use super::{Called, FramedGrammar, Sign, goes_on_as_prose};
-use crate::dialect::{Grammar, Mark, Opener, Then, is_name};
+use super::{FramedGrammar, FramedSign, HeadMeaning, goes_on_as_prose};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, is_name};
 use crate::{Dialect, Tools};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
@@ -17,7 +17,7 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const fn opener(mark: &'static str, then: Then) -> Opener {
+const fn opener(mark: &'static str, then: Lookahead) -> Opener {
     Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Framed(&GRAMMAR) }
 }
 
@@ -25,21 +25,21 @@ const fn opener(mark: &'static str, then: Then) -> Opener {
 /// has it, which passes over true ones.
 macro_rules! spellings {
     ($(($bar:literal, $gap:literal, $ahead:literal)),* $(,)?) => {
-        const SIGNS: &[(&str, Sign)] = &[
+        const SIGNS: &[(&str, FramedSign)] = &[
             $(
-                (concat!("<", $bar, "tool", $gap, "call", $gap, "begin", $bar, ">"), Sign::Call),
-                (concat!("<", $bar, "tool", $gap, "call", $gap, "end", $bar, ">"), Sign::End),
-                (concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"), Sign::End),
-                (concat!("<", $bar, "tool", $gap, "calls", $gap, "end", $bar, ">"), Sign::Close),
+                (concat!("<", $bar, "tool", $gap, "call", $gap, "begin", $bar, ">"), FramedSign::Call),
+                (concat!("<", $bar, "tool", $gap, "call", $gap, "end", $bar, ">"), FramedSign::End),
+                (concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"), FramedSign::End),
+                (concat!("<", $bar, "tool", $gap, "calls", $gap, "end", $bar, ">"), FramedSign::Close),
             )*
-            ("```", Sign::Fence),
+            ("```", FramedSign::Fence),
         ];
 
         /// The first call of a section, or the end of one that is empty.
-        const SECTION: Then = Then::Words(&[$(concat!("<", $bar, "tool", $ahead, "call")),*]);
+        const SECTION: Lookahead = Lookahead::Words(&[$(concat!("<", $bar, "tool", $ahead, "call")),*]);
 
         /// A call outside a section: behind what ended the section too early, or where there was none.
-        const CALL: Then = Then::Name(&[$(concat!("<", $bar, "tool", $ahead, "sep", $bar, ">")),*]);
+        const CALL: Lookahead = Lookahead::Name(&[$(concat!("<", $bar, "tool", $ahead, "sep", $bar, ">")),*]);
 
         pub(super) const OPENERS: &[Opener] = &[$(
             opener(concat!("<", $bar, "tool", $gap, "calls", $gap, "begin", $bar, ">"), SECTION),
@@ -70,12 +70,19 @@ spellings![
     ("|", "_", "_"),
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v3", openers: OPENERS, strays: STRAYS, sections: SECTIONS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v3",
+    models: "DeepSeek V3, R1 and its distills",
+    sample: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{\"city\": \"¤\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    openers: OPENERS,
+    strays: STRAYS,
+    sections: SECTIONS,
+    ..Dialect::PLAIN
+};
 
 /// The name stands behind the type and the separator, or before it where nothing but a fence does. A type that no model was
 /// taught needs a name that is one: declared, or right behind the separator where no tools are known.
-fn name(head: &str, tools: &Tools) -> Called {
+fn name(head: &str, tools: &Tools) -> HeadMeaning {
     let declared = |name: &str| match tools.is_unknown() {
         true => !goes_on_with_prose(head),
         false => tools.resolve(name).is_some(),
@@ -86,8 +93,8 @@ fn name(head: &str, tools: &Tools) -> Called {
         _ => "",
     };
     match !name.is_empty() && name.chars().all(is_name) {
-        true => Called::Tool { name: name.to_owned(), id: None },
-        false => Called::Nobody,
+        true => HeadMeaning::Tool { name: name.to_owned(), id: None },
+        false => HeadMeaning::Nobody,
     }
 }
 

@@ -7,6 +7,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v31",
+    models: "DeepSeek V3.1",
+    sample: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{\"city\": \"¤\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     openers: deepseek_v3::OPENERS,
     strays: deepseek_v3::STRAYS,
     sections: deepseek_v3::SECTIONS,

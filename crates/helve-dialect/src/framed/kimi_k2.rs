@@ -4,19 +4,19 @@
 //! Odd here: the head is an id that holds the name, and models garble it: `functions_f_1`, `functionsf5`, `f:0`, or a
 //! bare counter, whose tool only the arguments give away. Every closing token may be missing.
 
-use super::{Called, FramedGrammar, Sign};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use super::{FramedGrammar, FramedSign, HeadMeaning};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::{Dialect, Tools};
 
 pub(super) static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[
-        ("<|tool_call_begin|>", Sign::Call),
-        ("<|tool_call_argument_begin|>", Sign::Arguments),
-        ("<|tool_call_end|>", Sign::End),
-        ("<|tool_calls_section_begin|>", Sign::End),
-        ("<|tool_call_section_begin|>", Sign::End),
-        ("<|tool_calls_section_end|>", Sign::Close),
-        ("<|tool_call_section_end|>", Sign::Close),
+        ("<|tool_call_begin|>", FramedSign::Call),
+        ("<|tool_call_argument_begin|>", FramedSign::Arguments),
+        ("<|tool_call_end|>", FramedSign::End),
+        ("<|tool_calls_section_begin|>", FramedSign::End),
+        ("<|tool_call_section_begin|>", FramedSign::End),
+        ("<|tool_calls_section_end|>", FramedSign::Close),
+        ("<|tool_call_section_end|>", FramedSign::Close),
     ],
     closers: &[
         "<|tool_call_end|>",
@@ -28,19 +28,21 @@ pub(super) static GRAMMAR: FramedGrammar = FramedGrammar {
     ..FramedGrammar::PLAIN
 };
 
-const fn opener(mark: &'static str, then: Then) -> Opener {
+const fn opener(mark: &'static str, then: Lookahead) -> Opener {
     Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Framed(&GRAMMAR) }
 }
 
-const SECTION: Then =
-    Then::Words(&["<|tool_call_begin|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>"]);
+const SECTION: Lookahead =
+    Lookahead::Words(&["<|tool_call_begin|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>"]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "kimi_k2",
+    models: "Kimi K2, K2.5 and K2 Thinking",
+    sample: r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "¤"}<|tool_call_end|><|tool_calls_section_end|>"#,
     openers: &[
         opener("<|tool_calls_section_begin|>", SECTION),
         opener("<|tool_call_section_begin|>", SECTION),
-        opener("<|tool_call_begin|>", Then::Name(&["<|tool_call_argument_begin|>"])),
+        opener("<|tool_call_begin|>", Lookahead::Name(&["<|tool_call_argument_begin|>"])),
     ],
     strays: &[
         "<|tool_call_argument_begin|>",
@@ -55,22 +57,26 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 
-fn name(head: &str, tools: &Tools) -> Called {
+fn name(head: &str, tools: &Tools) -> HeadMeaning {
     let id = head.trim();
     if id.is_empty() || id.contains(char::is_whitespace) {
-        return Called::Nobody;
+        return HeadMeaning::Nobody;
     }
     let (name, index) = id.rsplit_once(':').unwrap_or((id, ""));
     let name = name.strip_prefix("functions.").unwrap_or(name);
     let id = Some(id.to_owned());
     if tools.is_unknown() || tools.resolve(name).is_some() {
         let counter = name.bytes().all(|b| b.is_ascii_digit()) && index.is_empty();
-        return if counter { Called::Unnamed { id } } else { Called::Tool { name: name.to_owned(), id } };
+        return if counter {
+            HeadMeaning::Unnamed { id }
+        } else {
+            HeadMeaning::Tool { name: name.to_owned(), id }
+        };
     }
     match garbled(name).find_map(|name| tools.resolve(name)) {
-        Some(name) => Called::Tool { name: name.to_owned(), id },
-        None if is_made_up(name) => Called::Unnamed { id },
-        None => Called::Tool { name: name.to_owned(), id },
+        Some(name) => HeadMeaning::Tool { name: name.to_owned(), id },
+        None if is_made_up(name) => HeadMeaning::Unnamed { id },
+        None => HeadMeaning::Tool { name: name.to_owned(), id },
     }
 }
 

@@ -3,13 +3,17 @@
 //! Odd here: the tag is that of Qwen3-Coder; the bracket behind it makes the difference. Code follows a
 //! `<|python_tag|>`, and counts where an interpreter is declared.
 
-use super::{FramedGrammar, Sign, plain_name};
+use super::{FramedGrammar, FramedSign, plain_name};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::llama3_json;
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
-    signs: &[("<function=", Sign::Call), (">", Sign::Arguments), ("</function>", Sign::End)],
+    signs: &[
+        ("<function=", FramedSign::Call),
+        (">", FramedSign::Arguments),
+        ("</function>", FramedSign::End),
+    ],
     closers: &["</function>"],
     name: plain_name,
     ..FramedGrammar::PLAIN
@@ -17,10 +21,12 @@ static GRAMMAR: FramedGrammar = FramedGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama31_function_tag",
+    models: "Llama 3.1 as prompted by Meta, Functionary 3.1",
+    sample: r#"<function=get_weather>{"city": "¤"}</function>"#,
     openers: &[
         Opener {
             mark: Mark::Tag("<function="),
-            then: Then::Name(&[">{", "></function>"]),
+            then: Lookahead::Name(&[">{", "></function>"]),
             grammar: Grammar::Framed(&GRAMMAR),
         },
         llama3_json::CODE_OPENER,

@@ -4,8 +4,8 @@
 //! own `[TOOL_CALLS]`, which the next may lack; in between there were an id (`[CALL_ID]`) and no `[ARGS]` at all.
 //! Ids have nine characters.
 
-use super::{FramedGrammar, Sign, plain_name};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use super::{FramedGrammar, FramedSign, plain_name};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 use crate::{Dialect, reasoning};
 
@@ -14,10 +14,10 @@ static ARRAY: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGramm
 static NAMED: FramedGrammar = FramedGrammar {
     signs: &[
         // An array or an object may follow the next one.
-        ("[TOOL_CALLS]", Sign::Beyond),
-        ("[CALL_ID]", Sign::Id),
-        ("[ARGS]", Sign::Arguments),
-        ("[/TOOL_CALLS]", Sign::Close),
+        ("[TOOL_CALLS]", FramedSign::Beyond),
+        ("[CALL_ID]", FramedSign::Id),
+        ("[ARGS]", FramedSign::Arguments),
+        ("[/TOOL_CALLS]", FramedSign::Close),
     ],
     closers: &["[TOOL_CALLS]", "[/TOOL_CALLS]"],
     bracket_ends_head: true,
@@ -30,11 +30,13 @@ const MARK: Mark = Mark::Tag("[TOOL_CALLS]");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "mistral",
+    models: "Mistral, Magistral, Ministral, Devstral",
+    sample: r#"[TOOL_CALLS]get_weather[ARGS]{"city": "¤"}"#,
     openers: &[
-        Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&ARRAY) },
+        Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&ARRAY) },
         Opener {
             mark: MARK,
-            then: Then::Name(&["[ARGS]", "[CALL_ID]", "{"]),
+            then: Lookahead::Name(&["[ARGS]", "[CALL_ID]", "{"]),
             grammar: Grammar::Framed(&NAMED),
         },
     ],

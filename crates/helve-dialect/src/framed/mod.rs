@@ -20,7 +20,7 @@ use helve_json::is_blank;
 
 /// How the calls of a section are framed.
 pub(crate) struct FramedGrammar {
-    pub(crate) signs: &'static [(&'static str, Sign)],
+    pub(crate) signs: &'static [(&'static str, FramedSign)],
     /// The signs that may end arguments which are not quite JSON.
     pub(crate) closers: &'static [&'static str],
     /// The bracket of the arguments ends the head, whether a sign stands before it or not.
@@ -32,7 +32,7 @@ pub(crate) struct FramedGrammar {
     /// The signs are ordinary words, so that a head of more than one word is what somebody says.
     pub(crate) wordy: bool,
     /// Who is called, by the head.
-    pub(crate) name: fn(&str, &Tools) -> Called,
+    pub(crate) name: fn(&str, &Tools) -> HeadMeaning,
     /// Whether a head that calls nobody is what somebody says about the marks. Behind it stands the bracket of arguments, if
     /// one does. Any other is that of a broken call.
     pub(crate) is_said: fn(&str) -> bool,
@@ -49,7 +49,7 @@ impl FramedGrammar {
         chained: false,
         text: TextGrammar::NONE,
         wordy: false,
-        name: |_, _| Called::Nobody,
+        name: |_, _| HeadMeaning::Nobody,
         is_said: |_| true,
         is_all: |_| false,
     };
@@ -57,8 +57,8 @@ impl FramedGrammar {
 
 /// Arguments that are plain text, which goes to the only parameter that is required.
 pub(crate) struct TextGrammar {
-    /// The signs that end it, each `Sign::Close` or `Sign::Beyond`; without any, arguments are never text.
-    pub(crate) signs: &'static [(&'static str, Sign)],
+    /// The signs that end it, each `FramedSign::Close` or `FramedSign::Beyond`; without any, arguments are never text.
+    pub(crate) signs: &'static [(&'static str, FramedSign)],
     /// It is code for an interpreter.
     pub(crate) code: bool,
     /// It counts only with the sign that ends it: without that it was cut off.
@@ -73,7 +73,7 @@ impl TextGrammar {
 
 /// What a sign says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum FramedSign {
     /// A call begins.
     Call,
     /// Its id follows.
@@ -93,7 +93,7 @@ pub(crate) enum Sign {
 }
 
 /// What a head says.
-pub(crate) enum Called {
+pub(crate) enum HeadMeaning {
     Tool {
         name: String,
         id: Option<String>,
@@ -120,10 +120,10 @@ fn goes_on_as_prose(before: &str, text: &str) -> bool {
 }
 
 /// A head that is nothing but a name, perhaps in quotes.
-fn plain_name(head: &str, _: &Tools) -> Called {
+fn plain_name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['"', '\'']);
     match name.is_empty() || name.contains(char::is_whitespace) {
-        true => Called::Nobody,
-        false => Called::Tool { name: name.to_owned(), id: None },
+        true => HeadMeaning::Nobody,
+        false => HeadMeaning::Tool { name: name.to_owned(), id: None },
     }
 }

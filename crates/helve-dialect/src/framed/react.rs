@@ -7,35 +7,35 @@
 //! required parameter. LangChain's agents write both in a fence, `{"action": "f", "action_input": {…}}`; the action
 //! `Final Answer` is none, and stays text.
 
-use super::{Called, FramedGrammar, Sign, TextGrammar};
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use super::{FramedGrammar, FramedSign, HeadMeaning, TextGrammar};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, Reasoning};
 use crate::json_tags::JsonGrammar;
 use crate::{Dialect, Tools, reasoning};
 
 static GRAMMAR: FramedGrammar = FramedGrammar {
     signs: &[
-        ("Action:", Sign::Call),
-        ("Action Input:", Sign::Arguments),
-        ("✿FUNCTION✿:", Sign::Call),
-        ("✿ARGS✿:", Sign::Arguments),
-        ("Final Answer:", Sign::Answer),
+        ("Action:", FramedSign::Call),
+        ("Action Input:", FramedSign::Arguments),
+        ("✿FUNCTION✿:", FramedSign::Call),
+        ("✿ARGS✿:", FramedSign::Arguments),
+        ("Final Answer:", FramedSign::Answer),
     ],
     text: TextGrammar {
         signs: &[
-            ("Observation:", Sign::Beyond),
-            ("\nThought:", Sign::Beyond),
-            ("\nAction:", Sign::Beyond),
-            ("\nFinal Answer:", Sign::Beyond),
-            ("✿RESULT✿", Sign::Beyond),
-            ("✿FUNCTION✿:", Sign::Beyond),
-            ("<|im_end|>", Sign::Beyond),
-            ("<|eot_id|>", Sign::Beyond),
-            ("<|eom_id|>", Sign::Beyond),
-            ("<|end_of_text|>", Sign::Beyond),
-            ("<|endoftext|>", Sign::Beyond),
-            ("<|end|>", Sign::Beyond),
-            ("<end_of_turn>", Sign::Beyond),
-            ("<｜end▁of▁sentence｜>", Sign::Beyond),
+            ("Observation:", FramedSign::Beyond),
+            ("\nThought:", FramedSign::Beyond),
+            ("\nAction:", FramedSign::Beyond),
+            ("\nFinal Answer:", FramedSign::Beyond),
+            ("✿RESULT✿", FramedSign::Beyond),
+            ("✿FUNCTION✿:", FramedSign::Beyond),
+            ("<|im_end|>", FramedSign::Beyond),
+            ("<|eot_id|>", FramedSign::Beyond),
+            ("<|eom_id|>", FramedSign::Beyond),
+            ("<|end_of_text|>", FramedSign::Beyond),
+            ("<|endoftext|>", FramedSign::Beyond),
+            ("<|end|>", FramedSign::Beyond),
+            ("<end_of_turn>", FramedSign::Beyond),
+            ("<｜end▁of▁sentence｜>", FramedSign::Beyond),
         ],
         ..TextGrammar::NONE
     },
@@ -49,33 +49,35 @@ static FENCED: JsonGrammar =
     JsonGrammar { led: true, close: &["```"], answers: &["Final Answer"], ..JsonGrammar::PLAIN };
 
 /// A fence that holds objects.
-pub(crate) const FENCES: Then =
-    Then::Words(&["```{", "```[{", "```json{", "```json[{", "```JSON{", "```JSON[{"]);
+pub(crate) const FENCES: Lookahead =
+    Lookahead::Words(&["```{", "```[{", "```json{", "```json[{", "```JSON{", "```JSON[{"]);
 
 const fn opener(mark: &'static str) -> Opener {
-    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Framed(&GRAMMAR) }
+    Opener { mark: Mark::Tag(mark), then: Lookahead::Anything, grammar: Grammar::Framed(&GRAMMAR) }
 }
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "react",
+    models: "ReAct, and Qwen 1",
+    sample: "Action: get_weather\nAction Input: {\"city\": \"¤\"}\nObservation:",
     openers: &[
         Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&FENCED) },
         opener("Action:"),
         opener("✿FUNCTION✿:"),
     ],
     reasoning: &[Reasoning { open: "Thought:", close: "Final Answer:" }, reasoning::think::MARKS[0]],
-    hush: &["Observation:", "✿RESULT✿"],
+    ends_output: &["Observation:", "✿RESULT✿"],
     found: false,
     ..Dialect::PLAIN
 };
 
-fn name(head: &str, _: &Tools) -> Called {
+fn name(head: &str, _: &Tools) -> HeadMeaning {
     let name = head.trim().trim_matches(['`', '"', '*']);
     match name {
-        "" => Called::Nobody,
-        "None" | "none" | "N/A" => Called::NoTool,
-        _ if name.contains(char::is_whitespace) => Called::Nobody,
-        _ => Called::Tool { name: name.to_owned(), id: None },
+        "" => HeadMeaning::Nobody,
+        "None" | "none" | "N/A" => HeadMeaning::NoTool,
+        _ if name.contains(char::is_whitespace) => HeadMeaning::Nobody,
+        _ => HeadMeaning::Tool { name: name.to_owned(), id: None },
     }
 }
 

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use crate::Tools;
-use helve_json::work::looked_at;
+use helve_json::work::count_bytes;
 
 /// The arguments of the tool, if what is written can only be the value of one parameter, or no value at all.
 pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<String> {
-    looked_at(written.len());
+    count_bytes(written.len());
     let written = unfenced(written.trim());
     let unquoted = serde_json::from_str::<String>(written).ok();
     let value = unquoted.as_deref().unwrap_or(written);
@@ -29,7 +29,7 @@ pub(super) fn arguments(written: &str, tool: &str, tools: &Tools) -> Option<Stri
 
 /// Whether the end of the message may be the end of the text: nothing is missing, and no quote and no fence is open.
 pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
-    looked_at(written.len());
+    count_bytes(written.len());
     let text = written.trim();
     if text.is_empty() {
         let parameters = tools.schema(tool).and_then(|schema| schema.get("properties")?.as_object());
@@ -43,7 +43,7 @@ pub(super) fn is_whole(written: &str, tool: &str, tools: &Tools) -> bool {
 
 /// The arguments of an interpreter: its code, as it is written.
 pub(super) fn code(written: &str, tool: &str, tools: &Tools) -> Option<String> {
-    looked_at(written.len());
+    count_bytes(written.len());
     let code = written.trim_matches(['\n', '\r']);
     let declared = tools.schema(tool).and_then(|schema| schema.get("properties"));
     let parameter = match tools.only_position(tool) {

@@ -1,30 +1,30 @@
 //! The body of a call written as elements: from tag to tag, with the text between them.
 
 mod brackets;
+mod bypass;
 mod call;
 mod keys;
 mod members;
-mod passing;
 mod split;
 mod tags;
 mod words;
 
 use super::tag;
-use super::value::{Gap, Value, behind_blanks};
+use super::value::{Value, ValueGap, behind_blanks};
 use super::{Element, Spelling, TagGrammar};
-use crate::arguments::{Arguments, Flow};
-use crate::body::{Chunk, Ending, Rest, Step};
-use crate::calls::Report;
+use crate::arguments::{ArgumentFlow, ArgumentReader};
+use crate::body::{BodyEnding, BodyStep, TextChunk, Unclaimed};
+use crate::calls::CallReport;
 use crate::dialect::is_name;
 use crate::{Dropped, End};
-use call::Call;
+use call::TagCall;
 use helve_json::byte_search::find_byte;
 use helve_json::inspect;
 use split::Split;
 
 pub(crate) struct TagBody {
     grammar: &'static TagGrammar,
-    state: State,
+    state: TagState,
     /// What may become a tag.
     beginning: String,
     /// It begins with the section's mark.
@@ -36,12 +36,12 @@ pub(crate) struct TagBody {
     split: Option<Box<Split>>,
     /// A name or a key, as far as it was read.
     word: String,
-    gap: Gap,
-    json: Arguments,
+    gap: ValueGap,
+    json: ArgumentReader,
     /// The beginning of a member, as it is written.
     member: String,
     /// The call that is open.
-    call: Call,
+    call: TagCall,
     /// The first calls had no name. Unless others follow them, they are text.
     nameless: bool,
     calls: usize,
@@ -49,7 +49,7 @@ pub(crate) struct TagBody {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum TagState {
     Between,
     /// Behind an element whose word means nothing.
     Kind,
@@ -67,17 +67,17 @@ impl TagBody {
     pub(crate) fn new(grammar: &'static TagGrammar, mark: &str) -> Self {
         let mut body = Self {
             grammar,
-            state: State::Between,
+            state: TagState::Between,
             beginning: String::new(),
             in_mark: false,
             enclosed: false,
             value: Box::default(),
             split: None,
             word: String::new(),
-            gap: Gap::default(),
-            json: Arguments::new(0),
+            gap: ValueGap::default(),
+            json: ArgumentReader::new(0),
             member: String::new(),
-            call: Call::default(),
+            call: TagCall::default(),
             nameless: false,
             calls: 0,
             over_at: 0,
@@ -89,7 +89,7 @@ impl TagBody {
     /// Begins a section behind this mark, which is a tag or the beginning of one, with the buffers it has.
     pub(crate) fn restart(&mut self, grammar: &'static TagGrammar, mark: &str) {
         self.grammar = grammar;
-        self.state = State::Between;
+        self.state = TagState::Between;
         self.call.begin();
         self.nameless = false;
         self.split = None;
@@ -105,23 +105,23 @@ impl TagBody {
         if grammar.has(Element::NamedByText) || grammar.has(Element::Kind) {
             self.word.clear();
             self.state = match tag::parse(grammar, mark).kind {
-                Some(Element::NamedByText) => State::Word,
-                Some(Element::Kind) => State::Kind,
-                _ => State::Between,
+                Some(Element::NamedByText) => TagState::Word,
+                Some(Element::Kind) => TagState::Kind,
+                _ => TagState::Between,
             };
         }
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
         let step = loop {
             if chunk.pos == text.len() {
-                break Step::More;
+                break BodyStep::More;
             }
-            let step = if self.state == State::Json {
+            let step = if self.state == TagState::Json {
                 self.read_json(&mut chunk, report)
-            } else if self.state == State::Value && self.value.in_cdata {
+            } else if self.state == TagState::Value && self.value.in_cdata {
                 self.read_cdata(&mut chunk, report)
             } else if self.beginning.is_empty() {
                 self.read_text(&mut chunk, report)
@@ -137,28 +137,30 @@ impl TagBody {
     }
 
     /// Reads the text up to the next bracket, or the tag that begins here.
-    fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn read_text(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let rest = chunk.rest();
         let text = match find_byte(rest.as_bytes(), b'<') {
             Some(0) => return self.read_bracket(chunk, report),
             Some(run) => &rest[..run],
             None => rest,
         };
-        if self.state == State::Value {
+        if self.state == TagState::Value {
             chunk.pos += text.len();
             self.value_text(text, report);
             return None;
         }
         match self.state {
-            State::Between | State::Call if behind_blanks(text).is_empty() && !self.call.words.may_come() => {
+            TagState::Between | TagState::Call
+                if behind_blanks(text).is_empty() && !self.call.words.may_come() =>
+            {
                 chunk.pos += text.len();
                 None
             }
-            State::Between => {
+            TagState::Between => {
                 chunk.pos += text.len() - text.trim_start().len();
                 self.over(0, chunk, report)
             }
-            State::Call | State::AfterJson => {
+            TagState::Call | TagState::AfterJson => {
                 self.call_text(text, 0, chunk, report);
                 None
             }
@@ -170,8 +172,8 @@ impl TagBody {
     }
 
     /// Everything is data up to the end of the quotation.
-    fn read_cdata(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
+    fn read_cdata(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
+        let Some(c) = chunk.char() else { return Some(BodyStep::More) };
         chunk.pos += c.len_utf8();
         self.beginning.push(c);
         if self.beginning == "]]>" {
@@ -188,10 +190,15 @@ impl TagBody {
     }
 
     /// Text that is or may become a name.
-    fn text(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn text(
+        &mut self,
+        text: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match self.state {
-            State::Key => self.word.push_str(text),
-            State::Word if self.word.len() + text.len() > WORD_MAX => {
+            TagState::Key => self.word.push_str(text),
+            TagState::Word if self.word.len() + text.len() > WORD_MAX => {
                 // As much as fits, so that it does not matter how the text was cut.
                 let room = WORD_MAX - self.word.len();
                 let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -199,8 +206,8 @@ impl TagBody {
                 chunk.pos -= text.len() - fits;
                 return self.not_a_call(chunk, report);
             }
-            State::Word => self.word.push_str(text),
-            State::Kind => {
+            TagState::Word => self.word.push_str(text),
+            TagState::Kind => {
                 self.word.push_str(text);
                 if !KIND.starts_with(self.word.trim()) {
                     return self.over(self.word.len(), chunk, report);
@@ -211,15 +218,15 @@ impl TagBody {
         None
     }
 
-    fn begin_call(&mut self, name: Option<&str>, report: &mut Report<'_, '_>) {
-        self.state = State::Call;
+    fn begin_call(&mut self, name: Option<&str>, report: &mut CallReport<'_, '_>) {
+        self.state = TagState::Call;
         self.call.begin();
         if let Some(name) = name {
             self.name_call(name, report);
         }
     }
 
-    fn name_call(&mut self, name: &str, report: &mut Report<'_, '_>) {
+    fn name_call(&mut self, name: &str, report: &mut CallReport<'_, '_>) {
         let name = (self.grammar.name)(name, report.tools);
         match is_callable(name) {
             true => report.name(name),
@@ -229,11 +236,11 @@ impl TagBody {
 
     /// Whether the call that is open has said anything beyond its name.
     fn has_arguments(&self) -> bool {
-        self.call.arguments > 0 || self.call.wrapped.is_some() || self.state == State::AfterJson
+        self.call.arguments > 0 || self.call.wrapped.is_some() || self.state == TagState::AfterJson
     }
 
     /// Whether nothing vouches for the call that is open: no wrapper, no argument and no declared tool.
-    fn is_mere_form(&self, report: &Report<'_, '_>) -> bool {
+    fn is_mere_form(&self, report: &CallReport<'_, '_>) -> bool {
         let unheard_of = |name| !report.tools.is_unknown() && report.tools.resolve(name).is_none();
         !self.enclosed
             && !self.grammar.headed
@@ -243,9 +250,9 @@ impl TagBody {
     }
 
     /// The call is over. It ended with its own tag, or with this one that is not its own.
-    fn end_call(&mut self, behind: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        let json = self.state == State::AfterJson;
-        self.state = State::Between;
+    fn end_call(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+        let json = self.state == TagState::AfterJson;
+        self.state = TagState::Between;
         if std::mem::take(&mut self.call.bad) || self.call.has_key || report.named().is_none() {
             self.call.words.clear();
             if self.calls > 0 || report.calls.has_started() {
@@ -264,48 +271,48 @@ impl TagBody {
         self.calls += 1;
         report.finish();
         self.call.words.tell(chunk, report);
-        chunk.let_go(report);
-        self.over_at = chunk.held_at(report);
+        chunk.release_read_text(report);
+        self.over_at = chunk.held_position(report);
         if !behind.is_empty() {
             self.hold_back(behind, report);
         }
     }
 
     /// The tag behind the call is the first thing that is not told.
-    fn hold_back(&mut self, tag: &str, report: &mut Report<'_, '_>) {
+    fn hold_back(&mut self, tag: &str, report: &mut CallReport<'_, '_>) {
         if !report.held.ends_with(tag) {
             report.held.push_str(tag);
         }
         self.over_at = report.held.len() - tag.len();
-        report.calls.told = self.over_at;
+        report.calls.reported_to = self.over_at;
     }
 
     /// What was read up to this tag is a call that cannot be one.
-    fn broken(&mut self, behind: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn broken(&mut self, behind: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
         chunk.keep(report);
         report.held.truncate(report.held.len() - behind.len());
-        report.give_up(Dropped::Broken);
+        report.drop_draft(Dropped::Broken);
         self.over_at = report.held.len();
         report.held.push_str(behind);
     }
 
     /// Markup between calls is done with.
-    fn settled(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn take_all_waiting(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if self.calls > 0 {
-            self.over_at = chunk.held_at(report);
+            self.over_at = chunk.held_position(report);
         }
     }
 
-    fn read_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn read_json(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         match self.json.feed(chunk, &[], report) {
-            Flow::More => return Some(Step::More),
-            Flow::Broken => {
+            ArgumentFlow::More => return Some(BodyStep::More),
+            ArgumentFlow::Broken => {
                 self.call.bad = true;
-                self.state = State::Call;
+                self.state = TagState::Call;
             }
-            Flow::Done | Flow::Tag(_) => {
-                self.state = State::AfterJson;
+            ArgumentFlow::Done | ArgumentFlow::Tag(_) => {
+                self.state = TagState::AfterJson;
                 self.call.bad |= self.call.in_json && !inspect::is_object(report.arguments_so_far());
             }
         }
@@ -313,15 +320,20 @@ impl TagBody {
     }
 
     /// What began like a call is none. Behind calls of the section, that ends it.
-    fn not_a_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn not_a_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         match self.calls {
-            0 => Some(Step::NotACall(Rest::at(chunk.pos))),
+            0 => Some(BodyStep::NotACall(Unclaimed::at(chunk.pos))),
             _ => self.over(0, chunk, report),
         }
     }
 
     /// Something follows the last call that does not belong to it; so many bytes of it were taken.
-    fn over(&mut self, taken: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn over(
+        &mut self,
+        taken: usize,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         chunk.keep(report);
         let back = match self.calls {
             // The mark itself must not be read again.
@@ -329,46 +341,48 @@ impl TagBody {
             0 => taken,
             _ => report.held.len() - self.over_at,
         };
-        Some(self.done(Rest { back, pos: chunk.pos }))
+        Some(self.done(Unclaimed { back, pos: chunk.pos }))
     }
 
-    fn done(&self, rest: Rest) -> Step {
-        if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    fn done(&self, rest: Unclaimed) -> BodyStep {
+        if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) }
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
-        let mut nothing = Chunk::new("", 0);
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
+        let mut nothing = TextChunk::new("", 0);
         if end == End::Normal && self.beginning.is_empty() {
-            if self.state == State::Value && self.closing().is_some() {
+            if self.state == TagState::Value && self.closing().is_some() {
                 self.split_off(report);
                 self.end_value(report);
             }
             // Every value was closed: only the outer tags are missing.
-            let whole = matches!(self.state, State::Call | State::AfterJson) && self.has_arguments();
+            let whole = matches!(self.state, TagState::Call | TagState::AfterJson) && self.has_arguments();
             if whole && !self.call.has_key && !self.lacks_argument(report) {
                 self.words_end(report.held.len());
                 self.end_call("", &mut nothing, report);
             }
         }
         match self.state {
-            State::Between | State::Kind if self.calls > 0 => {
+            TagState::Between | TagState::Kind if self.calls > 0 => {
                 if !tag::may_begin(self.grammar, &self.beginning) {
                     report.text_from(self.over_at);
                 }
-                Ending::Done
+                BodyEnding::Done
             }
-            State::Between if self.in_mark && self.beginning.starts_with("</") => {
-                if tags::has_called(report) { Ending::Done } else { Ending::NotACall }
+            TagState::Between if self.in_mark && self.beginning.starts_with("</") => {
+                if tags::has_called(report) { BodyEnding::Done } else { BodyEnding::NotACall }
             }
-            State::Word if end == End::Normal && self.calls == 0 && self.is_no_name() => Ending::NotACall,
-            State::Between if end == End::Normal && self.is_prose() => Ending::NotACall,
-            _ => Ending::Cut,
+            TagState::Word if end == End::Normal && self.calls == 0 && self.is_no_name() => {
+                BodyEnding::NotACall
+            }
+            TagState::Between if end == End::Normal && self.is_prose() => BodyEnding::NotACall,
+            _ => BodyEnding::Cut,
         }
     }
 
     /// Whether the tool must be given an argument that is not there: then more of the call was to come.
-    fn lacks_argument(&self, report: &Report<'_, '_>) -> bool {
-        let given_one_by_one = self.state == State::Call && self.call.wrapped.is_none();
+    fn lacks_argument(&self, report: &CallReport<'_, '_>) -> bool {
+        let given_one_by_one = self.state == TagState::Call && self.call.wrapped.is_none();
         let mut required = report.tools.required(report.named().unwrap_or(""));
         given_one_by_one && required.any(|name| !self.call.keys.contains(name))
     }

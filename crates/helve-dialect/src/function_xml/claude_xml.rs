@@ -6,7 +6,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["antml:", "atem:"],
@@ -22,26 +22,28 @@ static GRAMMAR: TagGrammar = TagGrammar {
     ..TagGrammar::PLAIN
 };
 
-const fn opener(mark: &'static str, then: Then) -> Opener {
+const fn opener(mark: &'static str, then: Lookahead) -> Opener {
     Opener { mark: Mark::Tag(mark), then, grammar: Grammar::Tags(&GRAMMAR) }
 }
 
-const INVOKE: Then = Then::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
+const INVOKE: Lookahead = Lookahead::Words(&["<invoke", "<antml:invoke", "<atem:invoke"]);
 pub(super) const MARK: Mark = Mark::Tag("<invoke name=");
-pub(super) const BARE: Then = Then::Name(&["><parameter", "></invoke", "><antml:parameter"]);
+pub(super) const BARE: Lookahead = Lookahead::Name(&["><parameter", "></invoke", "><antml:parameter"]);
 
 const STRAYS: &[&str] =
     &["</parameter>", "</invoke>", "</function_calls>", "</parameter>", "</invoke>", "</function_calls>"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "claude_xml",
+    models: "models prompted as Claude was",
+    sample: "<function_calls>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">¤</parameter>\n</invoke>\n</function_calls>",
     openers: &[
         opener("<function_calls>", INVOKE),
         opener("<antml:function_calls>", INVOKE),
         opener("<invoke name=", BARE),
     ],
     // Unasked, this prefix is Muse's.
-    given: Given { openers: &[opener("<atem:function_calls>", INVOKE)], ..Given::NOTHING },
+    given: GivenMarks { openers: &[opener("<atem:function_calls>", INVOKE)], ..GivenMarks::NOTHING },
     strays: STRAYS,
     ..Dialect::PLAIN
 };

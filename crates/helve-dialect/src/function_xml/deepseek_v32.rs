@@ -6,7 +6,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["｜DSML｜", "｜｜DSML｜｜", "|DSML|", "||DSML||", "‖DSML‖"],
@@ -27,7 +27,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
 const fn opener(mark: &'static str) -> Opener {
     Opener {
         mark: Mark::Tag(mark),
-        then: Then::Words(&["function_calls", "tool_calls", "calls", "invoke"]),
+        then: Lookahead::Words(&["function_calls", "tool_calls", "calls", "invoke"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }
 }
@@ -50,8 +50,14 @@ pub(super) const STRAYS: &[&str] = &[
     "</｜DSML｜ calls>",
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "deepseek_v32", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "deepseek_v32",
+    models: "DeepSeek V3.2",
+    sample: "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">¤</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    openers: OPENERS,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

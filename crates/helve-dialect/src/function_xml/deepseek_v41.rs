@@ -5,6 +5,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "deepseek_v41",
+    models: "DeepSeek V4.1",
+    sample: "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"get_weather\">\n<｜DSML｜ parameter name=\"city\" string=\"true\">¤</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>",
     openers: deepseek_v32::OPENERS,
     strays: deepseek_v32::STRAYS,
     ..Dialect::PLAIN

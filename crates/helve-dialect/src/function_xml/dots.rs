@@ -4,7 +4,7 @@
 
 use super::{Element, Framing, TagGrammar, claude_xml};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 
 pub(super) static TAGS: TagGrammar = TagGrammar {
@@ -24,14 +24,16 @@ const MARK: Mark = Mark::Tag("<dots_function_call>");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "dots",
+    models: "dots",
+    sample: "<dots_function_call><invoke name=\"get_weather\"><parameter name=\"city\">¤</parameter></invoke></dots_function_call>",
     openers: &[
-        Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: MARK, then: Then::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },
+        Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
+        Opener { mark: MARK, then: Lookahead::Words(&["<invoke"]), grammar: Grammar::Tags(&TAGS) },
     ],
     // Behind words between two calls.
-    given: Given {
+    given: GivenMarks {
         openers: &[Opener { mark: claude_xml::MARK, then: claude_xml::BARE, grammar: Grammar::Tags(&TAGS) }],
-        ..Given::NOTHING
+        ..GivenMarks::NOTHING
     },
     strays: &["</parameter>", "</invoke>", "</dots_function_call>"],
     ..Dialect::PLAIN

@@ -5,7 +5,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     elements: &[
@@ -18,7 +18,7 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(super) const OPENERS: &[Opener] = &[Opener {
     mark: Mark::Tag("<tool_call>"),
-    then: Then::Name(&["<arg_key>", "</tool_call>", "\\n"]),
+    then: Lookahead::Name(&["<arg_key>", "</tool_call>", "\\n"]),
     grammar: Grammar::Tags(&GRAMMAR),
 }];
 
@@ -27,8 +27,15 @@ pub(super) const SILENT: &[&str] = &["<|user|>", "<|observation|>"];
 pub(super) const STRAYS: &[&str] =
     &["<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</tool_call>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "glm45", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "glm45",
+    models: "GLM 4.5 and 4.6",
+    sample: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>¤</arg_value>\n</tool_call>",
+    openers: OPENERS,
+    silent: SILENT,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "glm47",
+    models: "GLM 4.7 and 5, Ling 3",
+    sample: "<tool_call>get_weather<arg_key>city</arg_key><arg_value>¤</arg_value></tool_call>",
     openers: glm45::OPENERS,
     silent: glm45::SILENT,
     strays: glm45::STRAYS,

@@ -5,7 +5,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_hy;
 
 static GRAMMAR: TagGrammar = TagGrammar {
@@ -23,15 +23,19 @@ static GRAMMAR: TagGrammar = TagGrammar {
 pub(super) const OPENERS: &[Opener] = &[
     Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Words(&["<tool_call>", "<tool_call:"]),
+        then: Lookahead::Words(&["<tool_call>", "<tool_call:"]),
         grammar: Grammar::Tags(&GRAMMAR),
     },
-    Opener { mark: Mark::Tag("<tool_calls:"), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) },
+    Opener { mark: Mark::Tag("<tool_calls:"), then: Lookahead::Anything, grammar: Grammar::Tags(&GRAMMAR) },
     // The wrapper may be missing.
-    Opener { mark: Mark::Tag("<tool_call:"), then: Then::Name(&[">"]), grammar: Grammar::Tags(&GRAMMAR) },
+    Opener {
+        mark: Mark::Tag("<tool_call:"),
+        then: Lookahead::Name(&[">"]),
+        grammar: Grammar::Tags(&GRAMMAR),
+    },
     Opener {
         mark: Mark::Tag("<tool_call>"),
-        then: Then::Name(&["<tool_sep>", "<arg_key>", "</tool_call>"]),
+        then: Lookahead::Name(&["<tool_sep>", "<arg_key>", "</tool_call>"]),
         grammar: Grammar::Tags(&GRAMMAR),
     },
     stray("</arg_key:"),
@@ -44,7 +48,7 @@ pub(super) const OPENERS: &[Opener] = &[
 
 /// A closing tag with a suffix that closes nothing.
 const fn stray(mark: &'static str) -> Opener {
-    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) }
+    Opener { mark: Mark::Tag(mark), then: Lookahead::Anything, grammar: Grammar::Tags(&GRAMMAR) }
 }
 
 pub(super) const STRAYS: &[&str] = &[
@@ -58,8 +62,14 @@ pub(super) const STRAYS: &[&str] = &[
     "</tool_calls>",
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "hy_v3", openers: OPENERS, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "hy_v3",
+    models: "Hunyuan 3",
+    sample: "<tool_calls:a><tool_call:a>get_weather<tool_sep:a><arg_key:a>city</arg_key:a><arg_value:a>¤</arg_value:a></tool_call:a></tool_calls:a>",
+    openers: OPENERS,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

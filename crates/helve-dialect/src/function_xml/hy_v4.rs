@@ -4,8 +4,14 @@
 use super::hy_v3;
 use crate::Dialect;
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "hy_v4", openers: hy_v3::OPENERS, strays: hy_v3::STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "hy_v4",
+    models: "Hunyuan 4",
+    sample: "<tool_calls:a><tool_call:a>get_weather<arg_key:a>city</arg_key:a><arg_value:a>¤</arg_value:a></tool_call:a></tool_calls:a>",
+    openers: hy_v3::OPENERS,
+    strays: hy_v3::STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 
 use super::{Element, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 pub(super) static GRAMMAR: TagGrammar = TagGrammar {
     elements: &[
@@ -21,17 +21,19 @@ pub(super) static GRAMMAR: TagGrammar = TagGrammar {
 };
 
 const fn opener(mark: &'static str) -> Opener {
-    Opener { mark: Mark::Tag(mark), then: Then::Anything, grammar: Grammar::Tags(&GRAMMAR) }
+    Opener { mark: Mark::Tag(mark), then: Lookahead::Anything, grammar: Grammar::Tags(&GRAMMAR) }
 }
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minicpm5",
+    models: "MiniCPM 5",
+    sample: "<function name=\"get_weather\"><param name=\"city\">¤</param></function>",
     openers: &[
         opener("<function name="),
         opener("<functionname="),
         opener("<functionĠname="),
-        Opener { then: Then::Words(&["="]), ..opener("<function name ") },
-        Opener { then: Then::Words(&["="]), ..opener("<function  name") },
+        Opener { then: Lookahead::Words(&["="]), ..opener("<function name ") },
+        Opener { then: Lookahead::Words(&["="]), ..opener("<function  name") },
     ],
     strays: &["</param>", "</parameter>", "</function>"],
     ..Dialect::PLAIN

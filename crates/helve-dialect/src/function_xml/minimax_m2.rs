@@ -4,7 +4,7 @@
 
 use super::{Element, TagGrammar, Untyped, claude_xml};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     elements: &[
@@ -19,19 +19,21 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minimax_m2",
+    models: "MiniMax M2",
+    sample: "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">¤</parameter>\n</invoke>\n</minimax:tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("<minimax:tool_call>"),
-        then: Then::Words(&["<invoke"]),
+        then: Lookahead::Words(&["<invoke"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }],
     // Behind words between two calls.
-    given: Given {
+    given: GivenMarks {
         openers: &[Opener {
             mark: claude_xml::MARK,
             then: claude_xml::BARE,
             grammar: Grammar::Tags(&GRAMMAR),
         }],
-        ..Given::NOTHING
+        ..GivenMarks::NOTHING
     },
     silent: &["[e~["],
     strays: &["</parameter>", "</invoke>", "</minimax:tool_call>"],

@@ -5,16 +5,18 @@
 
 use super::nested::NestedGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_mm;
 
 pub(super) static GRAMMAR: NestedGrammar = NestedGrammar { namespace: "]<]minimax[>[" };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "minimax_m3",
+    models: "MiniMax M3",
+    sample: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"get_weather\">]<]minimax[>[<city>¤]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("]<]minimax[>["),
-        then: Then::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
+        then: Lookahead::Words(&["<tool_call>]<]minimax[>[<invoke", "<invoke"]),
         grammar: Grammar::Nested(&GRAMMAR),
     }],
     reasoning: think_mm::MARKS,

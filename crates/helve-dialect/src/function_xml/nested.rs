@@ -8,15 +8,15 @@ mod verbatim;
 
 use serde_json::Value as Json;
 
-use verbatim::{Ends, Verbatim};
+use verbatim::{Verbatim, VerbatimEnd};
 
 use super::tag;
-use super::words::Words;
+use super::words::WordsInCall;
 use super::{Element, TagGrammar};
 use crate::Dropped;
-use crate::body::{Chunk, Ending, Rest, Step};
-use crate::calls::Report;
-use crate::signpost::{Found, Signpost};
+use crate::body::{BodyEnding, BodyStep, TextChunk, Unclaimed};
+use crate::calls::CallReport;
+use crate::mark_scanner::{FoundSign, MarkScanner};
 use helve_json::coerce;
 use helve_json::inspect;
 use helve_json::literal::strings;
@@ -33,16 +33,16 @@ static TAGS: TagGrammar = TagGrammar {
 
 pub(crate) struct NestedBody {
     grammar: &'static NestedGrammar,
-    signpost: Signpost,
+    mark_scanner: MarkScanner,
     /// A tag, behind its token.
     tag: Option<String>,
     /// The first mark is read: a tag follows.
     in_call: bool,
-    open: Vec<Node>,
+    open: Vec<ElementNode>,
     /// The innermost element is nothing but text.
     verbatim: Option<Verbatim>,
     arguments: usize,
-    words: Words,
+    words: WordsInCall,
     /// The call cannot be one.
     bad: bool,
     calls: usize,
@@ -50,10 +50,10 @@ pub(crate) struct NestedBody {
 }
 
 #[derive(Default)]
-struct Node {
+struct ElementNode {
     name: String,
     text: String,
-    children: Vec<Node>,
+    children: Vec<ElementNode>,
 }
 
 /// Deep enough for any argument.
@@ -66,13 +66,13 @@ impl NestedBody {
     pub(crate) fn new(grammar: &'static NestedGrammar) -> Self {
         Self {
             grammar,
-            signpost: Signpost::default(),
+            mark_scanner: MarkScanner::default(),
             tag: Some(String::new()),
             in_call: false,
             open: Vec::new(),
             verbatim: None,
             arguments: 0,
-            words: Words::default(),
+            words: WordsInCall::default(),
             bad: false,
             calls: 0,
             over_at: 0,
@@ -80,11 +80,12 @@ impl NestedBody {
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
         let first = self.grammar.namespace.as_bytes()[0];
         let step = loop {
-            let waits = self.signpost.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::waits);
+            let waits =
+                self.mark_scanner.in_sign() || self.verbatim.as_ref().is_some_and(Verbatim::is_waiting);
             if let (None, Some(node), false) = (&self.tag, self.open.last_mut(), waits) {
                 // Nothing but the token's first byte means anything here.
                 let rest = chunk.rest();
@@ -92,7 +93,7 @@ impl NestedBody {
                 node.text.push_str(&rest[..run]);
                 chunk.pos += run;
             }
-            let Some(c) = chunk.char() else { break Step::More };
+            let Some(c) = chunk.char() else { break BodyStep::More };
             let step = match &mut self.tag {
                 Some(tag) if self.verbatim.is_some() && !verbatim::may_go_on(tag, c) => {
                     self.no_tag();
@@ -116,23 +117,28 @@ impl NestedBody {
         step
     }
 
-    fn text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn text(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let rest = chunk.rest();
-        let (taken, found) = self.signpost.step(&[(self.grammar.namespace, ())], rest);
+        let (taken, found) = self.mark_scanner.step(&[(self.grammar.namespace, ())], rest);
         chunk.pos += taken;
         match found {
-            Found::Nothing => None,
-            Found::Sign(()) => {
+            FoundSign::Nothing => None,
+            FoundSign::Sign(()) => {
                 self.tag = Some(String::new());
                 None
             }
-            Found::Char => self.passed(&rest[..taken], chunk, report),
-            Found::Beginning(text) => self.passed(text, chunk, report),
+            FoundSign::Char => self.passed(&rest[..taken], chunk, report),
+            FoundSign::Beginning(text) => self.passed(text, chunk, report),
         }
     }
 
     /// Text that is no tag has passed.
-    fn passed(&mut self, text: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn passed(
+        &mut self,
+        text: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         if let Some(node) = self.open.last_mut() {
             match &mut self.verbatim {
                 Some(verbatim) => verbatim.text(text, &mut node.text),
@@ -154,22 +160,22 @@ impl NestedBody {
     }
 
     /// Something follows the last call that does not belong to it.
-    fn over(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn over(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         chunk.keep(report);
         let back = if self.calls == 0 { 0 } else { report.held.len() - self.over_at };
-        self.done(Rest { back, pos: chunk.pos })
+        self.done(Unclaimed { back, pos: chunk.pos })
     }
 
-    fn tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn tag(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let raw = self.tag.take().unwrap_or_default();
         if self.words.may_come() {
-            self.words.end(chunk.held_at(report) - raw.len() - self.grammar.namespace.len());
+            self.words.end(chunk.held_position(report) - raw.len() - self.grammar.namespace.len());
         }
         let tag = tag::parse(&TAGS, raw.trim());
         if self.verbatim.is_some() {
             match self.ended_before(&raw, &tag)? {
-                Ends::Element => self.close_node(report),
-                Ends::Call => self.close_call(chunk, report),
+                VerbatimEnd::Element => self.close_node(report),
+                VerbatimEnd::Call => self.close_call(chunk, report),
             }
         }
         match (tag.kind, tag.closes) {
@@ -178,7 +184,7 @@ impl NestedBody {
                 if self.in_call {
                     self.end_call(chunk, report);
                 }
-                return Some(self.done(Rest::at(chunk.pos)));
+                return Some(self.done(Unclaimed::at(chunk.pos)));
             }
             (Some(Element::Call), false) if !self.in_call => match tag.label.as_deref() {
                 Some(name) => {
@@ -192,12 +198,12 @@ impl NestedBody {
             },
             (Some(Element::Wrapper), false) if !self.in_call => {
                 if self.calls > 0 {
-                    self.over_at = chunk.held_at(report);
+                    self.over_at = chunk.held_position(report);
                 }
             }
             (_, false) if self.in_call && self.open.len() < DEPTH_MAX => {
                 let name = tag.element.to_owned();
-                self.open.push(Node { name, ..Node::default() });
+                self.open.push(ElementNode { name, ..ElementNode::default() });
                 self.verbatim = self.is_text(report).then(Verbatim::default);
             }
             (_, true) if self.open.iter().any(|node| node.name == tag.element) => {
@@ -213,7 +219,7 @@ impl NestedBody {
     }
 
     /// Whether the schema of the innermost element allows nothing but text.
-    fn is_text(&self, report: &Report<'_, '_>) -> bool {
+    fn is_text(&self, report: &CallReport<'_, '_>) -> bool {
         let Some(root) = report.named().and_then(|tool| report.tools.schema(tool)) else { return false };
         let mut path = self.open.iter().map(|node| node.name.as_str());
         let first = path.next().and_then(|name| coerce::parameter(root, name));
@@ -221,7 +227,7 @@ impl NestedBody {
         schema.flatten().is_some_and(|schema| coerce::is_text(schema, root) == Some(true))
     }
 
-    fn close_node(&mut self, report: &mut Report<'_, '_>) {
+    fn close_node(&mut self, report: &mut CallReport<'_, '_>) {
         self.verbatim = None;
         let Some(node) = self.open.pop() else { return };
         if let Some(parent) = self.open.last_mut() {
@@ -239,14 +245,14 @@ impl NestedBody {
     }
 
     /// Ends the call with whatever is open in it.
-    fn close_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn close_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         while !self.open.is_empty() {
             self.close_node(report);
         }
         self.end_call(chunk, report);
     }
 
-    fn end_call(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn end_call(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if !self.in_call {
             return;
         }
@@ -255,37 +261,37 @@ impl NestedBody {
         if self.bad {
             self.words.clear();
             chunk.keep(report);
-            report.give_up(Dropped::Broken);
+            report.drop_draft(Dropped::Broken);
         } else {
             report.arguments("}");
             report.finish();
             self.words.tell(chunk, report);
-            chunk.let_go(report);
+            chunk.release_read_text(report);
         }
-        self.over_at = chunk.held_at(report);
+        self.over_at = chunk.held_position(report);
     }
 
-    fn broken(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn broken(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         if !report.calls.has_started() {
             return self.over(chunk, report);
         }
         chunk.keep(report);
-        report.give_up(Dropped::Broken);
-        Step::Done(Rest::at(chunk.pos))
+        report.drop_draft(Dropped::Broken);
+        BodyStep::Done(Unclaimed::at(chunk.pos))
     }
 
-    fn done(&self, rest: Rest) -> Step {
-        if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) }
+    fn done(&self, rest: Unclaimed) -> BodyStep {
+        if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) }
     }
 
-    pub(crate) fn finish(&self, report: &mut Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&self, report: &mut CallReport<'_, '_>) -> BodyEnding {
         if self.in_call || self.calls == 0 {
-            return Ending::Cut;
+            return BodyEnding::Cut;
         }
         if self.tag.as_ref().is_some_and(|tag| !tag::may_begin(&TAGS, tag.trim_start())) {
             report.text_from(self.over_at);
         }
-        Ending::Done
+        BodyEnding::Done
     }
 }
 
@@ -298,7 +304,7 @@ fn may_go_on(tag: &str, c: char) -> bool {
     }
 }
 
-impl Node {
+impl ElementNode {
     /// Writes it as JSON, inside so many containers.
     fn write(&self, schema: Option<&Json>, root: &Json, depth: usize, out: &mut String) {
         if self.children.is_empty() {

@@ -5,6 +5,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "poolside_v1",
+    models: "Laguna by Poolside",
+    sample: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>¤</arg_value>\n</tool_call>",
     openers: glm45::OPENERS,
     silent: glm45::SILENT,
     strays: glm45::STRAYS,

@@ -6,7 +6,7 @@
 
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 pub(super) static GRAMMAR: TagGrammar =
     TagGrammar { elements: ELEMENTS, framing: Framing::OneLine, untyped: Untyped::Text, ..TagGrammar::PLAIN };
@@ -18,21 +18,23 @@ pub(super) const ELEMENTS: &[(&str, Element)] = &[
     ("param", Element::Parameter),
 ];
 
-pub(super) const BARE: Then = Then::Name(&["><param", "></function"]);
+pub(super) const BARE: Lookahead = Lookahead::Name(&["><param", "></function"]);
 
 const STRAYS: &[&str] = &["</parameter>", "</param>", "</function>", "</tool_call>"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "qwen3_coder",
+    models: "Qwen3-Coder, Qwen3.5 and later, Nemotron 3, MiMo V2, Step 3.5",
+    sample: "<tool_call>\n<function=get_weather>\n<parameter=city>\n¤\n</parameter>\n</function>\n</tool_call>",
     openers: &[
         Opener {
             mark: Mark::Tag("<tool_call>"),
-            then: Then::Words(&["<function", "<tool_call><function"]),
+            then: Lookahead::Words(&["<function", "<tool_call><function"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<tool_call "),
-            then: Then::Words(&["><function"]),
+            then: Lookahead::Words(&["><function"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener { mark: Mark::Tag("<function="), then: BARE, grammar: Grammar::Tags(&GRAMMAR) },

@@ -4,7 +4,7 @@
 
 use super::{Element, Framing, TagGrammar, Untyped, qwen3_coder};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_seed;
 
 static GRAMMAR: TagGrammar = TagGrammar {
@@ -21,19 +21,21 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "seed_oss",
+    models: "Seed-OSS",
+    sample: "<seed:tool_call>\n<function=get_weather>\n<parameter=city>¤</parameter>\n</function>\n</seed:tool_call>",
     openers: &[Opener {
         mark: Mark::Tag("<seed:tool_call>"),
-        then: Then::Words(&["<function"]),
+        then: Lookahead::Words(&["<function"]),
         grammar: Grammar::Tags(&GRAMMAR),
     }],
     // Behind words between two calls.
-    given: Given {
+    given: GivenMarks {
         openers: &[Opener {
             mark: Mark::Tag("<function="),
             then: qwen3_coder::BARE,
             grammar: Grammar::Tags(&GRAMMAR),
         }],
-        ..Given::NOTHING
+        ..GivenMarks::NOTHING
     },
     reasoning: think_seed::MARKS,
     silent: think_seed::SILENT,

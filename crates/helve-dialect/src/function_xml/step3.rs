@@ -5,7 +5,7 @@
 
 use super::{Element, Framing, TagGrammar};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: TagGrammar = TagGrammar {
     namespaces: &["steptml:"],
@@ -24,20 +24,22 @@ static GRAMMAR: TagGrammar = TagGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "step3",
+    models: "Step 3",
+    sample: "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"get_weather\">\n<steptml:parameter name=\"city\">¤</steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>",
     openers: &[
         Opener {
             mark: Mark::Tag("<｜tool_calls_begin｜>"),
-            then: Then::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
+            then: Lookahead::Words(&["<｜tool_call_begin｜>function<｜tool_sep｜><steptml:"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<｜tool_call_begin｜>"),
-            then: Then::Words(&["function<｜tool_sep｜><steptml:"]),
+            then: Lookahead::Words(&["function<｜tool_sep｜><steptml:"]),
             grammar: Grammar::Tags(&GRAMMAR),
         },
         Opener {
             mark: Mark::Tag("<steptml:invoke name="),
-            then: Then::Anything,
+            then: Lookahead::Anything,
             grammar: Grammar::Tags(&GRAMMAR),
         },
     ],

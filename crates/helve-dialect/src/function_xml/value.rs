@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::tag::{Tag, Typing};
 use super::{Element, Framing, TagGrammar, Untyped};
 use crate::ascii;
-use crate::calls::Report;
+use crate::calls::CallReport;
 use helve_json::coerce;
 use helve_json::literal::strings;
 
@@ -28,11 +28,11 @@ pub(super) fn behind_blanks(text: &str) -> &str {
 
 /// Blanks between tags. Some models spell a line break out, as a backslash and an `n`.
 #[derive(Default)]
-pub(super) struct Gap {
+pub(super) struct ValueGap {
     backslash: bool,
 }
 
-impl Gap {
+impl ValueGap {
     /// Whether the text is nothing else.
     pub(super) fn takes(&mut self, text: &str) -> bool {
         self.passes(text).is_empty()
@@ -89,9 +89,9 @@ pub(super) struct Value {
     pub(super) loosely: bool,
     /// A tag that may have closed it is part of it, because something else stood behind that tag.
     pub(super) torn: bool,
-    gap: Gap,
+    gap: ValueGap,
     /// Elements opened inside it.
-    quoted: Quoted,
+    quoted: QuotedElements,
     /// Among them are such without the suffix, so that closing tags without it are theirs.
     quotes_others: bool,
     pub(super) in_cdata: bool,
@@ -111,7 +111,13 @@ enum Quotation {
 
 impl Value {
     /// Begins a value, with the buffers of the last one.
-    pub(super) fn begin(&mut self, key: &str, tag: &Tag<'_>, grammar: &TagGrammar, report: &Report<'_, '_>) {
+    pub(super) fn begin(
+        &mut self,
+        key: &str,
+        tag: &Tag<'_>,
+        grammar: &TagGrammar,
+        report: &CallReport<'_, '_>,
+    ) {
         self.key.clear();
         self.key.push_str(key);
         self.element.clear();
@@ -172,7 +178,7 @@ impl Value {
         self.begun && self.tail.is_empty() && self.quotation == Quotation::None && self.closing.is_none()
     }
 
-    pub(super) fn text(&mut self, text: &str, report: &mut Report<'_, '_>) {
+    pub(super) fn text(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         if self.closing.is_some() {
             if self.gap.takes(text) {
                 self.tail.push_str(text);
@@ -200,12 +206,12 @@ impl Value {
             return;
         }
         self.commit_tail(report);
-        let ink = text.strip_suffix('\n').unwrap_or(text);
-        self.commit(ink, report);
-        self.tail.push_str(&text[ink.len()..]);
+        let nonblank = text.strip_suffix('\n').unwrap_or(text);
+        self.commit(nonblank, report);
+        self.tail.push_str(&text[nonblank.len()..]);
     }
 
-    pub(super) fn begin_cdata(&mut self, report: &mut Report<'_, '_>) {
+    pub(super) fn begin_cdata(&mut self, report: &mut CallReport<'_, '_>) {
         self.closer_is_data(report);
         if self.quotation != Quotation::None {
             self.tail.clear();
@@ -220,13 +226,13 @@ impl Value {
     }
 
     /// The blanks that waited beside a quotation belong to the value.
-    fn unquoted(&mut self, report: &mut Report<'_, '_>) {
+    fn unquoted(&mut self, report: &mut CallReport<'_, '_>) {
         self.quotation = Quotation::None;
         self.commit_tail(report);
     }
 
     /// A tag, or what only looked like one, that is part of the value.
-    pub(super) fn data(&mut self, raw: &str, report: &mut Report<'_, '_>) {
+    pub(super) fn data(&mut self, raw: &str, report: &mut CallReport<'_, '_>) {
         self.closer_is_data(report);
         self.quotation = Quotation::None;
         self.begun = true;
@@ -235,7 +241,7 @@ impl Value {
     }
 
     /// A closing tag that counts if something structural follows. One that waited before it was data.
-    pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut Report<'_, '_>) {
+    pub(super) fn may_close(&mut self, raw: &str, element: Element, report: &mut CallReport<'_, '_>) {
         self.closer_is_data(report);
         if self.quotation == Quotation::Ahead {
             self.unquoted(report);
@@ -246,13 +252,13 @@ impl Value {
 
     /// A closing tag that counts together with the one that waits.
     pub(super) fn closes_more(&mut self, raw: &str, element: Element) {
-        self.gap = Gap::default();
+        self.gap = ValueGap::default();
         self.tail.push_str(raw);
         self.closing = Some(element);
     }
 
     /// The same for the closing tag of a parameter, which may close one that was opened inside the value.
-    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+    pub(super) fn parameter_may_close(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         self.may_close(raw, Element::Parameter, report);
         let own = self.is_long == tag.is_long() && !self.is_prefixed_otherwise(tag);
         self.is_weak = self.inside > 0 || !own;
@@ -260,7 +266,7 @@ impl Value {
     }
 
     /// A tag that has not the suffix which all tags here have. Mostly it is data, but models forget the suffix too.
-    pub(super) fn foreign(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+    pub(super) fn foreign(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         let bare = tag.suffix.is_empty();
         self.quotes_others |= bare && tag.kind.is_some() && !tag.closes;
         if bare && tag.closes && tag.kind == Some(Element::Value) && !self.quotes_others {
@@ -272,7 +278,7 @@ impl Value {
     }
 
     /// The closing tag that waited is part of the value.
-    pub(super) fn closer_is_data(&mut self, report: &mut Report<'_, '_>) {
+    pub(super) fn closer_is_data(&mut self, report: &mut CallReport<'_, '_>) {
         self.loosely = false;
         if let Some(element) = self.closing.take() {
             self.torn |= matches!(element, Element::Parameter | Element::Value) && !self.is_weak;
@@ -324,14 +330,14 @@ impl Value {
         self.tail.ends_with('\n') || self.raw.ends_with('\n') || !self.begun
     }
 
-    fn commit_tail(&mut self, report: &mut Report<'_, '_>) {
+    fn commit_tail(&mut self, report: &mut CallReport<'_, '_>) {
         let tail = std::mem::take(&mut self.tail);
         self.commit(&tail, report);
         self.tail = tail;
         self.tail.clear();
     }
 
-    fn commit(&mut self, text: &str, report: &mut Report<'_, '_>) {
+    fn commit(&mut self, text: &str, report: &mut CallReport<'_, '_>) {
         self.begun |= !text.is_empty();
         if self.streams {
             escape(text, report);
@@ -341,7 +347,7 @@ impl Value {
     }
 
     /// The JSON of a value that did not stream.
-    pub(super) fn json(&self, grammar: &TagGrammar, report: &Report<'_, '_>) -> String {
+    pub(super) fn json(&self, grammar: &TagGrammar, report: &CallReport<'_, '_>) -> String {
         let written = match grammar.framing {
             Framing::Trimmed => self.raw.trim(),
             _ => &self.raw,
@@ -364,12 +370,12 @@ impl Value {
 /// The elements that are open, one in the other. How many of each kind there are is counted, so that none is looked for
 /// in vain.
 #[derive(Default)]
-struct Quoted {
+struct QuotedElements {
     open: Vec<Element>,
     counts: [u32; Element::COUNT],
 }
 
-impl Quoted {
+impl QuotedElements {
     fn clear(&mut self) {
         self.open.clear();
         self.counts = Default::default();
@@ -398,7 +404,7 @@ impl Quoted {
 }
 
 /// A value with entities in it that fits its type only without them.
-fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Option<String> {
+fn decoded(written: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<String> {
     let text = written.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     let text = text.replace("&apos;", "'").replace("&amp;", "&");
     let json = report.tools.typed(tool, key, &text);
@@ -409,12 +415,12 @@ fn decoded(written: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Opt
 }
 
 /// Whether the parameter may be this very text; `None` where that does not depend on it.
-fn admits(text: &str, key: &str, tool: &str, report: &Report<'_, '_>) -> Option<bool> {
+fn admits(text: &str, key: &str, tool: &str, report: &CallReport<'_, '_>) -> Option<bool> {
     let root = report.tools.schema(tool)?;
     coerce::admits_text(text, coerce::parameter(root, key)?, root)
 }
 
 /// Text on its way into a JSON string.
-fn escape(text: &str, report: &mut Report<'_, '_>) {
+fn escape(text: &str, report: &mut CallReport<'_, '_>) {
     report.write(|arguments| strings::push_text(text, arguments));
 }

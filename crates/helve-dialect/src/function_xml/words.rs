@@ -5,12 +5,12 @@
 use std::ops::Range;
 
 use super::value::is_residue;
-use crate::body::Chunk;
-use crate::calls::Report;
+use crate::body::TextChunk;
+use crate::calls::CallReport;
 
 /// Where they stand in the held text.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct WordsInCall {
     /// All that stands between two tags, blanks included.
     runs: Vec<Range<usize>>,
     /// Where those begin behind the last tag, if there may be some, and whether there are.
@@ -18,7 +18,7 @@ pub(super) struct Words {
     any: bool,
 }
 
-impl Words {
+impl WordsInCall {
     pub(super) fn clear(&mut self) {
         self.runs.clear();
         self.from = None;
@@ -41,14 +41,14 @@ impl Words {
     }
 
     /// Some may begin so many bytes before the position, and with the blanks before that.
-    pub(super) fn begin_before(&mut self, back: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) {
-        let at = chunk.held_at(report) - back;
+    pub(super) fn begin_before(&mut self, back: usize, chunk: &TextChunk<'_>, report: &CallReport<'_, '_>) {
+        let at = chunk.held_position(report) - back;
         let blank = |c: char| c.is_whitespace() || is_residue(c);
         let (held, read) = chunk.before(at, report);
-        let ink = read.trim_end_matches(blank);
-        self.begin(match ink.is_empty() {
+        let nonblank = read.trim_end_matches(blank);
+        self.begin(match nonblank.is_empty() {
             true => held.trim_end_matches(blank).len(),
-            false => at - (read.len() - ink.len()),
+            false => at - (read.len() - nonblank.len()),
         });
     }
 
@@ -85,7 +85,7 @@ impl Words {
 
     /// The call counts, and is told.
     #[inline]
-    pub(super) fn tell(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    pub(super) fn tell(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if !self.runs.is_empty() {
             chunk.keep(report);
             self.runs.drain(..).for_each(|run| report.words(run));

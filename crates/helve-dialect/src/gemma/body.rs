@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::quoted::Quoted;
-use super::state::State;
-use super::{CALL, GemmaGrammar, NAME_MAX, Sign, json_of_text, json_of_word};
+use super::quoted::QuotedCalls;
+use super::state::GemmaState;
+use super::{CALL, GemmaGrammar, GemmaSign, NAME_MAX, json_of_text, json_of_word};
 use crate::ascii;
-use crate::body::{Chunk, Ending, Passing, Rest, Step};
-use crate::calls::{Calls, Report};
+use crate::body::{BodyEnding, BodyStep, Bypass, TextChunk, Unclaimed};
+use crate::calls::{CallReport, Calls};
 use crate::dialect::is_name;
 use crate::{Dropped, End, Tools};
 use helve_json::byte_search::find_byte;
@@ -18,7 +18,7 @@ use helve_json::string_bytes::UNTAGGED;
 
 pub(crate) struct GemmaBody {
     grammar: &'static GemmaGrammar,
-    state: State,
+    state: GemmaState,
     /// Where the name, the key or the value that is being read begins in the held text.
     word_at: usize,
     /// The member of the call that is being read.
@@ -31,11 +31,11 @@ pub(crate) struct GemmaBody {
     /// A comma of a list that is not told yet.
     comma: bool,
     /// Calls in the text that is being read.
-    quoted: Quoted,
+    quoted: QuotedCalls,
 }
 
 /// What ends the reading of a chunk, where it has got to.
-enum Over {
+enum GemmaEnd {
     More,
     Unread,
     Done,
@@ -51,21 +51,21 @@ impl GemmaBody {
     pub(crate) fn new(grammar: &'static GemmaGrammar) -> Self {
         Self {
             grammar,
-            state: State::Begin,
+            state: GemmaState::Begin,
             word_at: 0,
             key: String::new(),
             objects: Vec::new(),
             first: true,
             doubled: false,
             comma: false,
-            quoted: Quoted::default(),
+            quoted: QuotedCalls::default(),
         }
     }
 
     /// Begins a new section, with the buffers it has.
     pub(crate) fn restart(&mut self, grammar: &'static GemmaGrammar) {
         self.grammar = grammar;
-        self.state = State::Begin;
+        self.state = GemmaState::Begin;
         self.objects.clear();
         self.first = true;
         self.doubled = false;
@@ -73,11 +73,11 @@ impl GemmaBody {
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
-        if self.state == State::Begin {
-            self.word_at = chunk.held_at(report);
-            self.state = State::Name;
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
+        if self.state == GemmaState::Begin {
+            self.word_at = chunk.held_position(report);
+            self.state = GemmaState::Name;
         }
         let over = loop {
             if let Some(over) = self.read(&mut chunk, report) {
@@ -86,28 +86,30 @@ impl GemmaBody {
         };
         chunk.keep(report);
         match over {
-            Over::More => Step::More,
-            Over::Unread => Step::Unread(chunk.pos),
-            Over::Done => Step::Done(Rest::at(chunk.pos)),
-            Over::NotACall => Step::NotACall(Rest::at(chunk.pos)),
-            Over::BrokenAt(at) => Step::Done(Rest { back: broken_at(at, report), pos: chunk.pos }),
+            GemmaEnd::More => BodyStep::More,
+            GemmaEnd::Unread => BodyStep::Unread(chunk.pos),
+            GemmaEnd::Done => BodyStep::Done(Unclaimed::at(chunk.pos)),
+            GemmaEnd::NotACall => BodyStep::NotACall(Unclaimed::at(chunk.pos)),
+            GemmaEnd::BrokenAt(at) => {
+                BodyStep::Done(Unclaimed { back: broken_at(at, report), pos: chunk.pos })
+            }
         }
     }
 
     /// What need not be read before what follows it.
-    pub(crate) fn passing(&self) -> Passing {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
-            State::Text if !self.grammar.decodes => Passing::Arguments(&UNTAGGED),
-            state => Passing::Later(state.idle()),
+            GemmaState::Text if !self.grammar.decodes => Bypass::Arguments(&UNTAGGED),
+            state => Bypass::Deferred(state.idle()),
         }
     }
 
     /// Reads up to the next character that means something, and what it means.
-    fn read(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
+    fn read(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
         self.pass(chunk, report);
         match chunk.byte() {
-            None => Some(Over::More),
-            Some(b'<') if self.state == State::Text => self.sign_in_text(chunk, report),
+            None => Some(GemmaEnd::More),
+            Some(b'<') if self.state == GemmaState::Text => self.sign_in_text(chunk, report),
             Some(b'<') => self.sign(chunk, report),
             Some(byte) => self.byte(byte, chunk, report),
         }
@@ -115,16 +117,20 @@ impl GemmaBody {
 
     /// A mark in text: the one behind it, or another, which does not end it unless it was left open. Anything else is text,
     /// the closing mark of the call too.
-    fn sign_in_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
+    fn sign_in_text(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<GemmaEnd> {
         match (self.grammar.sign(chunk.rest()), self.quoted.over_at()) {
-            (Sign::Quote, _) => return self.quote(chunk, report),
-            (Sign::Cut(_), _) => return Some(Over::Unread),
-            (Sign::Open | Sign::Over, Some(at)) => return Some(Over::BrokenAt(at)),
-            (Sign::Open, None) => self.quoted.opened(),
-            (Sign::Close, _) => {
+            (GemmaSign::Quote, _) => return self.quote(chunk, report),
+            (GemmaSign::Cut(_), _) => return Some(GemmaEnd::Unread),
+            (GemmaSign::Open | GemmaSign::Over, Some(at)) => return Some(GemmaEnd::BrokenAt(at)),
+            (GemmaSign::Open, None) => self.quoted.opened(),
+            (GemmaSign::Close, _) => {
                 let before = chunk.text[..chunk.pos].bytes().next_back();
                 if before.or_else(|| report.held.bytes().next_back()) == Some(b'}') {
-                    self.quoted.closed(chunk.held_at(report) + self.grammar.close.len());
+                    self.quoted.closed(chunk.held_position(report) + self.grammar.close.len());
                 }
             }
             _ => {}
@@ -132,37 +138,39 @@ impl GemmaBody {
         self.byte(b'<', chunk, report)
     }
 
-    fn sign(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
+    fn sign(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
         match self.grammar.sign(chunk.rest()) {
-            Sign::Quote => self.quote(chunk, report),
-            Sign::Close => Some(self.closing_mark(chunk, report)),
+            GemmaSign::Quote => self.quote(chunk, report),
+            GemmaSign::Close => Some(self.closing_mark(chunk, report)),
             // What follows a whole call is not awaited: it is no longer the call's.
-            Sign::Cut(mark) if self.state != State::Ready || !self.grammar.next.contains(&mark) => {
-                Some(Over::Unread)
+            GemmaSign::Cut(mark) if self.state != GemmaState::Ready || !self.grammar.next.contains(&mark) => {
+                Some(GemmaEnd::Unread)
             }
-            Sign::Open | Sign::Over if report.calls.has_started() && self.state != State::Ready => {
-                Some(Over::BrokenAt(chunk.held_at(report)))
+            GemmaSign::Open | GemmaSign::Over
+                if report.calls.has_started() && self.state != GemmaState::Ready =>
+            {
+                Some(GemmaEnd::BrokenAt(chunk.held_position(report)))
             }
-            Sign::Open if self.state == State::Name => Some(Over::NotACall),
+            GemmaSign::Open if self.state == GemmaState::Name => Some(GemmaEnd::NotACall),
             _ => self.byte(b'<', chunk, report),
         }
     }
 
     /// Takes what means nothing but itself.
-    fn pass(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn pass(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let rest = chunk.rest();
         let idle = self.state.idle();
         let run = match self.state {
-            State::Text => find_byte(rest.as_bytes(), b'<'),
+            GemmaState::Text => find_byte(rest.as_bytes(), b'<'),
             _ => rest.bytes().position(|byte| !idle[byte as usize]),
         };
         let mut run = run.unwrap_or(rest.len());
         match self.state {
-            State::Text if !self.grammar.decodes && run > 0 => {
+            GemmaState::Text if !self.grammar.decodes && run > 0 => {
                 strings::push_text(&rest[..run], report.calls.arguments());
             }
-            State::Name => {
-                let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_at(report));
+            GemmaState::Name => {
+                let room = (self.word_at + NAME_MAX + 1).saturating_sub(chunk.held_position(report));
                 if run > room {
                     run = rest.floor_char_boundary(room);
                 }
@@ -173,51 +181,51 @@ impl GemmaBody {
     }
 
     /// The mark around text stands at the position.
-    fn quote(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
-        let at = chunk.held_at(report);
+    fn quote(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<GemmaEnd> {
+        let at = chunk.held_position(report);
         match self.state {
-            State::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
-                true => self.state = State::QuotedKey,
-                false => self.state = State::Broken,
+            GemmaState::Key => match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
+                true => self.state = GemmaState::QuotedKey,
+                false => self.state = GemmaState::Broken,
             },
-            State::QuotedKey => self.key_read(at, chunk, report),
-            State::Value => {
+            GemmaState::QuotedKey => self.key_read(at, chunk, report),
+            GemmaState::Value => {
                 let comma = std::mem::take(&mut self.comma);
                 let arguments = report.calls.arguments();
                 arguments.push_str(if comma { ", " } else { "" });
                 arguments.push_str(if self.grammar.decodes { "" } else { "\"" });
-                self.quoted = Quoted::default();
-                self.state = State::Text;
+                self.quoted = QuotedCalls::default();
+                self.state = GemmaState::Text;
             }
-            State::Text => {
-                self.state = State::AfterValue;
+            GemmaState::Text => {
+                self.state = GemmaState::AfterValue;
                 match self.grammar.decodes {
                     true => self.tell_word(at, json_of_text, chunk, report),
                     false => report.arguments("\""),
                 }
             }
-            _ => self.state = State::Broken,
+            _ => self.state = GemmaState::Broken,
         }
         chunk.pos += self.grammar.quote.len();
-        if matches!(self.state, State::QuotedKey | State::Text) {
-            self.word_at = chunk.held_at(report);
+        if matches!(self.state, GemmaState::QuotedKey | GemmaState::Text) {
+            self.word_at = chunk.held_position(report);
         }
         None
     }
 
     /// The closing mark stands at the position.
-    fn closing_mark(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Over {
+    fn closing_mark(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> GemmaEnd {
         chunk.pos += self.grammar.close.len();
-        if self.state == State::Ready {
+        if self.state == GemmaState::Ready {
             report.finish();
-            chunk.let_go(report);
+            chunk.release_read_text(report);
         } else if report.calls.has_started() {
             chunk.keep(report);
-            report.give_up(Dropped::Broken);
+            report.drop_draft(Dropped::Broken);
         } else {
-            return Over::NotACall;
+            return GemmaEnd::NotACall;
         }
-        Over::Done
+        GemmaEnd::Done
     }
 
     /// Tells the value that ends at this place of the held text, as JSON.
@@ -225,8 +233,8 @@ impl GemmaBody {
         &mut self,
         at: usize,
         read: fn(&str, &str, Option<&str>, &Tools) -> String,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
     ) {
         let word = chunk.between(self.word_at, at, report.held);
         let json = read(word, report.calls.named().unwrap_or(""), self.parameter(), report.tools);
@@ -242,53 +250,58 @@ impl GemmaBody {
     }
 
     /// A character that is no mark stands at the position, and begins with this byte.
-    fn byte(&mut self, byte: u8, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
-        let at = chunk.held_at(report);
+    fn byte(
+        &mut self,
+        byte: u8,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<GemmaEnd> {
+        let at = chunk.held_position(report);
         let pos = chunk.pos;
         chunk.pos += if byte.is_ascii() { 1 } else { chunk.char()?.len_utf8() };
         match (self.state, byte) {
-            (State::Name, b'{' | b'(') => return self.name_read(at, chunk, report),
-            (State::Name, _) if at > self.word_at + NAME_MAX => {
-                return Some(Over::NotACall);
+            (GemmaState::Name, b'{' | b'(') => return self.name_read(at, chunk, report),
+            (GemmaState::Name, _) if at > self.word_at + NAME_MAX => {
+                return Some(GemmaEnd::NotACall);
             }
-            (State::Key, b':') => self.key_read(at, chunk, report),
-            (State::Key, b'}' | b')' | b',') => {
+            (GemmaState::Key, b':') => self.key_read(at, chunk, report),
+            (GemmaState::Key, b'}' | b')' | b',') => {
                 match key_of(chunk.between(self.word_at, at, report.held)).is_empty() {
                     // A comma too many.
                     true if byte == b',' => self.word_at = at + 1,
                     true => self.close(byte, report),
                     // No key holds a bracket; and a comma before it ended no value, so nobody knows where that ended.
-                    false => self.state = State::Broken,
+                    false => self.state = GemmaState::Broken,
                 }
             }
-            (State::Key, b'{') => self.second_bracket(at, chunk, report),
-            (State::Colon, b':') => self.state = State::Value,
-            (State::Colon, _) => self.state = State::Broken,
-            (State::Value, _) => self.value(byte, at, report),
-            (State::Word, b',' | b'}' | b']' | b')') => {
+            (GemmaState::Key, b'{') => self.second_bracket(at, chunk, report),
+            (GemmaState::Colon, b':') => self.state = GemmaState::Value,
+            (GemmaState::Colon, _) => self.state = GemmaState::Broken,
+            (GemmaState::Value, _) => self.value(byte, at, report),
+            (GemmaState::Word, b',' | b'}' | b']' | b')') => {
                 self.tell_word(at, json_of_word, chunk, report);
                 self.after(byte, at, report);
             }
-            (State::Text, _) if !self.grammar.decodes => report.arguments("<"),
-            (State::Quoted(quote), byte) if byte == quote => {
+            (GemmaState::Text, _) if !self.grammar.decodes => report.arguments("<"),
+            (GemmaState::Quoted(quote), byte) if byte == quote => {
                 let word = chunk.between(self.word_at, at + 1, report.held);
                 let json = json_of_quoted(word);
                 report.arguments(&json);
-                self.state = State::AfterValue;
+                self.state = GemmaState::AfterValue;
             }
-            (State::Quoted(quote), b'\\') => self.state = State::Escaped(quote),
-            (State::Escaped(quote), _) => self.state = State::Quoted(quote),
-            (State::Doubled, b'}') => {
+            (GemmaState::Quoted(quote), b'\\') => self.state = GemmaState::Escaped(quote),
+            (GemmaState::Escaped(quote), _) => self.state = GemmaState::Quoted(quote),
+            (GemmaState::Doubled, b'}') => {
                 report.arguments("}");
-                self.state = State::Ready;
+                self.state = GemmaState::Ready;
             }
-            (State::Doubled, _) => self.state = State::Broken,
-            (State::AfterValue, _) => self.after(byte, at, report),
-            (State::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
+            (GemmaState::Doubled, _) => self.state = GemmaState::Broken,
+            (GemmaState::AfterValue, _) => self.after(byte, at, report),
+            (GemmaState::Ready, _) if !chunk.text[pos..chunk.pos].trim().is_empty() => {
                 // Text behind a whole call: the closing mark is missing.
                 chunk.pos = pos;
                 report.finish();
-                return Some(Over::Done);
+                return Some(GemmaEnd::Done);
             }
             _ => {}
         }
@@ -296,12 +309,17 @@ impl GemmaBody {
     }
 
     /// The name ends at this place of the held text, with a bracket.
-    fn name_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Over> {
+    fn name_read(
+        &mut self,
+        at: usize,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<GemmaEnd> {
         let word = ascii::trim(chunk.between(self.word_at, at, report.held));
         let name = word.strip_prefix(CALL).or_else(|| word.strip_prefix(':')).unwrap_or(word);
         let name = ascii::trim(name);
         if name.is_empty() || !name.chars().all(is_name) {
-            return Some(Over::NotACall);
+            return Some(GemmaEnd::NotACall);
         }
         report.calls.name(name, report.out);
         report.arguments("{");
@@ -313,29 +331,29 @@ impl GemmaBody {
     fn begin_members(&mut self, at: usize) {
         self.first = true;
         self.word_at = at + 1;
-        self.state = State::Key;
+        self.state = GemmaState::Key;
     }
 
     /// A bracket stands where a key does, at this place of the held text. Only the first of all may be doubled.
-    fn second_bracket(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn second_bracket(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let empty = chunk.between(self.word_at, at, report.held).trim().is_empty();
         if empty && self.first && self.objects.is_empty() && !self.doubled {
             self.doubled = true;
             self.word_at = at + 1;
         } else {
-            self.state = State::Broken;
+            self.state = GemmaState::Broken;
         }
     }
 
     /// The key ends at this place of the held text.
-    fn key_read(&mut self, at: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn key_read(&mut self, at: usize, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         let word = chunk.between(self.word_at, at, report.held);
         let key = match self.state {
-            State::QuotedKey => ascii::trim(word).into(),
+            GemmaState::QuotedKey => ascii::trim(word).into(),
             _ => key_of(word),
         };
         self.begin_member(&key, report.calls);
-        self.state = if self.state == State::QuotedKey { State::Colon } else { State::Value };
+        self.state = if self.state == GemmaState::QuotedKey { GemmaState::Colon } else { GemmaState::Value };
     }
 
     /// A member with this key begins.
@@ -352,100 +370,103 @@ impl GemmaBody {
     }
 
     /// Tells the comma before an item of a list, now that there is one: models also write it behind the last.
-    fn separate(&mut self, report: &mut Report<'_, '_>) {
+    fn separate(&mut self, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.comma) {
             report.arguments(", ");
         }
     }
 
-    fn value(&mut self, byte: u8, at: usize, report: &mut Report<'_, '_>) {
+    fn value(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
         match byte {
             b'{' | b'[' if self.objects.len() < DEPTH_MAX => {
                 self.separate(report);
                 self.objects.push(byte == b'{');
                 report.arguments(if byte == b'{' { "{" } else { "[" });
                 self.begin_members(at);
-                self.state = if byte == b'{' { State::Key } else { State::Value };
+                self.state = if byte == b'{' { GemmaState::Key } else { GemmaState::Value };
             }
             b']' => self.close(byte, report),
-            b',' | b'}' | b')' => self.state = State::Broken,
+            b',' | b'}' | b')' => self.state = GemmaState::Broken,
             _ => {
                 self.separate(report);
                 self.word_at = at;
-                self.state = if matches!(byte, b'"' | b'\'') { State::Quoted(byte) } else { State::Word };
+                self.state =
+                    if matches!(byte, b'"' | b'\'') { GemmaState::Quoted(byte) } else { GemmaState::Word };
             }
         }
     }
 
-    fn after(&mut self, byte: u8, at: usize, report: &mut Report<'_, '_>) {
+    fn after(&mut self, byte: u8, at: usize, report: &mut CallReport<'_, '_>) {
         match byte {
             b',' => {
                 let in_list = self.objects.last() == Some(&false);
                 self.comma = in_list;
                 self.first = in_list;
                 self.word_at = at + 1;
-                self.state = if in_list { State::Value } else { State::Key };
+                self.state = if in_list { GemmaState::Value } else { GemmaState::Key };
             }
             b'}' | b']' | b')' => self.close(byte, report),
-            _ => self.state = State::Broken,
+            _ => self.state = GemmaState::Broken,
         }
     }
 
-    fn close(&mut self, byte: u8, report: &mut Report<'_, '_>) {
+    fn close(&mut self, byte: u8, report: &mut CallReport<'_, '_>) {
         self.comma = false;
         self.state = match (self.objects.pop(), byte) {
             (Some(true), b'}') => {
                 report.arguments("}");
-                State::AfterValue
+                GemmaState::AfterValue
             }
             (Some(false), b']') => {
                 report.arguments("]");
-                State::AfterValue
+                GemmaState::AfterValue
             }
-            (None, b'}') if self.doubled => State::Doubled,
+            (None, b'}') if self.doubled => GemmaState::Doubled,
             (None, b'}' | b')') => {
                 report.arguments("}");
-                State::Ready
+                GemmaState::Ready
             }
-            _ => State::Broken,
+            _ => GemmaState::Broken,
         };
         self.first = false;
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         match (self.state, self.quoted.over_at()) {
-            (State::Text, Some(at)) if end == End::Normal => give_back(broken_at(at, report), report),
-            (State::Ready, _) if end == End::Normal => {
+            (GemmaState::Text, Some(at)) if end == End::Normal => give_back(broken_at(at, report), report),
+            (GemmaState::Ready, _) if end == End::Normal => {
                 report.finish();
-                Ending::Done
+                BodyEnding::Done
             }
-            (State::Name, _) if end == End::Normal && report.held[self.word_at..].trim().contains(' ') => {
-                Ending::NotACall
+            (GemmaState::Name, _)
+                if end == End::Normal && report.held[self.word_at..].trim().contains(' ') =>
+            {
+                BodyEnding::NotACall
             }
-            _ => Ending::Cut,
+            _ => BodyEnding::Cut,
         }
     }
 }
 
 /// Gives up the call, which was over at this place of the held text. Says how much of that is not its own.
-fn broken_at(at: usize, report: &mut Report<'_, '_>) -> usize {
+fn broken_at(at: usize, report: &mut CallReport<'_, '_>) -> usize {
     let behind = report.held.split_off(at);
-    report.give_up(Dropped::Broken);
+    report.drop_draft(Dropped::Broken);
     report.held.push_str(&behind);
     behind.len()
 }
 
 /// The message is over, and so much of the held text is what was said behind the call.
-fn give_back(back: usize, report: &mut Report<'_, '_>) -> Ending {
+fn give_back(back: usize, report: &mut CallReport<'_, '_>) -> BodyEnding {
     let from = report.held.len() - back;
     if report.held[from..].trim().is_empty() {
-        return Ending::Done;
+        return BodyEnding::Done;
     }
-    if report.calls.waits() {
-        report.calls.text_waits(from..report.held.len());
-        return Ending::Done;
+    if report.calls.is_waiting() {
+        report.calls.hold_text_back(from..report.held.len());
+        return BodyEnding::Done;
     }
-    Ending::NotACall
+    BodyEnding::NotACall
 }
 
 /// Text between ordinary quotes of either kind, which may hold escapes.

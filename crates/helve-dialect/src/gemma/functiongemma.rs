@@ -4,7 +4,7 @@
 
 use super::GemmaGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<escape>",
@@ -15,9 +15,11 @@ static GRAMMAR: GemmaGrammar = GemmaGrammar {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "functiongemma",
+    models: "FunctionGemma",
+    sample: "<start_function_call>call:get_weather{city:<escape>¤<escape>}<end_function_call>",
     openers: &[Opener {
         mark: Mark::Tag("<start_function_call>"),
-        then: Then::Words(&["call:"]),
+        then: Lookahead::Words(&["call:"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
     silent: &["<start_function_response>"],

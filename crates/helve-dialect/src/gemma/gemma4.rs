@@ -5,9 +5,9 @@
 
 use super::GemmaGrammar;
 use crate::Dialect;
-use crate::body::Turn;
-use crate::channels::{ChannelGrammar, Part, Route};
-use crate::dialect::{Given, Grammar, Mark, Opener, Reasoning, Then};
+use crate::body::ChannelTurn;
+use crate::channels::{ChannelGrammar, HeadRoute, HeadSign};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener, Reasoning};
 
 pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
     quote: "<|\"|>",
@@ -18,8 +18,10 @@ pub(super) static GRAMMAR: GemmaGrammar = GemmaGrammar {
 
 /// The label of a channel that the prompt has opened, alone on the first line.
 const LABEL: Grammar = Grammar::Channel(&ChannelGrammar {
-    signs: &[("\n", Part::Message("label")), (" ", Part::Body("")), ("<", Part::Body(""))],
-    route: |head, kind, _| Route::to(Turn::On).filter(|_| kind == "label" && head.trim() == "thought"),
+    signs: &[("\n", HeadSign::Message("label")), (" ", HeadSign::Body("")), ("<", HeadSign::Body(""))],
+    route: |head, kind, _| {
+        HeadRoute::to(ChannelTurn::On).filter(|_| kind == "label" && head.trim() == "thought")
+    },
 });
 
 const fn channel(open: &'static str) -> Reasoning {
@@ -28,14 +30,16 @@ const fn channel(open: &'static str) -> Reasoning {
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gemma4",
+    models: "Gemma 4",
+    sample: "<|tool_call>call:get_weather{city:<|\"|>¤<|\"|>}<tool_call|>",
     openers: &[Opener {
         mark: Mark::Tag("<|tool_call>"),
-        then: Then::Words(&["call:", ":"]),
+        then: Lookahead::Words(&["call:", ":"]),
         grammar: Grammar::Gemma(&GRAMMAR),
     }],
-    given: Given {
-        openers: &[Opener { mark: Mark::Start, then: Then::Words(&["thought"]), grammar: LABEL }],
-        ..Given::NOTHING
+    given: GivenMarks {
+        openers: &[Opener { mark: Mark::Start, then: Lookahead::Words(&["thought"]), grammar: LABEL }],
+        ..GivenMarks::NOTHING
     },
     reasoning: &[
         channel("<|channel>thought"),

@@ -31,29 +31,29 @@ pub(crate) struct GemmaGrammar {
 impl GemmaGrammar {
     /// The mark that stands at the beginning of the text.
     #[inline]
-    fn sign(&'static self, text: &str) -> Sign {
+    fn sign(&'static self, text: &str) -> GemmaSign {
         let bytes = text.as_bytes();
         if begins(bytes, self.quote) {
-            return Sign::Quote;
+            return GemmaSign::Quote;
         }
         if begins(bytes, self.close) {
-            return Sign::Close;
+            return GemmaSign::Close;
         }
         let cut = |mark: &&'static str| mark.starts_with(text);
         if let Some(mark) = [self.quote, self.close].into_iter().find(|mark| cut(mark)) {
-            return Sign::Cut(mark);
+            return GemmaSign::Cut(mark);
         }
         match self.next.iter().find(|mark| begins(bytes, mark) || cut(mark)) {
-            Some(mark) if text.len() < mark.len() => Sign::Cut(mark),
-            Some(mark) if *mark == self.next[0] => Sign::Open,
-            Some(_) => Sign::Over,
-            None => Sign::None,
+            Some(mark) if text.len() < mark.len() => GemmaSign::Cut(mark),
+            Some(mark) if *mark == self.next[0] => GemmaSign::Open,
+            Some(_) => GemmaSign::Over,
+            None => GemmaSign::None,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum GemmaSign {
     Quote,
     Close,
     /// Another call begins.

@@ -6,14 +6,14 @@
 
 /// What was seen of calls in one text.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Quoted {
+pub(super) struct QuotedCalls {
     /// Calls that are open inside it.
     open: usize,
     /// Where the text goes on in the held text behind the first end of a call that did not begin in it.
     over_at: Option<usize>,
 }
 
-impl Quoted {
+impl QuotedCalls {
     pub(super) fn opened(&mut self) {
         self.open += 1;
     }

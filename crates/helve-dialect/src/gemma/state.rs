@@ -4,7 +4,7 @@ use helve_json::byte_search::{ByteSet, all_but};
 use helve_json::is_blank;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum State {
+pub(super) enum GemmaState {
     /// Nothing of it was read.
     Begin,
     Name,
@@ -27,7 +27,7 @@ pub(super) enum State {
     Broken,
 }
 
-impl State {
+impl GemmaState {
     /// The bytes of which it makes nothing.
     pub(super) fn idle(self) -> &'static ByteSet {
         match self {

@@ -4,16 +4,18 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_apertus;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|tools_suffix|>"], keyed: true, ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "apertus",
+    models: "Apertus",
+    sample: r#"<|tools_prefix|>[{"get_weather": {"city": "¤"}}]<|tools_suffix|>"#,
     openers: &[Opener {
         mark: Mark::Tag("<|tools_prefix|>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: think_apertus::MARKS,

@@ -4,15 +4,17 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Reasoning, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener, Reasoning};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "apriel",
+    models: "Apriel 1.6",
+    sample: r#"<tool_calls>[{"name": "get_weather", "arguments": {"city": "¤"}}]</tool_calls>"#,
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: &[Reasoning { open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]" }],

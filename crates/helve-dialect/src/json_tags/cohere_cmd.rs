@@ -5,22 +5,30 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::body::Turn;
-use crate::channels::{ChannelGrammar, Part, Route};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::body::ChannelTurn;
+use crate::channels::{ChannelGrammar, HeadRoute, HeadSign};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_cohere;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["<|END_ACTION|>"], ..JsonGrammar::PLAIN };
 
-static CITATION: ChannelGrammar =
-    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::On) };
+static CITATION: ChannelGrammar = ChannelGrammar {
+    signs: &[(">", HeadSign::Message(""))],
+    route: |_, _, _| HeadRoute::to(ChannelTurn::On),
+};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "cohere_cmd",
+    models: "Command R7B and Command A",
+    sample: r#"<|START_ACTION|>[{"tool_name": "get_weather", "parameters": {"city": "¤"}}]<|END_ACTION|>"#,
     openers: &[
-        Opener { mark: Mark::Tag("<|START_ACTION|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
-        Opener { mark: Mark::Tag("<co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
-        Opener { mark: Mark::Tag("</co: "), then: Then::Sources, grammar: Grammar::Channel(&CITATION) },
+        Opener {
+            mark: Mark::Tag("<|START_ACTION|>"),
+            then: Lookahead::Json,
+            grammar: Grammar::Json(&GRAMMAR),
+        },
+        Opener { mark: Mark::Tag("<co: "), then: Lookahead::Sources, grammar: Grammar::Channel(&CITATION) },
+        Opener { mark: Mark::Tag("</co: "), then: Lookahead::Sources, grammar: Grammar::Channel(&CITATION) },
     ],
     reasoning: think_cohere::MARKS,
     silent: &[

@@ -5,7 +5,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::framed::react::FENCES;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { nobody: NOBODY, ..JsonGrammar::PLAIN };
@@ -17,9 +17,11 @@ const NOBODY: &[&str] = &["directly_answer", "directly-answer"];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "command_r_plus",
+    models: "Command R+",
+    sample: "Action:\n```json\n[{\"tool_name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}]\n```",
     openers: &[
         Opener { mark: Mark::Tag("Action:"), then: FENCES, grammar: Grammar::Json(&MARKED) },
-        Opener { mark: Mark::Fence(&["json", ""]), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener { mark: Mark::Fence(&["json", ""]), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },
     ],
     silent: &["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
     found: false,

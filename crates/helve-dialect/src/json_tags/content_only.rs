@@ -4,7 +4,13 @@
 
 use crate::Dialect;
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "content_only", found: false, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "content_only",
+    models: "models without tools",
+    sample: "¤",
+    found: false,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

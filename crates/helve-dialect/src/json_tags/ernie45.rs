@@ -8,6 +8,8 @@ use crate::reasoning::think_ernie;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "ernie45",
+    models: "ERNIE 4.5",
+    sample: r#"<tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</tool_call>"#,
     openers: hermes::OPENERS,
     silent: think_ernie::ANSWER,
     found: false,

@@ -4,7 +4,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static TOKEN: JsonGrammar = JsonGrammar { strict: true, ..JsonGrammar::PLAIN };
 
@@ -12,11 +12,17 @@ static ROLE: JsonGrammar = JsonGrammar { led: true, strict: true, ..JsonGrammar:
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "gigachat3",
+    models: "GigaChat 3",
+    sample: r#"<|function_call|>{"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[
-        Opener { mark: Mark::Tag("<|function_call|>"), then: Then::Json, grammar: Grammar::Json(&TOKEN) },
+        Opener {
+            mark: Mark::Tag("<|function_call|>"),
+            then: Lookahead::Json,
+            grammar: Grammar::Json(&TOKEN),
+        },
         Opener {
             mark: Mark::Tag("<|message_sep|>"),
-            then: Then::Words(&["functioncall<|role_sep|>{"]),
+            then: Lookahead::Words(&["functioncall<|role_sep|>{"]),
             grammar: Grammar::Json(&ROLE),
         },
     ],

@@ -5,22 +5,24 @@
 
 use super::{JsonGrammar, hermes, json_bare};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_granite;
 
 static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite",
+    models: "Granite 3",
+    sample: r#"<|tool_call|>[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
-        Opener { mark: Mark::Tag("<|tool_call|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener { mark: Mark::Tag("<|tool_call|>"), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },
         hermes::OPENER,
         json_bare::OPENER,
     ],
-    given: Given {
+    given: GivenMarks {
         reasoning: think_granite::MARKS,
         silent: &["<response>", "</response>"],
-        ..Given::NOTHING
+        ..GivenMarks::NOTHING
     },
     strays: &["</tool_call>"],
     ..Dialect::PLAIN

@@ -4,15 +4,17 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "granite_20b_fc",
+    models: "Granite 20B function calling",
+    sample: r#"<function_call> {"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[Opener {
         mark: Mark::Tag("<function_call>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     strays: &["</function_call>"],

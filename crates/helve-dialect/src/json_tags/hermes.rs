@@ -6,7 +6,7 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::scratch_pad;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: CLOSE, ..JsonGrammar::PLAIN };
@@ -17,7 +17,7 @@ const CLOSE: &[&str] = &["</tool_call>", "\\n</tool_call>"];
 static SPELT: JsonGrammar = JsonGrammar { led: true, close: CLOSE, ..JsonGrammar::PLAIN };
 
 pub(super) const OPENER: Opener =
-    Opener { mark: Mark::Tag("<tool_call>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) };
+    Opener { mark: Mark::Tag("<tool_call>"), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) };
 
 /// The tag written twice.
 static DOUBLED: JsonGrammar = JsonGrammar { led: true, close: &["</tool_call>"], ..JsonGrammar::PLAIN };
@@ -29,31 +29,33 @@ pub(super) const OPENERS: &[Opener] = &[
     OPENER,
     Opener {
         mark: Mark::Tag("<tool_call>"),
-        then: Then::Words(&["```json{", "```json[{", "```{", "```[{"]),
+        then: Lookahead::Words(&["```json{", "```json[{", "```{", "```[{"]),
         grammar: Grammar::Json(&FENCED),
     },
     Opener {
         mark: Mark::Tag("<tool_call>"),
-        then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
+        then: Lookahead::Words(&["<tool_call>{", "<tool_call>[{"]),
         grammar: Grammar::Json(&DOUBLED),
     },
     Opener {
         mark: Mark::Tag("<tool_call>"),
-        then: Then::Words(&["\\n{", "\\n[{"]),
+        then: Lookahead::Words(&["\\n{", "\\n[{"]),
         grammar: Grammar::Json(&SPELT),
     },
     // A tag around all calls, as other models have it.
     Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Words(&["<tool_call>{", "<tool_call>[{"]),
+        then: Lookahead::Words(&["<tool_call>{", "<tool_call>[{"]),
         grammar: Grammar::Json(&DOUBLED),
     },
 ];
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hermes",
+    models: "Hermes, Qwen up to 3, QwQ, Granite 4 and many fine-tunes",
+    sample: r#"<tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</tool_call>"#,
     openers: OPENERS,
-    given: Given { reasoning: scratch_pad::MARKS, ..Given::NOTHING },
+    given: GivenMarks { reasoning: scratch_pad::MARKS, ..GivenMarks::NOTHING },
     strays: &["</tool_call>", "</tool_calls>"],
     ..Dialect::PLAIN
 };

@@ -4,15 +4,17 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</tool_calls>"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "hunyuan_a13b",
+    models: "Hunyuan-A13B",
+    sample: r#"<tool_calls>[{"name": "get_weather", "arguments": {"city": "¤"}}]</tool_calls>"#,
     openers: &[Opener {
         mark: Mark::Tag("<tool_calls>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     silent: &["<answer>", "</answer>", "助手："],

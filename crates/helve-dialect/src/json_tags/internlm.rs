@@ -5,22 +5,22 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
-use crate::framed::{self, Called, FramedGrammar, Sign, TextGrammar};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
+use crate::framed::{self, FramedGrammar, FramedSign, HeadMeaning, TextGrammar};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { led: true, close: &["<|action_end|>"], ..JsonGrammar::PLAIN };
 
 static CODE: FramedGrammar = FramedGrammar {
-    signs: &[("<|action_start|>", Sign::Call), ("<|interpreter|>", Sign::Arguments)],
+    signs: &[("<|action_start|>", FramedSign::Call), ("<|interpreter|>", FramedSign::Arguments)],
     text: TextGrammar {
-        signs: &[("<|action_end|>", Sign::Close)],
+        signs: &[("<|action_end|>", FramedSign::Close)],
         code: true,
         closed: true,
         ..TextGrammar::NONE
     },
     name: |_, tools| {
         let name = framed::interpreter(tools).unwrap_or("python").to_owned();
-        Called::Tool { name, id: None }
+        HeadMeaning::Tool { name, id: None }
     },
     ..FramedGrammar::PLAIN
 };
@@ -29,13 +29,15 @@ const MARK: Mark = Mark::Tag("<|action_start|>");
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "internlm",
+    models: "InternLM 2 and 3",
+    sample: "<|action_start|><|plugin|>\n{\"name\": \"get_weather\", \"parameters\": {\"city\": \"¤\"}}<|action_end|>",
     openers: &[
         Opener {
             mark: MARK,
-            then: Then::Words(&["<|plugin|>{", "<|plugin|>[{"]),
+            then: Lookahead::Words(&["<|plugin|>{", "<|plugin|>[{"]),
             grammar: Grammar::Json(&GRAMMAR),
         },
-        Opener { mark: MARK, then: Then::Words(&["<|interpreter|>"]), grammar: Grammar::Framed(&CODE) },
+        Opener { mark: MARK, then: Lookahead::Words(&["<|interpreter|>"]), grammar: Grammar::Framed(&CODE) },
     ],
     strays: &["<|plugin|>", "<|interpreter|>", "<|action_end|>"],
     ..Dialect::PLAIN

@@ -5,16 +5,18 @@
 
 use super::{JsonGrammar, json_fenced, sarashina};
 use crate::Dialect;
-use crate::dialect::{Given, Grammar, Mark, Opener, Then};
+use crate::dialect::{GivenMarks, Grammar, Lookahead, Mark, Opener};
 
 pub(super) const OPENER: Opener =
-    Opener { mark: Mark::Alone, then: Then::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
+    Opener { mark: Mark::Alone, then: Lookahead::Object, grammar: Grammar::Json(&JsonGrammar::PLAIN) };
 
 /// A list in Python's quotes is found as Sarashina's.
-pub(super) const GIVEN: Given = Given { openers: &[sarashina::ALONE], ..Given::NOTHING };
+pub(super) const GIVEN: GivenMarks = GivenMarks { openers: &[sarashina::ALONE], ..GivenMarks::NOTHING };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "json_bare",
+    models: "any model that is asked for JSON",
+    sample: r#"{"name": "get_weather", "arguments": {"city": "¤"}}"#,
     openers: &[OPENER, json_fenced::OPENER],
     given: GIVEN,
     silent: &["<|python_tag|>"],

@@ -4,15 +4,21 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 pub(crate) const OPENER: Opener = Opener {
     mark: Mark::Fence(&["", "json", "JSON", "tool_call", "tool_calls"]),
-    then: Then::Json,
+    then: Lookahead::Json,
     grammar: Grammar::Json(&JsonGrammar::PLAIN),
 };
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "json_fenced", openers: &[OPENER], ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "json_fenced",
+    models: "any model that is asked for JSON, and fences it",
+    sample: "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"¤\"}}\n```",
+    openers: &[OPENER],
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

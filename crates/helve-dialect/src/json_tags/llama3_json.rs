@@ -5,8 +5,8 @@
 
 use super::{JsonGrammar, json_bare};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
-use crate::framed::{self, Called, FramedGrammar, Sign, TextGrammar};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
+use crate::framed::{self, FramedGrammar, FramedSign, HeadMeaning, TextGrammar};
 use crate::pythonic::PythonGrammar;
 
 const TAG: Mark = Mark::Tag("<|python_tag|>");
@@ -17,27 +17,29 @@ static BUILT_IN: PythonGrammar =
     PythonGrammar { close: &["<|eom_id|>", "<|eot_id|>"], ..PythonGrammar::PLAIN };
 
 static CODE: FramedGrammar = FramedGrammar {
-    signs: &[("<|python_tag|>", Sign::Arguments)],
+    signs: &[("<|python_tag|>", FramedSign::Arguments)],
     text: TextGrammar {
-        signs: &[("<|eom_id|>", Sign::Close), ("<|eot_id|>", Sign::Close)],
+        signs: &[("<|eom_id|>", FramedSign::Close), ("<|eot_id|>", FramedSign::Close)],
         code: true,
         ..TextGrammar::NONE
     },
     name: |_, tools| match framed::interpreter(tools) {
-        Some(name) => Called::Tool { name: name.to_owned(), id: None },
-        None => Called::Nobody,
+        Some(name) => HeadMeaning::Tool { name: name.to_owned(), id: None },
+        None => HeadMeaning::Nobody,
     },
     ..FramedGrammar::PLAIN
 };
 
 pub(crate) const CODE_OPENER: Opener =
-    Opener { mark: TAG, then: Then::Line, grammar: Grammar::Framed(&CODE) };
+    Opener { mark: TAG, then: Lookahead::Line, grammar: Grammar::Framed(&CODE) };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama3_json",
+    models: "Llama 3.1 and later",
+    sample: r#"<|python_tag|>{"name": "get_weather", "parameters": {"city": "¤"}}"#,
     openers: &[
-        Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&TAGGED) },
-        Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&BUILT_IN) },
+        Opener { mark: TAG, then: Lookahead::Json, grammar: Grammar::Json(&TAGGED) },
+        Opener { mark: TAG, then: Lookahead::Function, grammar: Grammar::Python(&BUILT_IN) },
         CODE_OPENER,
         json_bare::OPENER,
     ],

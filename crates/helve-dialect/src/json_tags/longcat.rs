@@ -4,16 +4,18 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::reasoning::think_longcat;
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</longcat_tool_call>"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "longcat",
+    models: "LongCat",
+    sample: r#"<longcat_tool_call>{"name": "get_weather", "arguments": {"city": "¤"}}</longcat_tool_call>"#,
     openers: &[Opener {
         mark: Mark::Tag("<longcat_tool_call>"),
-        then: Then::Json,
+        then: Lookahead::Json,
         grammar: Grammar::Json(&GRAMMAR),
     }],
     reasoning: think_longcat::MARKS,

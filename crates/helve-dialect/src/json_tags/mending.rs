@@ -1,41 +1,45 @@
 //! Objects that are not quite JSON: read loosely to their end, then repaired as a whole.
 
-use super::{JsonBody, State};
+use super::{JsonBody, JsonState};
 use crate::Dropped;
-use crate::body::{Behind, Chunk, Rest, Standing, Step};
-use crate::calls::Report;
+use crate::body::{BodyStep, Evidence, TextChunk, Trailing, Unclaimed};
+use crate::calls::CallReport;
 use crate::dialect::Fit;
-use crate::envelope::{Envelope, Flow, may_begin_with};
+use crate::envelope::{Envelope, EnvelopeFlow, may_begin_with};
 use helve_json::Repair;
 use helve_json::is_blank;
 use helve_json::literal::Quote;
-use helve_json::loose::{self, Loose};
+use helve_json::loose::{self, LooseScanner};
 use helve_json::repair::Closing;
 use helve_json::work;
 
 impl JsonBody {
-    pub(super) fn not_json(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    pub(super) fn not_json(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let next = chunk.text[chunk.pos..].chars().next().unwrap_or(' ');
         let readable = match self.standing {
             // What nothing marks as a call is read loosely only once it has named a declared tool.
-            Standing::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
-            Standing::Marked if self.envelope.is_recognised() => true,
-            Standing::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
+            Evidence::Alone => report.named().is_some_and(|name| report.tools.resolve(name).is_some()),
+            Evidence::Marked if self.envelope.is_recognised() => true,
+            Evidence::Marked => Quote::opening(next).is_some() || matches!(next, '\\' | '：' | '，'),
         };
         let expected = self.grammar.python || !report.tools.is_unknown();
         let may_be_python = expected && !self.envelope.is_recognised();
-        if self.standing == Standing::Marked && next == '{' && self.is_doubled(chunk, report) {
+        if self.standing == Evidence::Marked && next == '{' && self.is_doubled(chunk, report) {
             // Templates in which braces are written twice teach models to write them so.
             self.doubt(self.object_at);
-            self.begin(chunk.held_at(report));
+            self.begin(chunk.held_position(report));
             self.doubled = true;
         } else if readable {
-            self.read_loosely(State::Loose);
-        } else if self.standing == Standing::Alone && next == '\'' && may_be_python {
+            self.read_loosely(JsonState::Loose);
+        } else if self.standing == Evidence::Alone && next == '\'' && may_be_python {
             chunk.pos += 1;
-            self.state = State::PythonKey { from: chunk.held_at(report) };
-        } else if self.standing == Standing::Marked && (next.is_alphabetic() || next == '_') {
-            self.state = State::BareKey { ended: false };
+            self.state = JsonState::PythonKey { from: chunk.held_position(report) };
+        } else if self.standing == Evidence::Marked && (next.is_alphabetic() || next == '_') {
+            self.state = JsonState::BareKey { ended: false };
         } else {
             return Some(self.no_object(chunk, report));
         }
@@ -43,37 +47,37 @@ impl JsonBody {
     }
 
     /// Whether nothing stands between the brace of the object and another.
-    fn is_doubled(&self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> bool {
-        let to = chunk.held_at(report);
+    fn is_doubled(&self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> bool {
+        let to = chunk.held_position(report);
         !self.doubled && chunk.between(self.object_at + 1, to, report.held).chars().all(is_blank)
     }
 
     /// What seemed to be an object is text. Behind a call that ends the section.
-    pub(super) fn no_object(&self, chunk: &Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    pub(super) fn no_object(&self, chunk: &TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         // An object without markup that holds calls would be read as a section again, with the same end.
-        let alone = self.standing == Standing::Alone;
+        let alone = self.standing == Evidence::Alone;
         if self.calls == 0 || alone && (self.lists > 0 || self.of_object > 0) {
-            return Step::NotACall(Rest::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
         }
         report.forget();
-        Step::Done(self.behind.rest_from(self.object_at, chunk, report))
+        BodyStep::Done(self.behind.rest_from(self.object_at, chunk, report))
     }
 
     pub(super) fn bare_key(
         &mut self,
         ended: bool,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let Some(c) = chunk.text[chunk.pos..].chars().next() else {
-            return Some(Step::More);
+            return Some(BodyStep::More);
         };
         match c {
             ':' => {
-                self.read_loosely(State::Loose);
+                self.read_loosely(JsonState::Loose);
                 return None;
             }
-            c if is_blank(c) => self.state = State::BareKey { ended: true },
+            c if is_blank(c) => self.state = JsonState::BareKey { ended: true },
             c if !ended && (c.is_alphanumeric() || c == '_') => {}
             _ => return Some(self.no_object(chunk, report)),
         }
@@ -85,46 +89,50 @@ impl JsonBody {
     pub(super) fn python_key(
         &mut self,
         from: usize,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let Some(c) = chunk.char() else {
-            return Some(Step::More);
+            return Some(BodyStep::More);
         };
         chunk.pos += c.len_utf8();
-        let to = chunk.held_at(report);
+        let to = chunk.held_position(report);
         match may_begin_with(chunk.between(from, to, report.held), '\'') {
-            Fit::Yes => self.read_loosely(State::Loose),
+            Fit::Yes => self.read_loosely(JsonState::Loose),
             Fit::No => return Some(self.no_object(chunk, report)),
             Fit::Unsure => {}
         }
         None
     }
 
-    pub(super) fn read_loosely(&mut self, state: State) {
-        self.loose = Loose::new(self.envelope.depth());
+    pub(super) fn read_loosely(&mut self, state: JsonState) {
+        self.loose = LooseScanner::new(self.envelope.depth());
         self.state = state;
     }
 
-    pub(super) fn loose(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    pub(super) fn loose(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match self.loose.feed(chunk.text, chunk.pos, self.grammar.close) {
-            loose::Flow::More => {
+            loose::LooseEvent::More => {
                 chunk.pos = chunk.text.len();
-                Some(Step::More)
+                Some(BodyStep::More)
             }
-            loose::Flow::End(pos) => {
+            loose::LooseEvent::End(pos) => {
                 chunk.pos = pos;
                 chunk.keep(report);
                 self.mend(Closing::AsWritten, 0, pos, report)
             }
-            loose::Flow::Tag(pos, tag) => {
+            loose::LooseEvent::Tag(pos, tag) => {
                 chunk.pos = pos;
                 chunk.keep(report);
                 let step = self.mend(Closing::ByTag, tag.len(), pos, report);
-                if let State::Ready { .. } = self.state {
+                if let JsonState::Ready { .. } = self.state {
                     self.count(report);
                 }
-                Some(step.unwrap_or_else(|| self.over(Rest::at(pos), true)))
+                Some(step.unwrap_or_else(|| self.over(Unclaimed::at(pos), true)))
             }
         }
     }
@@ -135,17 +143,17 @@ impl JsonBody {
         closing: Closing,
         tag: usize,
         pos: usize,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let raw = &report.held[self.object_at..report.held.len() - tag];
         let repaired = match self.state {
-            State::Refused => None,
+            JsonState::Refused => None,
             _ => report.repair(raw, closing),
         };
         let whole = repaired.is_some_and(|repaired| {
             let mut envelope = Envelope::new(self.grammar.rules(self.standing));
             let (mut from, mut passed) = (0, 0);
-            work::looked_at(repaired.text.len());
+            work::count_bytes(repaired.text.len());
             report.restart();
             loop {
                 report.calls.muted = passed < self.of_object;
@@ -165,7 +173,7 @@ impl JsonBody {
                     return false;
                 }
                 match flow {
-                    Flow::Call(next) => {
+                    EnvelopeFlow::Call(next) => {
                         from = next;
                         passed += 1;
                         if passed > self.of_object {
@@ -175,13 +183,13 @@ impl JsonBody {
                             report.restart();
                         }
                     }
-                    Flow::Done(_) => {
+                    EnvelopeFlow::Done(_) => {
                         self.state = if passed > 0 {
                             report.forget();
-                            State::Between
+                            JsonState::Between
                         } else {
                             report.repaired(repaired.changes.clone());
-                            State::Ready { in_wrapper: false }
+                            JsonState::Ready { in_wrapper: false }
                         };
                         return true;
                     }
@@ -190,18 +198,18 @@ impl JsonBody {
             }
         });
         if !whole {
-            if self.standing == Standing::Alone {
-                return Some(Step::NotACall(Rest::at(pos)));
+            if self.standing == Evidence::Alone {
+                return Some(BodyStep::NotACall(Unclaimed::at(pos)));
             }
-            self.give_up(report);
+            self.drop_draft(report);
         }
         None
     }
 
-    pub(super) fn give_up(&mut self, report: &mut Report<'_, '_>) {
+    pub(super) fn drop_draft(&mut self, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
-        self.behind = Behind::default();
-        self.state = State::Between;
-        report.give_up(Dropped::Broken);
+        self.behind = Trailing::default();
+        self.state = JsonState::Between;
+        report.drop_draft(Dropped::Broken);
     }
 }

@@ -28,13 +28,13 @@ pub(crate) mod sarashina;
 pub(crate) mod xlam;
 
 use crate::End;
-use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
-use crate::calls::Report;
-use crate::envelope::{Envelope, Flow, Rules};
+use crate::body::{BodyEnding, BodyStep, Bypass, Evidence, TextChunk, Trailing, Unclaimed};
+use crate::calls::CallReport;
+use crate::envelope::{Envelope, EnvelopeFlow, EnvelopeRules};
 use helve_json::Repair;
-use helve_json::closer::Closer;
+use helve_json::closer::MarkMatcher;
 use helve_json::is_blank;
-use helve_json::loose::Loose;
+use helve_json::loose::LooseScanner;
 use helve_json::repair::Closing;
 use helve_json::string_bytes::PLAIN;
 
@@ -68,22 +68,22 @@ impl JsonGrammar {
         python: false,
     };
 
-    fn begin(&self) -> State {
-        if self.led { State::Lead } else { State::Between }
+    fn begin(&self) -> JsonState {
+        if self.led { JsonState::Lead } else { JsonState::Between }
     }
 
-    fn rules(&self, standing: Standing) -> Rules {
-        Rules { gated: standing == Standing::Alone, keyed: self.keyed, strict: self.strict }
+    fn rules(&self, standing: Evidence) -> EnvelopeRules {
+        EnvelopeRules { gated: standing == Evidence::Alone, keyed: self.keyed, strict: self.strict }
     }
 }
 
 pub(crate) struct JsonBody {
     grammar: &'static JsonGrammar,
-    standing: Standing,
-    state: State,
+    standing: Evidence,
+    state: JsonState,
     envelope: Envelope,
-    loose: Loose,
-    closer: Closer,
+    loose: LooseScanner,
+    closer: MarkMatcher,
     /// Where the object begins in the held text.
     object_at: usize,
     /// Arrays open around the object.
@@ -92,7 +92,7 @@ pub(crate) struct JsonBody {
     calls: usize,
     /// A list without calls was closed.
     empty: bool,
-    behind: Behind,
+    behind: Trailing,
     /// The present object stands in braces of its own that mean nothing.
     doubled: bool,
     /// Calls reported out of the present object, which may be a wrapper.
@@ -100,7 +100,7 @@ pub(crate) struct JsonBody {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum JsonState {
     /// Before the second mark.
     Lead,
     Between,
@@ -124,50 +124,52 @@ enum State {
 }
 
 impl JsonBody {
-    pub(crate) fn new(grammar: &'static JsonGrammar, standing: Standing) -> Self {
+    pub(crate) fn new(grammar: &'static JsonGrammar, standing: Evidence) -> Self {
         Self {
             grammar,
             standing,
             state: grammar.begin(),
             envelope: Envelope::new(grammar.rules(standing)),
-            loose: Loose::new(0),
-            closer: Closer::default(),
+            loose: LooseScanner::new(0),
+            closer: MarkMatcher::default(),
             object_at: 0,
             lists: 0,
             calls: 0,
             empty: false,
-            behind: Behind::default(),
+            behind: Trailing::default(),
             doubled: false,
             of_object: 0,
         }
     }
 
     /// Begins a new section, with the buffers it has.
-    pub(crate) fn restart(&mut self, grammar: &'static JsonGrammar, standing: Standing) {
+    pub(crate) fn restart(&mut self, grammar: &'static JsonGrammar, standing: Evidence) {
         if self.grammar.rules(self.standing) != grammar.rules(standing) {
             *self = Self::new(grammar, standing);
             return;
         }
         self.grammar = grammar;
         self.state = grammar.begin();
-        self.closer = Closer::default();
+        self.closer = MarkMatcher::default();
         self.lists = 0;
         self.calls = 0;
         self.empty = false;
-        self.behind = Behind::default();
+        self.behind = Trailing::default();
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
         loop {
             let step = match self.state {
-                State::Lead => self.lead(&mut chunk),
-                State::Between | State::Ready { .. } | State::Closing => self.between(&mut chunk, report),
-                State::Object => self.object(&mut chunk, report),
-                State::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
-                State::PythonKey { from } => self.python_key(from, &mut chunk, report),
-                State::Loose | State::Refused => self.loose(&mut chunk, report),
+                JsonState::Lead => self.lead(&mut chunk),
+                JsonState::Between | JsonState::Ready { .. } | JsonState::Closing => {
+                    self.between(&mut chunk, report)
+                }
+                JsonState::Object => self.object(&mut chunk, report),
+                JsonState::BareKey { ended } => self.bare_key(ended, &mut chunk, report),
+                JsonState::PythonKey { from } => self.python_key(from, &mut chunk, report),
+                JsonState::Loose | JsonState::Refused => self.loose(&mut chunk, report),
             };
             if let Some(step) = step {
                 chunk.keep(report);
@@ -177,55 +179,55 @@ impl JsonBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Passing {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
-            State::Object if self.envelope.flows() => Passing::Arguments(&PLAIN),
-            _ => Passing::Nothing,
+            JsonState::Object if self.envelope.flows() => Bypass::Arguments(&PLAIN),
+            _ => Bypass::Nothing,
         }
     }
 
-    fn lead(&mut self, chunk: &mut Chunk<'_>) -> Option<Step> {
+    fn lead(&mut self, chunk: &mut TextChunk<'_>) -> Option<BodyStep> {
         let Some(bracket) = chunk.rest().find(['{', '[']) else {
             chunk.pos = chunk.text.len();
-            return Some(Step::More);
+            return Some(BodyStep::More);
         };
         chunk.pos += bracket;
-        self.state = State::Between;
+        self.state = JsonState::Between;
         None
     }
 
-    fn between(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn between(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let Some(byte) = chunk.byte() else {
-            return Some(Step::More);
+            return Some(BodyStep::More);
         };
-        if is_blank(byte as char) && self.state != State::Closing {
+        if is_blank(byte as char) && self.state != JsonState::Closing {
             chunk.pos += 1;
             return None;
         }
-        if let State::Ready { in_wrapper } = self.state {
+        if let JsonState::Ready { in_wrapper } = self.state {
             if in_wrapper && self.is_torn(byte, report) {
-                self.state = State::Object;
+                self.state = JsonState::Object;
                 return None;
             }
             self.count(report);
             if in_wrapper {
-                self.state = State::Object;
-                report.calls.told = chunk.held_at(report);
+                self.state = JsonState::Object;
+                report.calls.reported_to = chunk.held_position(report);
             } else {
-                self.state = State::Between;
-                chunk.let_go(report);
+                self.state = JsonState::Between;
+                chunk.release_read_text(report);
             }
             return None;
         }
-        if self.state == State::Between {
-            let marked = self.standing == Standing::Marked;
+        if self.state == JsonState::Between {
+            let marked = self.standing == Evidence::Marked;
             match byte {
                 b'{' => {
-                    self.begin(chunk.held_at(report));
+                    self.begin(chunk.held_position(report));
                     return None;
                 }
                 b'[' if self.lists == 0 && !self.may_close_with(byte) => {
-                    self.doubt(chunk.held_at(report));
+                    self.doubt(chunk.held_position(report));
                     self.lists += 1;
                 }
                 b']' if self.lists > 0 => {
@@ -233,7 +235,7 @@ impl JsonBody {
                     self.empty = self.calls == 0;
                     self.behind.closed(self.lists);
                 }
-                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_at(report)),
+                b',' | b';' if self.calls > 0 => self.doubt(chunk.held_position(report)),
                 // Surplus brackets before the closing tag.
                 b'}' | b']' if marked && self.calls > 0 => {}
                 _ => return self.close(chunk, report),
@@ -246,14 +248,14 @@ impl JsonBody {
 
     /// Whether what seems to be the arguments of a tool is only the name of one, whose object has lost its brace: a string
     /// with this behind it. What follows shows that it is not JSON.
-    fn is_torn(&self, next: u8, report: &Report<'_, '_>) -> bool {
+    fn is_torn(&self, next: u8, report: &CallReport<'_, '_>) -> bool {
         self.grammar.keyed && next == b':' && !report.arguments_so_far().starts_with('{')
     }
 
     /// What stands at this place of the held text, a separator or another list, may not be the section's.
     fn doubt(&mut self, at: usize) {
         if self.calls > 0 {
-            self.behind.stands(at, self.lists);
+            self.behind.note_at(at, self.lists);
         }
     }
 
@@ -263,17 +265,17 @@ impl JsonBody {
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut Chunk<'_>, report: &Report<'_, '_>) -> Option<Step> {
+    fn close(&mut self, chunk: &mut TextChunk<'_>, report: &CallReport<'_, '_>) -> Option<BodyStep> {
         let carried = self.closer.seen();
         let begin = chunk.pos;
         if carried == 0 {
             let rest = chunk.rest();
             if let Some(tag) = self.grammar.close.iter().find(|tag| rest.starts_with(**tag)) {
                 chunk.pos += tag.len();
-                return Some(self.over(Rest::at(chunk.pos), true));
+                return Some(self.over(Unclaimed::at(chunk.pos), true));
             }
             if !self.grammar.close.iter().any(|tag| tag.starts_with(rest)) {
-                let at = chunk.held_at(report);
+                let at = chunk.held_position(report);
                 return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
         }
@@ -282,30 +284,30 @@ impl JsonBody {
             let whole = self.closer.step(self.grammar.close, byte);
             if whole.is_some() {
                 chunk.pos += 1;
-                return Some(self.over(Rest::at(chunk.pos), true));
+                return Some(self.over(Unclaimed::at(chunk.pos), true));
             }
             if self.closer.seen() != seen + 1 {
                 let back = if carried > 0 { seen } else { 0 };
                 chunk.pos = if carried > 0 { chunk.pos } else { begin };
-                let at = chunk.held_at(report) - back;
+                let at = chunk.held_position(report) - back;
                 return Some(self.over(self.behind.rest_from(at, chunk, report), false));
             }
             chunk.pos += 1;
         }
-        self.state = State::Closing;
-        Some(Step::More)
+        self.state = JsonState::Closing;
+        Some(BodyStep::More)
     }
 
     /// A section without a call is none, unless nothing or an empty list stands in tags; an unmarked list must be whole.
-    fn over(&self, rest: Rest, closed: bool) -> Step {
-        if self.standing == Standing::Marked && closed && (self.empty || self.lists == 0) {
-            return Step::Done(rest);
+    fn over(&self, rest: Unclaimed, closed: bool) -> BodyStep {
+        if self.standing == Evidence::Marked && closed && (self.empty || self.lists == 0) {
+            return BodyStep::Done(rest);
         }
-        let torn = self.standing == Standing::Alone && self.behind.open_around_calls(self.lists) > 0;
+        let torn = self.standing == Evidence::Alone && self.behind.open_around_calls(self.lists) > 0;
         if self.calls == 0 || torn {
-            return Step::NotACall(rest);
+            return BodyStep::NotACall(rest);
         }
-        Step::Done(rest)
+        BodyStep::Done(rest)
     }
 
     fn begin(&mut self, at: usize) {
@@ -313,12 +315,12 @@ impl JsonBody {
         self.of_object = 0;
         self.doubled = false;
         self.envelope.restart();
-        self.state = State::Object;
+        self.state = JsonState::Object;
     }
 
-    fn count(&mut self, report: &mut Report<'_, '_>) {
+    fn count(&mut self, report: &mut CallReport<'_, '_>) {
         self.calls += 1;
-        self.behind = Behind::default();
+        self.behind = Trailing::default();
         self.of_object += 1;
         if self.doubled {
             report.repaired(vec![Repair::Closers]);
@@ -329,26 +331,26 @@ impl JsonBody {
         }
     }
 
-    fn object(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn object(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> Option<BodyStep> {
         let flow = self.envelope.feed(chunk.text, chunk.pos, report);
         let faulty = self.envelope.faults().any();
         match flow {
-            Flow::More => {
+            EnvelopeFlow::More => {
                 chunk.pos = chunk.text.len();
-                return Some(Step::More);
+                return Some(BodyStep::More);
             }
-            Flow::Call(pos) if !faulty => {
+            EnvelopeFlow::Call(pos) if !faulty => {
                 chunk.pos = pos;
-                self.state = State::Ready { in_wrapper: true };
+                self.state = JsonState::Ready { in_wrapper: true };
             }
-            Flow::Call(pos) => {
+            EnvelopeFlow::Call(pos) => {
                 chunk.pos = pos;
-                self.read_loosely(State::Loose);
+                self.read_loosely(JsonState::Loose);
             }
-            Flow::Done(pos) => {
+            EnvelopeFlow::Done(pos) => {
                 chunk.pos = pos;
                 if report.named().is_some_and(|name| self.grammar.answers.contains(&name)) {
-                    return Some(Step::NotACall(Rest::at(pos)));
+                    return Some(BodyStep::NotACall(Unclaimed::at(pos)));
                 }
                 if faulty {
                     chunk.keep(report);
@@ -356,23 +358,23 @@ impl JsonBody {
                 }
                 // The calls of a wrapper have been reported.
                 self.state = match report.calls.has_started() {
-                    true => State::Ready { in_wrapper: false },
-                    false => State::Between,
+                    true => JsonState::Ready { in_wrapper: false },
+                    false => JsonState::Between,
                 };
             }
-            Flow::Refused(pos) => {
+            EnvelopeFlow::Refused(pos) => {
                 chunk.pos = pos;
-                if self.standing == Standing::Alone {
+                if self.standing == Evidence::Alone {
                     return Some(self.no_object(chunk, report));
                 }
                 if self.envelope.depth() == 0 {
                     chunk.keep(report);
-                    self.give_up(report);
+                    self.drop_draft(report);
                 } else {
-                    self.read_loosely(State::Refused);
+                    self.read_loosely(JsonState::Refused);
                 }
             }
-            Flow::Bad(pos) => {
+            EnvelopeFlow::Bad(pos) => {
                 chunk.pos = pos;
                 return self.not_json(chunk, report);
             }
@@ -380,34 +382,34 @@ impl JsonBody {
         None
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         // An unmarked beginning is known for a call by nothing but a declared name.
         let started = report.calls.has_started() && !report.tools.is_unknown();
         match self.state {
             // A member that is a call counts with its object.
-            State::Ready { in_wrapper: true } if self.grammar.keyed => Ending::Cut,
-            State::Ready { .. } if end == End::Normal => {
+            JsonState::Ready { in_wrapper: true } if self.grammar.keyed => BodyEnding::Cut,
+            JsonState::Ready { .. } if end == End::Normal => {
                 self.count(report);
-                Ending::Done
+                BodyEnding::Done
             }
-            State::Between if self.calls > 0 => {
-                self.behind.tell(self.standing, end, report);
-                Ending::Done
+            JsonState::Between if self.calls > 0 => {
+                self.behind.emit_text(self.standing, end, report);
+                BodyEnding::Done
             }
-            State::Closing if self.calls > 0 => {
+            JsonState::Closing if self.calls > 0 => {
                 self.unclosed(end, report);
-                Ending::Done
+                BodyEnding::Done
             }
-            _ if self.standing == Standing::Marked || started => Ending::Cut,
-            _ => Ending::NotACall,
+            _ if self.standing == Evidence::Marked || started => BodyEnding::Cut,
+            _ => BodyEnding::NotACall,
         }
     }
 
     /// The message is over with the beginning of a closing tag, of which one character says nothing yet.
-    fn unclosed(&mut self, end: End, report: &mut Report<'_, '_>) {
+    fn unclosed(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         if end == End::Normal && self.closer.seen() == 1 {
             self.doubt(report.held.len() - 1);
-            self.behind.tell(self.standing, end, report);
+            self.behind.emit_text(self.standing, end, report);
         }
     }
 }

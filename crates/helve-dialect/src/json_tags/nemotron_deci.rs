@@ -4,13 +4,19 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { close: &["</TOOLCALL>"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "nemotron_deci",
-    openers: &[Opener { mark: Mark::Tag("<TOOLCALL>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) }],
+    models: "Llama-Nemotron, Nemotron Nano v2",
+    sample: r#"<TOOLCALL>[{"name": "get_weather", "arguments": {"city": "¤"}}]</TOOLCALL>"#,
+    openers: &[Opener {
+        mark: Mark::Tag("<TOOLCALL>"),
+        then: Lookahead::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
     strays: &["</TOOLCALL>"],
     ..Dialect::PLAIN
 };

@@ -4,13 +4,19 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "phi4_mini",
-    openers: &[Opener { mark: Mark::Tag("functools"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) }],
+    models: "Phi-4-mini, FireFunction",
+    sample: r#"functools[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
+    openers: &[Opener {
+        mark: Mark::Tag("functools"),
+        then: Lookahead::Json,
+        grammar: Grammar::Json(&GRAMMAR),
+    }],
     ..Dialect::PLAIN
 };
 

@@ -4,21 +4,23 @@
 
 use super::JsonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: JsonGrammar = JsonGrammar { python: true, ..JsonGrammar::PLAIN };
 
 /// The list alone. Whoever else is known to write calls without a mark may write it so.
 pub(super) const ALONE: Opener = Opener {
     mark: Mark::Alone,
-    then: Then::Words(&["[{'name':'", "[{'arguments':{"]),
+    then: Lookahead::Words(&["[{'name':'", "[{'arguments':{"]),
     grammar: Grammar::Json(&GRAMMAR),
 };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "sarashina",
+    models: "Sarashina",
+    sample: r#"<|tool_calls|>[{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
-        Opener { mark: Mark::Tag("<|tool_calls|>"), then: Then::Json, grammar: Grammar::Json(&GRAMMAR) },
+        Opener { mark: Mark::Tag("<|tool_calls|>"), then: Lookahead::Json, grammar: Grammar::Json(&GRAMMAR) },
         ALONE,
     ],
     ..Dialect::PLAIN

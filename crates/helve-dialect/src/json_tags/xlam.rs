@@ -4,15 +4,17 @@
 
 use super::{JsonGrammar, hermes, json_bare, json_fenced};
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static TAGGED: JsonGrammar = JsonGrammar { close: &["[/TOOL_CALLS]"], ..JsonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "xlam",
+    models: "xLAM",
+    sample: r#"[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "¤"}}]"#,
     openers: &[
         hermes::OPENER,
-        Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Then::Json, grammar: Grammar::Json(&TAGGED) },
+        Opener { mark: Mark::Tag("[TOOL_CALLS]"), then: Lookahead::Json, grammar: Grammar::Json(&TAGGED) },
         json_bare::OPENER,
         json_fenced::OPENER,
     ],

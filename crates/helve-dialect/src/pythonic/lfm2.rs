@@ -5,7 +5,7 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 
 const MARK: Mark = Mark::Tag("<|tool_call_start|>");
@@ -16,11 +16,13 @@ static PYTHON: PythonGrammar = PythonGrammar { close: &["<|tool_call_end|>"], ..
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "lfm2",
+    models: "LFM2",
+    sample: "<|tool_call_start|>[get_weather(city=\"¤\")]<|tool_call_end|>",
     openers: &[
-        Opener { mark: MARK, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: MARK, then: Then::Function, grammar: Grammar::Python(&PYTHON) },
+        Opener { mark: MARK, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
+        Opener { mark: MARK, then: Lookahead::Function, grammar: Grammar::Python(&PYTHON) },
         // Nothing at all.
-        Opener { mark: MARK, then: Then::Words(&["<|tool_call_end|>"]), grammar: Grammar::Json(&JSON) },
+        Opener { mark: MARK, then: Lookahead::Words(&["<|tool_call_end|>"]), grammar: Grammar::Json(&JSON) },
     ],
     strays: &["<|tool_call_end|>"],
     ..Dialect::PLAIN

@@ -5,6 +5,8 @@ use crate::Dialect;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "llama4_pythonic",
+    models: "Llama 4",
+    sample: r#"<|python_start|>[get_weather(city="¤")]<|python_end|>"#,
     openers: pythonic::OPENERS,
     silent: pythonic::SILENT,
     strays: pythonic::STRAYS,

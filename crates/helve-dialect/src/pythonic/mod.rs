@@ -13,12 +13,12 @@ pub(crate) mod pythonic;
 pub(crate) mod raven;
 pub(crate) mod tool_code;
 
-use crate::body::{Behind, Chunk, Ending, Passing, Rest, Standing, Step};
-use crate::calls::Report;
+use crate::body::{BodyEnding, BodyStep, Bypass, Evidence, TextChunk, Trailing, Unclaimed};
+use crate::calls::CallReport;
 use crate::{Dropped, End};
-use helve_json::closer::Closer;
+use helve_json::closer::MarkMatcher;
 use helve_json::is_blank;
-use helve_json::literal::Literal;
+use helve_json::literal::LiteralReader;
 use helve_json::string_bytes;
 
 /// What encloses the calls, and what is left out of their names.
@@ -38,12 +38,12 @@ impl PythonGrammar {
 
 pub(crate) struct PythonBody {
     grammar: &'static PythonGrammar,
-    standing: Standing,
-    state: State,
-    closer: Closer,
+    standing: Evidence,
+    state: PythonState,
+    closer: MarkMatcher,
     /// A name, as far as it was read.
     token: String,
-    literal: Literal,
+    literal: LiteralReader,
     /// JSON of the value being read, and how much of it was reported.
     value: String,
     reported: usize,
@@ -54,7 +54,7 @@ pub(crate) struct PythonBody {
     /// The calls stand in a list.
     listed: bool,
     calls: usize,
-    behind: Behind,
+    behind: Trailing,
     /// How much comment stands behind the last call.
     commented: usize,
 }
@@ -64,7 +64,7 @@ pub(crate) struct PythonBody {
 const COMMENT_MAX: usize = 256;
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum PythonState {
     Between,
     Comment,
     Name,
@@ -82,14 +82,14 @@ enum State {
 }
 
 impl PythonBody {
-    pub(crate) fn new(grammar: &'static PythonGrammar, standing: Standing) -> Self {
+    pub(crate) fn new(grammar: &'static PythonGrammar, standing: Evidence) -> Self {
         Self {
             grammar,
             standing,
-            state: State::Between,
-            closer: Closer::default(),
+            state: PythonState::Between,
+            closer: MarkMatcher::default(),
             token: String::new(),
-            literal: Literal::python(),
+            literal: LiteralReader::python(),
             value: String::new(),
             reported: 0,
             arguments: 0,
@@ -97,37 +97,37 @@ impl PythonBody {
             around: 0,
             listed: false,
             calls: 0,
-            behind: Behind::default(),
+            behind: Trailing::default(),
             commented: 0,
         }
     }
 
     #[inline(never)]
-    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut Report<'_, '_>) -> Step {
-        let mut chunk = Chunk::new(text, from);
+    pub(crate) fn feed(&mut self, text: &str, from: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let mut chunk = TextChunk::new(text, from);
         let step = loop {
-            let Some(c) = chunk.char() else { break Step::More };
-            if self.state == State::Value {
+            let Some(c) = chunk.char() else { break BodyStep::More };
+            if self.state == PythonState::Value {
                 match self.value(&mut chunk, report) {
                     Some(step) => break step,
                     None => continue,
                 }
             }
-            match self.step(c, chunk.held_at(report), report) {
-                Next::Take => chunk.pos += c.len_utf8(),
-                Next::Again => {}
-                Next::Finish => {
-                    chunk.let_go(report);
-                    self.behind = Behind::default();
+            match self.step(c, chunk.held_position(report), report) {
+                PythonStep::Take => chunk.pos += c.len_utf8(),
+                PythonStep::Again => {}
+                PythonStep::Finish => {
+                    chunk.release_read_text(report);
+                    self.behind = Trailing::default();
                     self.commented = 0;
                 }
-                Next::Close => break self.close(&mut chunk, report),
-                Next::Over => {
+                PythonStep::Close => break self.close(&mut chunk, report),
+                PythonStep::Over => {
                     chunk.pos += c.len_utf8();
                     chunk.keep(report);
                     break self.over(chunk.pos, report);
                 }
-                Next::Refuse => break self.refuse(&mut chunk, report),
+                PythonStep::Refuse => break self.refuse(&mut chunk, report),
             }
         };
         chunk.keep(report);
@@ -135,144 +135,144 @@ impl PythonBody {
     }
 
     /// What of the text that comes next need not be read now.
-    pub(crate) fn passing(&self) -> Passing {
+    pub(crate) fn bypass(&self) -> Bypass {
         let told = self.reported == self.value.len();
         match self.state {
-            State::Value if told && self.literal.flows() => Passing::Arguments(&PLAIN),
-            _ => Passing::Nothing,
+            PythonState::Value if told && self.literal.flows() => Bypass::Arguments(&PLAIN),
+            _ => Bypass::Nothing,
         }
     }
 
     /// What follows is no call. After calls it is the text behind them; an unmarked list of calls must be whole.
-    fn refuse(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
-        let torn = self.standing == Standing::Alone && self.behind.open_around_calls(self.around) > 0;
+    fn refuse(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
+        let torn = self.standing == Evidence::Alone && self.behind.open_around_calls(self.around) > 0;
         if self.calls == 0 || torn || report.calls.has_started() {
-            return Step::NotACall(Rest::at(chunk.pos));
+            return BodyStep::NotACall(Unclaimed::at(chunk.pos));
         }
-        Step::Done(self.behind.rest_from(chunk.held_at(report), chunk, report))
+        BodyStep::Done(self.behind.rest_from(chunk.held_position(report), chunk, report))
     }
 
     /// Judges a character, which stands at this place of the held text.
-    fn step(&mut self, c: char, at: usize, report: &mut Report<'_, '_>) -> Next {
+    fn step(&mut self, c: char, at: usize, report: &mut CallReport<'_, '_>) -> PythonStep {
         match self.state {
-            State::Between => self.between(c, at),
-            State::Comment => self.comment(c),
-            State::Name => match c {
+            PythonState::Between => self.between(c, at),
+            PythonState::Comment => self.comment(c),
+            PythonState::Name => match c {
                 _ if is_name(c) || matches!(c, '.' | '-') => self.collect(c),
-                _ => self.go(State::AfterName),
+                _ => self.go(PythonState::AfterName),
             },
-            State::AfterName => match c {
+            PythonState::AfterName => match c {
                 '(' => self.open(report),
                 // `result = f(…)`: what the result is called does not matter.
-                '=' => self.go_taking(State::Between),
-                _ if is_blank(c) => Next::Take,
+                '=' => self.go_taking(PythonState::Between),
+                _ if is_blank(c) => PythonStep::Take,
                 _ => self.broken(report),
             },
-            State::Argument => match c {
+            PythonState::Argument => match c {
                 ')' => self.end_call(report),
-                _ if is_blank(c) => Next::Take,
+                _ if is_blank(c) => PythonStep::Take,
                 _ if c.is_alphabetic() || c == '_' => {
                     self.token.clear();
-                    self.go(State::Key)
+                    self.go(PythonState::Key)
                 }
                 _ => self.unnamed(report),
             },
-            State::Key => match c {
+            PythonState::Key => match c {
                 _ if is_name(c) => self.collect(c),
                 // Markdown escapes an underscore.
-                '\\' => Next::Take,
-                _ => self.go(State::AfterKey),
+                '\\' => PythonStep::Take,
+                _ => self.go(PythonState::AfterKey),
             },
-            State::AfterKey => match c {
+            PythonState::AfterKey => match c {
                 '=' if self.has_place(&self.token, report) => self.broken(report),
                 '=' => {
                     let key = std::mem::take(&mut self.token);
                     self.begin_value(&key, report);
-                    Next::Take
+                    PythonStep::Take
                 }
-                _ if is_blank(c) => Next::Take,
+                _ if is_blank(c) => PythonStep::Take,
                 _ => self.unnamed(report),
             },
-            State::AfterValue => match c {
-                ',' => self.go_taking(State::Argument),
+            PythonState::AfterValue => match c {
+                ',' => self.go_taking(PythonState::Argument),
                 ')' => self.end_call(report),
-                _ if is_blank(c) => Next::Take,
+                _ if is_blank(c) => PythonStep::Take,
                 _ => self.broken(report),
             },
-            State::Ready => self.ready(c, report),
-            State::Value | State::Closing | State::Broken => Next::Close,
+            PythonState::Ready => self.ready(c, report),
+            PythonState::Value | PythonState::Closing | PythonState::Broken => PythonStep::Close,
         }
     }
 
     /// A call counts if it is a statement, or an item of a list: what else stands behind it makes it a part of a program.
-    fn ready(&mut self, c: char, report: &mut Report<'_, '_>) -> Next {
+    fn ready(&mut self, c: char, report: &mut CallReport<'_, '_>) -> PythonStep {
         match c {
             // Of a `print(`: the statement goes on.
             ')' if self.around > 0 => {
                 self.around -= 1;
-                Next::Take
+                PythonStep::Take
             }
             '\n' if self.around == 0 => self.count(report),
             // Tags and backticks are no Python.
             ',' | ';' | '#' | ')' | ']' | '<' | '`' => self.count(report),
-            _ if is_blank(c) => Next::Take,
+            _ if is_blank(c) => PythonStep::Take,
             _ => self.broken(report),
         }
     }
 
-    fn count(&mut self, report: &mut Report<'_, '_>) -> Next {
+    fn count(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         self.calls += 1;
         report.finish();
-        self.state = State::Between;
-        Next::Finish
+        self.state = PythonState::Between;
+        PythonStep::Finish
     }
 
-    fn between(&mut self, c: char, at: usize) -> Next {
+    fn between(&mut self, c: char, at: usize) -> PythonStep {
         // Behind a list stands nothing but another one.
         let after_list = self.listed && self.around == 0 && self.calls > 0;
         match c {
-            _ if is_blank(c) => Next::Take,
+            _ if is_blank(c) => PythonStep::Take,
             '[' => {
-                self.stands(at);
+                self.note_at(at);
                 self.around += 1;
                 self.listed = true;
-                Next::Take
+                PythonStep::Take
             }
             ',' | ';' if self.calls > 0 => {
                 self.doubt(at);
-                Next::Take
+                PythonStep::Take
             }
-            _ if after_list => Next::Close,
+            _ if after_list => PythonStep::Close,
             '#' => {
                 self.doubt(at);
-                self.go_taking(State::Comment)
+                self.go_taking(PythonState::Comment)
             }
-            ']' | ')' if self.is_program() => Next::Refuse,
+            ']' | ')' if self.is_program() => PythonStep::Refuse,
             ']' | ')' if self.around > 0 => {
                 self.around -= 1;
                 self.behind.closed(self.around);
-                Next::Take
+                PythonStep::Take
             }
             _ if c.is_alphabetic() || c == '_' => {
-                self.stands(at);
+                self.note_at(at);
                 self.token.clear();
-                self.go(State::Name)
+                self.go(PythonState::Name)
             }
-            _ => Next::Close,
+            _ => PythonStep::Close,
         }
     }
 
     /// What stands at this place of the held text, a separator or a comment, may not be the section's. In a fence it is.
     fn doubt(&mut self, at: usize) {
         if !self.grammar.fenced {
-            self.stands(at);
+            self.note_at(at);
         }
     }
 
     /// What stands at this place of the held text is the section's only if a call follows.
-    fn stands(&mut self, at: usize) {
+    fn note_at(&mut self, at: usize) {
         if self.calls > 0 || self.grammar.fenced {
-            self.behind.stands(at, self.around);
+            self.behind.note_at(at, self.around);
         }
     }
 
@@ -282,50 +282,50 @@ impl PythonBody {
     }
 
     /// Nothing ends a comment but its line and the closing tag.
-    fn comment(&mut self, c: char) -> Next {
+    fn comment(&mut self, c: char) -> PythonStep {
         self.commented += c.len_utf8();
         let long = self.commented > COMMENT_MAX && !self.grammar.fenced;
-        if long && self.standing == Standing::Alone && self.calls > 0 && self.around == 0 {
-            return Next::Refuse;
+        if long && self.standing == Evidence::Alone && self.calls > 0 && self.around == 0 {
+            return PythonStep::Refuse;
         }
         let mut bytes = [0; 4];
         for byte in c.encode_utf8(&mut bytes).bytes() {
             if self.closer.step(self.grammar.close, byte).is_some() {
-                return Next::Over;
+                return PythonStep::Over;
             }
         }
         if c == '\n' {
-            self.closer = Closer::default();
-            self.state = State::Between;
+            self.closer = MarkMatcher::default();
+            self.state = PythonState::Between;
             if long {
-                self.behind = Behind::default();
+                self.behind = Trailing::default();
                 self.commented = 0;
             }
         }
-        Next::Take
+        PythonStep::Take
     }
 
-    fn open(&mut self, report: &mut Report<'_, '_>) -> Next {
+    fn open(&mut self, report: &mut CallReport<'_, '_>) -> PythonStep {
         if self.token == "print" {
             self.around += 1;
-            return self.go_taking(State::Between);
+            return self.go_taking(PythonState::Between);
         }
         let prefix = self.grammar.prefixes.iter().find_map(|p| self.token.strip_prefix(p));
         let name = prefix.unwrap_or(&self.token);
         // Built-in tools are written as objects with one method: `brave_search.call(query="…")`.
         let name = name.strip_suffix(".call").unwrap_or(name);
         if !self.standing.admits(name, report.tools) {
-            return Next::Refuse;
+            return PythonStep::Refuse;
         }
         report.name(name);
         self.token.clear();
         self.arguments = 0;
         self.unnamed = 0;
-        self.go_taking(State::Argument)
+        self.go_taking(PythonState::Argument)
     }
 
     /// A closing tag, or else the end of the section before it.
-    fn close(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Step {
+    fn close(&mut self, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) -> BodyStep {
         let carried = self.closer.seen();
         let from = chunk.pos;
         while let Some(byte) = chunk.byte() {
@@ -335,91 +335,95 @@ impl PythonBody {
                 chunk.keep(report);
                 return self.over(chunk.pos, report);
             }
-            if self.state != State::Broken && self.closer.seen() != seen + 1 {
+            if self.state != PythonState::Broken && self.closer.seen() != seen + 1 {
                 if carried == 0 {
                     chunk.pos = from;
                 }
                 let back = if carried > 0 { seen } else { 0 };
-                let rest = self.behind.rest_from(chunk.held_at(report) - back, chunk, report);
-                return if self.calls == 0 { Step::NotACall(rest) } else { Step::Done(rest) };
+                let rest = self.behind.rest_from(chunk.held_position(report) - back, chunk, report);
+                return if self.calls == 0 { BodyStep::NotACall(rest) } else { BodyStep::Done(rest) };
             }
             chunk.pos += 1;
         }
-        if self.state != State::Broken {
-            self.state = State::Closing;
+        if self.state != PythonState::Broken {
+            self.state = PythonState::Closing;
         }
-        Step::More
+        BodyStep::More
     }
 
-    fn over(&mut self, pos: usize, report: &mut Report<'_, '_>) -> Step {
-        if self.state == State::Broken {
-            report.give_up(Dropped::Broken);
+    fn over(&mut self, pos: usize, report: &mut CallReport<'_, '_>) -> BodyStep {
+        if self.state == PythonState::Broken {
+            report.drop_draft(Dropped::Broken);
         } else if self.calls == 0 {
-            return Step::NotACall(Rest::at(pos));
+            return BodyStep::NotACall(Unclaimed::at(pos));
         }
-        Step::Done(Rest::at(pos))
+        BodyStep::Done(Unclaimed::at(pos))
     }
 
-    pub(crate) fn finish(&mut self, end: End, report: &mut Report<'_, '_>) -> Ending {
+    pub(crate) fn finish(&mut self, end: End, report: &mut CallReport<'_, '_>) -> BodyEnding {
         let started = report.calls.has_started();
         match self.state {
-            State::Ready if end == End::Normal => {
+            PythonState::Ready if end == End::Normal => {
                 report.finish();
-                Ending::Done
+                BodyEnding::Done
             }
-            State::Between | State::Comment | State::Closing if end == End::Normal && self.is_program() => {
-                Ending::NotACall
+            PythonState::Between | PythonState::Comment | PythonState::Closing
+                if end == End::Normal && self.is_program() =>
+            {
+                BodyEnding::NotACall
             }
-            State::Between | State::Comment | State::Closing if self.calls > 0 => {
+            PythonState::Between | PythonState::Comment | PythonState::Closing if self.calls > 0 => {
                 self.over_at_end(end, report);
-                Ending::Done
+                BodyEnding::Done
             }
             // A word behind the tag and a blank is prose about the tag, unless the stream was cut there.
-            _ if self.standing == Standing::Marked && (started || end == End::Cut) => Ending::Cut,
-            State::Name if self.standing == Standing::Marked && !self.is_apart(report) => Ending::Cut,
-            _ if started && !report.tools.is_unknown() => Ending::Cut,
-            _ => Ending::NotACall,
+            _ if self.standing == Evidence::Marked && (started || end == End::Cut) => BodyEnding::Cut,
+            PythonState::Name if self.standing == Evidence::Marked && !self.is_apart(report) => {
+                BodyEnding::Cut
+            }
+            _ if started && !report.tools.is_unknown() => BodyEnding::Cut,
+            _ => BodyEnding::NotACall,
         }
     }
 
     /// The message is over behind the calls. Of the beginning of a closing tag one character says nothing yet, and a
     /// comment is code where markup says so.
-    fn over_at_end(&mut self, end: End, report: &mut Report<'_, '_>) {
+    fn over_at_end(&mut self, end: End, report: &mut CallReport<'_, '_>) {
         match self.state {
-            _ if self.commented > 0 && self.standing == Standing::Marked => return,
-            State::Closing if end == End::Cut || self.closer.seen() > 1 => return,
-            State::Closing => self.doubt(report.held.len() - 1),
+            _ if self.commented > 0 && self.standing == Evidence::Marked => return,
+            PythonState::Closing if end == End::Cut || self.closer.seen() > 1 => return,
+            PythonState::Closing => self.doubt(report.held.len() - 1),
             _ => {}
         }
-        self.behind.tell(self.standing, end, report);
+        self.behind.emit_text(self.standing, end, report);
     }
 
     /// Whether a blank stands before the name that is being read.
-    fn is_apart(&self, report: &Report<'_, '_>) -> bool {
+    fn is_apart(&self, report: &CallReport<'_, '_>) -> bool {
         report.held.strip_suffix(&self.token).is_some_and(|before| before.ends_with(' '))
     }
 
-    fn collect(&mut self, c: char) -> Next {
+    fn collect(&mut self, c: char) -> PythonStep {
         self.token.push(c);
-        Next::Take
+        PythonStep::Take
     }
 
-    fn go(&mut self, state: State) -> Next {
+    fn go(&mut self, state: PythonState) -> PythonStep {
         self.state = state;
-        Next::Again
+        PythonStep::Again
     }
 
-    fn go_taking(&mut self, state: State) -> Next {
+    fn go_taking(&mut self, state: PythonState) -> PythonStep {
         self.state = state;
-        Next::Take
+        PythonStep::Take
     }
 
     /// Before a call has named its tool, what is no call is text.
-    fn broken(&mut self, report: &Report<'_, '_>) -> Next {
-        if self.standing == Standing::Alone || report.named().is_none() {
-            return Next::Refuse;
+    fn broken(&mut self, report: &CallReport<'_, '_>) -> PythonStep {
+        if self.standing == Evidence::Alone || report.named().is_none() {
+            return PythonStep::Refuse;
         }
-        self.go(State::Broken)
+        self.go(PythonState::Broken)
     }
 }
 
@@ -435,7 +439,7 @@ fn is_name(c: char) -> bool {
 }
 
 #[derive(PartialEq)]
-enum Next {
+enum PythonStep {
     Take,
     /// The state changed; the same character is judged again.
     Again,

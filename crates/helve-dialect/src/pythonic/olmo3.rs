@@ -4,15 +4,17 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: PythonGrammar = PythonGrammar { close: &["</function_calls>"], ..PythonGrammar::PLAIN };
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "olmo3",
+    models: "OLMo 3",
+    sample: "<function_calls>\nget_weather(city=\"¤\")\n</function_calls>",
     openers: &[Opener {
         mark: Mark::Tag("<function_calls>"),
-        then: Then::Function,
+        then: Lookahead::Function,
         grammar: Grammar::Python(&GRAMMAR),
     }],
     strays: &["</function_calls>"],

@@ -5,7 +5,7 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 
 const TAG: Mark = Mark::Tag("<|python_start|>");
@@ -19,13 +19,13 @@ static FENCED: PythonGrammar = PythonGrammar { fenced: true, ..PythonGrammar::PL
 static JSON: JsonGrammar = JsonGrammar { close: &["<|python_end|>"], ..JsonGrammar::PLAIN };
 
 pub(super) const OPENERS: &[Opener] = &[
-    Opener { mark: TAG, then: Then::Function, grammar: Grammar::Python(&TAGGED) },
-    Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&JSON) },
-    Opener { mark: Mark::Alone, then: Then::Function, grammar: Grammar::Python(&ALONE) },
-    Opener { mark: Mark::Start, then: Then::Function, grammar: Grammar::Python(&ALONE) },
+    Opener { mark: TAG, then: Lookahead::Function, grammar: Grammar::Python(&TAGGED) },
+    Opener { mark: TAG, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
+    Opener { mark: Mark::Alone, then: Lookahead::Function, grammar: Grammar::Python(&ALONE) },
+    Opener { mark: Mark::Start, then: Lookahead::Function, grammar: Grammar::Python(&ALONE) },
     Opener {
         mark: Mark::Fence(&["python", "py", ""]),
-        then: Then::Function,
+        then: Lookahead::Function,
         grammar: Grammar::Python(&FENCED),
     },
 ];
@@ -34,8 +34,15 @@ pub(super) const SILENT: &[&str] = &["<|python_tag|>", "<|eot|>", "<|eom|>", "<e
 
 pub(super) const STRAYS: &[&str] = &["<|python_end|>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "pythonic", openers: OPENERS, silent: SILENT, strays: STRAYS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "pythonic",
+    models: "Llama 3.2 and 4, and every model that is asked for Python",
+    sample: r#"[get_weather(city="¤")]"#,
+    openers: OPENERS,
+    silent: SILENT,
+    strays: STRAYS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

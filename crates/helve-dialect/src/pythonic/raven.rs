@@ -4,18 +4,20 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
 static GRAMMAR: PythonGrammar = PythonGrammar::PLAIN;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "raven",
+    models: "NexusRaven, Gorilla",
+    sample: r#"Call: get_weather(city="¤")<bot_end>"#,
     openers: &[
-        Opener { mark: Mark::Tag("Call:"), then: Then::Function, grammar: Grammar::Python(&GRAMMAR) },
-        Opener { mark: Mark::Start, then: Then::Function, grammar: Grammar::Python(&GRAMMAR) },
+        Opener { mark: Mark::Tag("Call:"), then: Lookahead::Function, grammar: Grammar::Python(&GRAMMAR) },
+        Opener { mark: Mark::Start, then: Lookahead::Function, grammar: Grammar::Python(&GRAMMAR) },
     ],
     silent: &["<bot_end>"],
-    hush: &["Thought:"],
+    ends_output: &["Thought:"],
     found: false,
     ..Dialect::PLAIN
 };

@@ -4,7 +4,7 @@
 
 use super::PythonGrammar;
 use crate::Dialect;
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 use crate::json_tags::JsonGrammar;
 
 const TAG: Mark = Mark::Tag("<tool_code>");
@@ -20,11 +20,13 @@ static FENCED: PythonGrammar =
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "tool_code",
+    models: "Gemma 2 and 3, Gemini, and Helve's own `xml_tag` profile",
+    sample: "<tool_code>get_weather(city=\"¤\")</tool_code>",
     openers: &[
-        Opener { mark: TAG, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: TAG, then: Then::Python, grammar: Grammar::Python(&PYTHON) },
-        Opener { mark: FENCE, then: Then::Json, grammar: Grammar::Json(&JSON) },
-        Opener { mark: FENCE, then: Then::Python, grammar: Grammar::Python(&FENCED) },
+        Opener { mark: TAG, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
+        Opener { mark: TAG, then: Lookahead::Python, grammar: Grammar::Python(&PYTHON) },
+        Opener { mark: FENCE, then: Lookahead::Json, grammar: Grammar::Json(&JSON) },
+        Opener { mark: FENCE, then: Lookahead::Python, grammar: Grammar::Python(&FENCED) },
     ],
     strays: &["</tool_code>"],
     ..Dialect::PLAIN

@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<scratch_pad>", close: "</scratch_pad>" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "scratch_pad", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "scratch_pad",
+    models: "Hermes, where it is asked to plan",
+    sample: "<scratch_pad>¤</scratch_pad>",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,13 @@ pub(crate) const MARKS: &[Reasoning] = &[
 /// The first of them alone, for models that write no other.
 pub(crate) const TAGS: &[Reasoning] = &[MARKS[0]];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think",
+    models: "DeepSeek, Qwen, GLM, Kimi and most others",
+    sample: "<think>¤</think>",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_apertus", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_apertus",
+    models: "Apertus",
+    sample: "<|inner_prefix|>¤<|inner_suffix|>",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

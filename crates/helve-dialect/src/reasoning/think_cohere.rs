@@ -11,8 +11,14 @@ pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<|START_THINKING|>",
 pub(crate) const ANSWER: &[&str] =
     &["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "think_cohere", reasoning: MARKS, silent: ANSWER, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_cohere",
+    models: "Command R7B, Command A",
+    sample: "<|START_THINKING|>¤<|END_THINKING|>",
+    reasoning: MARKS,
+    silent: ANSWER,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,15 @@ use crate::Dialect;
 
 pub(crate) const ANSWER: &[&str] = &["<response>", "</response>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "think_ernie", reasoning: think::TAGS, silent: ANSWER, found: false, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_ernie",
+    models: "ERNIE 4.5",
+    sample: "<think>¤</think>",
+    reasoning: think::TAGS,
+    silent: ANSWER,
+    found: false,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

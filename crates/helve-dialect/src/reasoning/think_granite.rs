@@ -12,8 +12,14 @@ pub(crate) const MARKS: &[Reasoning] = &[
     Reasoning { open: "Here's my thought process:", close: "Here is my response:" },
 ];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "think_granite", reasoning: MARKS, found: false, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_granite",
+    models: "Granite 3.2",
+    sample: "Here is my thought process: ¤ Here is my response:",
+    reasoning: MARKS,
+    found: false,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

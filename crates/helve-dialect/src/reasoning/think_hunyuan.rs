@@ -7,8 +7,15 @@ use crate::Dialect;
 
 pub(crate) const ANSWER: &[&str] = &["<answer>", "</answer>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "think_hunyuan", reasoning: think::TAGS, silent: ANSWER, found: false, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_hunyuan",
+    models: "Hunyuan-A13B",
+    sample: "<think>¤</think>",
+    reasoning: think::TAGS,
+    silent: ANSWER,
+    found: false,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,26 +1,36 @@
 //! `<think:6124c78e>…</think:6124c78e>`: Hunyuan 3 and 4, whose tags may carry the checkpoint's suffix.
 
 use crate::Dialect;
-use crate::body::{Scope, Turn};
-use crate::channels::{ChannelGrammar, Part, Route};
-use crate::dialect::{Grammar, Mark, Opener, Then};
+use crate::body::{ChannelScope, ChannelTurn};
+use crate::channels::{ChannelGrammar, HeadRoute, HeadSign};
+use crate::dialect::{Grammar, Lookahead, Mark, Opener};
 
-static HEAD: ChannelGrammar =
-    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::Reasoning(SCOPE)) };
+static HEAD: ChannelGrammar = ChannelGrammar {
+    signs: &[(">", HeadSign::Message(""))],
+    route: |_, _, _| HeadRoute::to(ChannelTurn::Reasoning(SCOPE)),
+};
 
-static FOOT: ChannelGrammar =
-    ChannelGrammar { signs: &[(">", Part::Message(""))], route: |_, _, _| Route::to(Turn::Over) };
+static FOOT: ChannelGrammar = ChannelGrammar {
+    signs: &[(">", HeadSign::Message(""))],
+    route: |_, _, _| HeadRoute::to(ChannelTurn::Over),
+};
 
-const SCOPE: &Scope =
-    &Scope { opens: &["<think:", "<tool_calls:", "<tool_call:"], closes: &["</think:", "</think>"] };
+const SCOPE: &ChannelScope =
+    &ChannelScope { opens: &["<think:", "<tool_calls:", "<tool_call:"], closes: &["</think:", "</think>"] };
 
 pub(crate) const OPEN: Opener =
-    Opener { mark: Mark::Tag("<think:"), then: Then::Anything, grammar: Grammar::Channel(&HEAD) };
+    Opener { mark: Mark::Tag("<think:"), then: Lookahead::Anything, grammar: Grammar::Channel(&HEAD) };
 
 pub(crate) const CLOSE: Opener =
-    Opener { mark: Mark::Tag("</think:"), then: Then::Anything, grammar: Grammar::Channel(&FOOT) };
+    Opener { mark: Mark::Tag("</think:"), then: Lookahead::Anything, grammar: Grammar::Channel(&FOOT) };
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_hy", openers: &[OPEN, CLOSE], ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_hy",
+    models: "Hunyuan 3 and 4",
+    sample: "<think:6124c78e>¤</think:6124c78e>",
+    openers: &[OPEN, CLOSE],
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "◁think▷", close: "◁/think▷" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_kimi", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_kimi",
+    models: "Kimi-VL, Kimi 1.5",
+    sample: "◁think▷¤◁/think▷",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

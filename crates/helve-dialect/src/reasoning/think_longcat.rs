@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<longcat_think>", close: "</longcat_think>" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_longcat", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_longcat",
+    models: "LongCat",
+    sample: "<longcat_think>¤</longcat_think>",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "[THINK]", close: "[/THINK]" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_mistral", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_mistral",
+    models: "Magistral, Ministral 3, Small 4",
+    sample: "[THINK]¤[/THINK]",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,13 @@ use crate::dialect::Reasoning;
 
 pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<mm:think>", close: "</mm:think>" }];
 
-pub(crate) static DIALECT: Dialect = Dialect { name: "think_mm", reasoning: MARKS, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_mm",
+    models: "MiniMax M3",
+    sample: "<mm:think>¤</mm:think>",
+    reasoning: MARKS,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

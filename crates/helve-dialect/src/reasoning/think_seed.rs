@@ -9,8 +9,14 @@ pub(crate) const MARKS: &[Reasoning] = &[Reasoning { open: "<seed:think>", close
 
 pub(crate) const SILENT: &[&str] = &["<seed:eos>", "<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"];
 
-pub(crate) static DIALECT: Dialect =
-    Dialect { name: "think_seed", reasoning: MARKS, silent: SILENT, ..Dialect::PLAIN };
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "think_seed",
+    models: "Seed-OSS",
+    sample: "<seed:think>¤</seed:think>",
+    reasoning: MARKS,
+    silent: SILENT,
+    ..Dialect::PLAIN
+};
 
 #[cfg(test)]
 mod tests {

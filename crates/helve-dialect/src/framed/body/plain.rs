@@ -1,35 +1,39 @@
 //! Arguments that are plain text, as the body of a framed call reads them: where they end, and whether they are whole.
 
-use super::{FramedBody, HEAD_MAX, Sign, State, text};
-use crate::body::{Chunk, Step};
-use crate::calls::Report;
+use super::{FramedBody, FramedSign, FramedState, HEAD_MAX, text};
+use crate::body::{BodyStep, TextChunk};
+use crate::calls::CallReport;
 use crate::dialect::{HTML_END_TOKEN, is_name};
-use crate::signpost::Found;
+use crate::mark_scanner::FoundSign;
 
 impl FramedBody {
     /// Takes one character of arguments that are text. An object is what it looks like.
-    pub(super) fn read_text(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
-        if c == '{' && !self.signpost.in_sign() && !self.inked {
+    pub(super) fn read_text(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let Some(c) = chunk.char() else { return Some(BodyStep::More) };
+        if c == '{' && !self.mark_scanner.in_sign() && !self.inked {
             self.begin_arguments(chunk, report);
             return None;
         }
         let rest = chunk.rest();
-        let (taken, found) = self.signpost.step(self.grammar.text.signs, rest);
+        let (taken, found) = self.mark_scanner.step(self.grammar.text.signs, rest);
         chunk.pos += taken;
         match found {
-            Found::Nothing => {}
-            Found::Char => self.push_text(&rest[..taken]),
-            Found::Beginning(text) => self.push_text(text),
-            Found::Sign(Sign::Beyond) => {
-                let sign = self.signpost.found(self.grammar.text.signs);
+            FoundSign::Nothing => {}
+            FoundSign::Char => self.push_text(&rest[..taken]),
+            FoundSign::Beginning(text) => self.push_text(text),
+            FoundSign::Sign(FramedSign::Beyond) => {
+                let sign = self.mark_scanner.last_sign(self.grammar.text.signs);
                 if self.grammar.text.heads.is_none() {
                     return self.end_text(sign.len(), chunk, report);
                 }
                 self.head.clear();
-                self.state = State::Beyond(sign);
+                self.state = FramedState::Beyond(sign);
             }
-            Found::Sign(_) => return self.end_text(0, chunk, report),
+            FoundSign::Sign(_) => return self.end_text(0, chunk, report),
         }
         None
     }
@@ -43,10 +47,10 @@ impl FramedBody {
     pub(super) fn read_beyond(
         &mut self,
         sign: &'static str,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
-        let Some(c) = chunk.char() else { return Some(Step::More) };
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
+        let Some(c) = chunk.char() else { return Some(BodyStep::More) };
         if c == '\n' && self.grammar.text.heads.is_some_and(|fits| fits(&self.head, report.tools)) {
             return self.end_text(sign.len() + self.head.len(), chunk, report);
         }
@@ -63,23 +67,28 @@ impl FramedBody {
     pub(super) fn no_head(&mut self, sign: &str) {
         self.push_text(sign);
         self.text.push_str(&self.head);
-        self.state = State::Text;
+        self.state = FramedState::Text;
     }
 
     /// The text is over, and so many bytes behind it are not the section's own.
-    fn end_text(&mut self, back: usize, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn end_text(
+        &mut self,
+        back: usize,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         self.end_before(back, chunk, report, |body, chunk, report| match body.text_arguments(report) {
             Some(arguments) => {
                 report.arguments(&arguments);
                 body.count(chunk, report);
             }
-            None => body.give_up(chunk, report),
+            None => body.drop_draft(chunk, report),
         })
     }
 
     /// No more text follows. What seemed to begin a sign is text, unless it is the beginning of a line, and of a label there.
     pub(super) fn end_of_text(&mut self) {
-        let begun = self.signpost.begun(self.grammar.text.signs);
+        let begun = self.mark_scanner.partial_sign(self.grammar.text.signs);
         let is_label = begun.starts_with('\n') || self.text.ends_with('\n');
         if self.grammar.text.code || !is_label {
             self.text.push_str(begun);
@@ -90,12 +99,12 @@ impl FramedBody {
     }
 
     /// Whether nothing shows that the end of the message cut the text off.
-    pub(super) fn is_text_whole(&self, report: &Report<'_, '_>) -> bool {
+    pub(super) fn is_text_whole(&self, report: &CallReport<'_, '_>) -> bool {
         let tool = report.named().unwrap_or("");
         self.grammar.text.code || text::is_whole(&self.text, tool, report.tools)
     }
 
-    pub(super) fn text_arguments(&self, report: &Report<'_, '_>) -> Option<String> {
+    pub(super) fn text_arguments(&self, report: &CallReport<'_, '_>) -> Option<String> {
         let read = if self.grammar.text.code { text::code } else { text::arguments };
         read(&self.text, report.named()?, report.tools)
     }

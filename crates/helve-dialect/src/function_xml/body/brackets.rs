@@ -1,8 +1,8 @@
 //! From a bracket on: whether what begins there becomes a tag.
 
-use super::{CDATA, State, TagBody};
-use crate::body::{Chunk, Step};
-use crate::calls::Report;
+use super::{CDATA, TagBody, TagState};
+use crate::body::{BodyStep, TextChunk};
+use crate::calls::CallReport;
 use crate::function_xml::Spelling;
 use crate::function_xml::tag::{self, Grows};
 
@@ -11,11 +11,11 @@ impl TagBody {
     /// is at hand, all of it.
     pub(super) fn read_bracket(
         &mut self,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let rest = chunk.rest();
-        let may_quote = self.grammar.cdata && self.state == State::Value && rest.starts_with("<!");
+        let may_quote = self.grammar.cdata && self.state == TagState::Value && rest.starts_with("<!");
         let run = match self.grammar.spelling {
             Spelling::Angles if !may_quote => {
                 let named = 1 + self.namespace(&rest[1..]);
@@ -45,7 +45,11 @@ impl TagBody {
         namespace.map_or(0, |namespace| slash + namespace.len())
     }
 
-    pub(super) fn read_tag(&mut self, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    pub(super) fn read_tag(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         if self.is_plain() {
             let rest = chunk.rest();
             let run = tag::run(self.beginning.len(), rest);
@@ -57,7 +61,7 @@ impl TagBody {
                 return self.decided(Grows::Whole, chunk, report);
             }
         }
-        let Some(c) = chunk.char() else { return Some(Step::More) };
+        let Some(c) = chunk.char() else { return Some(BodyStep::More) };
         let grows = tag::grows(self.grammar, &self.beginning, c);
         if matches!(grows, Grows::On | Grows::Whole) {
             self.beginning.push(c);
@@ -66,7 +70,7 @@ impl TagBody {
         if grows != Grows::On {
             return self.decided(grows, chunk, report);
         }
-        if self.grammar.cdata && self.state == State::Value && self.beginning == CDATA {
+        if self.grammar.cdata && self.state == TagState::Value && self.beginning == CDATA {
             self.split_off(report);
             self.value.begin_cdata(report);
             self.beginning.clear();
@@ -75,7 +79,12 @@ impl TagBody {
     }
 
     /// It is decided what becomes of the beginning of a tag.
-    fn decided(&mut self, grows: Grows, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn decided(
+        &mut self,
+        grows: Grows,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let mut beginning = std::mem::take(&mut self.beginning);
         let step = match grows {
             Grows::Whole | Grows::Before => self.tag(&beginning, chunk, report),
@@ -95,13 +104,13 @@ impl TagBody {
     fn not_a_tag_so_far(
         &mut self,
         mut beginning: String,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let last = beginning.rfind('<').filter(|at| *at > 0).unwrap_or(beginning.len());
         let mut step = self.not_a_tag(&beginning[..last], chunk, report);
         self.in_mark = false;
-        if let Some(Step::NotACall(rest)) = &mut step {
+        if let Some(BodyStep::NotACall(rest)) = &mut step {
             rest.back += beginning.len() - last;
         }
         if step.is_none() {
@@ -111,17 +120,22 @@ impl TagBody {
         step
     }
 
-    fn not_a_tag(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) -> Option<Step> {
+    fn not_a_tag(
+        &mut self,
+        raw: &str,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match self.state {
             // A line break at its end may frame the value, as in any text.
-            State::Value => {
+            TagState::Value => {
                 self.value_text(raw, report);
                 return None;
             }
             // No name holds a bracket.
-            State::Word => return self.not_a_call(chunk, report),
-            State::Between => return self.over(raw.len(), chunk, report),
-            State::Call | State::AfterJson => {
+            TagState::Word => return self.not_a_call(chunk, report),
+            TagState::Between => return self.over(raw.len(), chunk, report),
+            TagState::Call | TagState::AfterJson => {
                 // An argument whose tag went wrong must not be missing unnoticed.
                 self.call.bad |= tag::is_trace(self.grammar, raw);
                 self.call_text(raw, raw.len(), chunk, report);
@@ -135,7 +149,7 @@ impl TagBody {
     /// Whether only brackets and bars decide what becomes of the beginning of a tag.
     pub(super) fn is_plain(&self) -> bool {
         let may_quote = self.grammar.cdata
-            && self.state == State::Value
+            && self.state == TagState::Value
             && (self.value.in_cdata || CDATA.starts_with(&self.beginning));
         let at_bar = self.grammar.barred && tag::is_at_bar(&self.beginning);
         self.grammar.spelling == Spelling::Angles && !may_quote && !at_bar

@@ -1,14 +1,14 @@
 //! What is known of the call that is open.
 
 use super::keys::Keys;
-use crate::function_xml::words::Words;
+use crate::function_xml::words::WordsInCall;
 
 #[derive(Default)]
-pub(super) struct Call {
+pub(super) struct TagCall {
     /// How many arguments were told.
     pub(super) arguments: usize,
     /// The one argument that may wrap all others, its value known and not yet told.
-    pub(super) wrapped: Option<Box<Wrapped>>,
+    pub(super) wrapped: Option<Box<WrappedCall>>,
     /// The parameters that have begun.
     pub(super) keys: Keys,
     /// Behind a key, whose value must follow.
@@ -20,7 +20,7 @@ pub(super) struct Call {
     /// The element around its parameters or its body in JSON that no grammar asks for, while it is open; else empty.
     pub(super) enclosed: &'static str,
     /// Text inside the call that is no value.
-    pub(super) words: Words,
+    pub(super) words: WordsInCall,
     /// Something stands where it should not, so what follows it is no body in JSON.
     pub(super) stray: bool,
     /// Words quote a call inside this one.
@@ -38,13 +38,13 @@ pub(super) fn encloser(element: &str) -> Option<&'static str> {
 }
 
 /// An object that is all arguments if nothing follows it, and else the value of one.
-pub(super) struct Wrapped {
+pub(super) struct WrappedCall {
     pub(super) all: String,
     /// As that value, where it is not the same.
     pub(super) one: Option<String>,
 }
 
-impl Call {
+impl TagCall {
     /// Another begins, with the buffers of the last one.
     pub(super) fn begin(&mut self) {
         self.arguments = 0;

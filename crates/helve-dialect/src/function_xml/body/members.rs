@@ -1,8 +1,8 @@
 //! Parameters inside a call: where their values end, and how they become members of the arguments.
 
-use super::call::Wrapped;
-use super::{State, TagBody};
-use crate::calls::Report;
+use super::call::WrappedCall;
+use super::{TagBody, TagState};
+use crate::calls::CallReport;
 use crate::dialect::END_TOKENS;
 use crate::function_xml::Element;
 use crate::function_xml::tag::Tag;
@@ -11,7 +11,7 @@ use helve_json::literal::strings;
 
 impl TagBody {
     /// Whether the tag shows that the value before it is over. Otherwise it belongs to the value.
-    pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) -> bool {
+    pub(super) fn ends_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) -> bool {
         if self.split.is_some() && self.is_in_key(raw, tag, report) {
             return false;
         }
@@ -47,7 +47,7 @@ impl TagBody {
     }
 
     /// Whether the tag is one that stands behind a value which the tag before it may have closed.
-    fn is_structural(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
+    fn is_structural(&self, tag: &Tag<'_>, report: &CallReport<'_, '_>) -> bool {
         let foreign = self.value.is_foreign(tag);
         match (self.closing(), tag.kind, tag.closes) {
             (None, ..) => false,
@@ -73,7 +73,7 @@ impl TagBody {
     }
 
     /// A tag that belongs to the value, or may close it, or may begin the next parameter.
-    fn inside_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+    fn inside_value(&mut self, raw: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         match (tag.kind, tag.closes) {
             (Some(Element::Wrapper | Element::Call), _) if self.value.is_prefixed_otherwise(tag) => {}
             (Some(Element::Parameter), false) if tag.label.is_some() => {
@@ -121,14 +121,14 @@ impl TagBody {
     }
 
     /// Whether a parameter may begin inside a value that nothing has surely closed. Elsewhere its tag is data.
-    fn parameter_may_begin(&self, tag: &Tag<'_>, report: &Report<'_, '_>) -> bool {
+    fn parameter_may_begin(&self, tag: &Tag<'_>, report: &CallReport<'_, '_>) -> bool {
         let spelt = self.value.element.is_empty() && self.value.is_spelt_like(tag) && !tag.empty;
         spelt && tag.label.as_deref().is_some_and(|label| self.is_awaited(label, report))
     }
 
     /// Whether the call awaits a parameter of this name: one that it has not, and that its tool declares. Where it is
     /// unknown what the tool declares, it may be any that begins a line.
-    pub(super) fn is_awaited(&self, key: &str, report: &Report<'_, '_>) -> bool {
+    pub(super) fn is_awaited(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
         let declared = |tool| match report.tools.schema(tool) {
             Some(schema) if schema.get("properties").is_some() => report.tools.has_parameter(tool, key),
             _ => report.tools.is_unknown() || self.is_at_line_start(),
@@ -136,14 +136,14 @@ impl TagBody {
         !self.has_begun(key) && report.named().is_none_or(declared)
     }
 
-    pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut Report<'_, '_>) {
+    pub(super) fn begin_value(&mut self, key: &str, tag: &Tag<'_>, report: &mut CallReport<'_, '_>) {
         self.tell_wrapped(report);
         // A body in JSON holds all arguments there are, and what is quoted may have some of its own.
-        self.call.bad |= self.state == State::AfterJson || self.call.quotes;
+        self.call.bad |= self.state == TagState::AfterJson || self.call.quotes;
         self.call.has_key = false;
         let is_new = self.call.keys.insert(key);
         self.call.bad |= self.grammar.once && !is_new;
-        self.state = State::Value;
+        self.state = TagState::Value;
         self.value.begin(key, tag, self.grammar, report);
         if self.call.arguments == 0 && self.may_wrap_text(key, report) {
             self.value.wait();
@@ -156,8 +156,8 @@ impl TagBody {
         }
     }
 
-    pub(super) fn end_value(&mut self, report: &mut Report<'_, '_>) {
-        self.state = State::Call;
+    pub(super) fn end_value(&mut self, report: &mut CallReport<'_, '_>) {
+        self.state = TagState::Call;
         if self.value.streams() {
             report.arguments("\"");
             return;
@@ -166,10 +166,11 @@ impl TagBody {
         let key = std::mem::take(&mut self.value.key);
         let written = self.value.written();
         if self.call.arguments == 0 && self.may_wrap(&key, report) && inspect::is_object(&json) {
-            self.call.wrapped = Some(Box::new(Wrapped { all: json, one: None }));
+            self.call.wrapped = Some(Box::new(WrappedCall { all: json, one: None }));
         } else if self.call.arguments == 0 && self.may_wrap_text(&key, report) && inspect::is_object(written)
         {
-            self.call.wrapped = Some(Box::new(Wrapped { all: written.trim().to_owned(), one: Some(json) }));
+            self.call.wrapped =
+                Some(Box::new(WrappedCall { all: written.trim().to_owned(), one: Some(json) }));
         } else {
             self.open_member(&key, "\": ", report);
             report.arguments(&json);
@@ -178,19 +179,19 @@ impl TagBody {
     }
 
     /// Whether a parameter of this name may hold all others.
-    fn may_wrap(&self, key: &str, report: &Report<'_, '_>) -> bool {
+    fn may_wrap(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
         self.grammar.wraps.contains(&key)
             && !report.named().is_some_and(|tool| report.tools.has_parameter(tool, key))
     }
 
     /// The same for one that says of itself that it is text. Only a list of parameters without it shows that this is wrong.
-    fn may_wrap_text(&self, key: &str, report: &Report<'_, '_>) -> bool {
+    fn may_wrap_text(&self, key: &str, report: &CallReport<'_, '_>) -> bool {
         let lists = |tool| report.tools.schema(tool).is_some_and(|schema| schema.get("properties").is_some());
         self.may_wrap(key, report) && report.named().is_some_and(lists)
     }
 
     /// What seemed to wrap the arguments is one of them.
-    fn tell_wrapped(&mut self, report: &mut Report<'_, '_>) {
+    fn tell_wrapped(&mut self, report: &mut CallReport<'_, '_>) {
         if let Some(wrapped) = self.call.wrapped.take() {
             let json = wrapped.one.unwrap_or(wrapped.all);
             let key = std::mem::take(&mut self.value.key);
@@ -201,7 +202,7 @@ impl TagBody {
     }
 
     /// Writes the name of a member, up to its value.
-    fn open_member(&mut self, key: &str, then: &str, report: &mut Report<'_, '_>) {
+    fn open_member(&mut self, key: &str, then: &str, report: &mut CallReport<'_, '_>) {
         self.member.clear();
         self.member.push_str(if self.call.arguments == 0 { "{\"" } else { ", \"" });
         strings::push_text(key, &mut self.member);

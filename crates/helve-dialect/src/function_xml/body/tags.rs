@@ -1,8 +1,8 @@
 //! What a tag means where it stands: inside a value, inside a call, or between calls.
 
-use super::{KIND, State, TagBody, call};
-use crate::body::{Chunk, Rest, Step};
-use crate::calls::Report;
+use super::{KIND, TagBody, TagState, call};
+use crate::body::{BodyStep, TextChunk, Unclaimed};
+use crate::calls::CallReport;
 use crate::dialect::{END_TOKENS, Reasoning};
 use crate::function_xml::Element;
 use crate::function_xml::tag::{self, Tag};
@@ -12,54 +12,54 @@ impl TagBody {
     pub(super) fn tag(
         &mut self,
         raw: &str,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         let grammar = self.grammar;
         let tag = tag::parse(grammar, raw);
         match self.state {
             // The value of a quotation is left open as easily as the call.
-            State::Value if tag.kind == Some(Element::Channel) && report.calls.waits() => {
-                Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }))
+            TagState::Value if tag.kind == Some(Element::Channel) && report.calls.is_waiting() => {
+                Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }))
             }
-            State::Value => {
+            TagState::Value => {
                 if !self.ends_value(raw, &tag, report) {
                     return None;
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
-            State::Word => match self.word_names(chunk.held_at(report) - raw.len(), report) {
+            TagState::Word => match self.word_names(chunk.held_position(report) - raw.len(), report) {
                 true => self.in_call(raw, &tag, chunk, report),
                 false => {
-                    self.state = State::Between;
+                    self.state = TagState::Between;
                     self.call.bad = false;
                     self.not_a_call(chunk, report)
                 }
             },
-            State::Kind if matches!(self.word.trim(), "" | KIND) => {
-                self.state = State::Between;
+            TagState::Kind if matches!(self.word.trim(), "" | KIND) => {
+                self.state = TagState::Between;
                 self.between(raw, &tag, chunk, report)
             }
-            State::Kind => self.over(self.word.len() + raw.len(), chunk, report),
-            State::Key if tag.kind == Some(Element::Key) && tag.closes => {
+            TagState::Kind => self.over(self.word.len() + raw.len(), chunk, report),
+            TagState::Key if tag.kind == Some(Element::Key) && tag.closes => {
                 self.call.has_key = true;
-                self.state = State::Call;
+                self.state = TagState::Call;
                 None
             }
-            State::Key if tag.kind == Some(Element::Name) && tag.closes => {
+            TagState::Key if tag.kind == Some(Element::Name) && tag.closes => {
                 let name = std::mem::take(&mut self.word);
-                self.state = State::Call;
+                self.state = TagState::Call;
                 self.name_call(name.trim(), report);
                 None
             }
-            State::Key => {
+            TagState::Key => {
                 self.word.push_str(raw);
                 None
             }
-            State::Between => self.between(raw, &tag, chunk, report),
+            TagState::Between => self.between(raw, &tag, chunk, report),
             _ => {
                 if self.call.words.may_come() {
-                    self.words_end(chunk.held_at(report) - raw.len());
+                    self.words_end(chunk.held_position(report) - raw.len());
                 }
                 self.in_call(raw, &tag, chunk, report)
             }
@@ -68,7 +68,7 @@ impl TagBody {
 
     /// Begins the call that the text up to this place names with its first line; says whether it does. What else it holds
     /// are words.
-    fn word_names(&mut self, end: usize, report: &mut Report<'_, '_>) -> bool {
+    fn word_names(&mut self, end: usize, report: &mut CallReport<'_, '_>) -> bool {
         let word = std::mem::take(&mut self.word);
         let (name, rest) = word.split_at(word.find(['\n', '\\']).unwrap_or(word.len()));
         self.begin_call(Some(name.trim()), report);
@@ -82,23 +82,27 @@ impl TagBody {
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match (tag.kind, tag.closes) {
             // The section began with it: behind a call it is a stray, and before any it is text.
             (Some(_), true) if self.in_mark => {
-                let rest = Rest::at(chunk.pos);
-                return Some(if has_called(report) { Step::Done(rest) } else { Step::NotACall(rest) });
+                let rest = Unclaimed::at(chunk.pos);
+                return Some(if has_called(report) {
+                    BodyStep::Done(rest)
+                } else {
+                    BodyStep::NotACall(rest)
+                });
             }
             // The head has said all there is to say.
             (Some(Element::End), _) if self.calls == 0 && self.is_headed(report) => {
                 self.begin_call(None, report);
                 self.end_call("", chunk, report);
-                return Some(self.done(Rest::at(chunk.pos)));
+                return Some(self.done(Unclaimed::at(chunk.pos)));
             }
             (Some(Element::Wrapper), true) | (Some(Element::End), _) => {
-                return Some(self.done(Rest::at(chunk.pos)));
+                return Some(self.done(Unclaimed::at(chunk.pos)));
             }
             (Some(Element::Parameter), false) if self.is_headed(report) => {
                 self.begin_call(None, report);
@@ -106,12 +110,12 @@ impl TagBody {
             }
             (Some(element @ (Element::Wrapper | Element::Skip)), _) => {
                 self.enclosed |= element == Element::Wrapper;
-                self.settled(chunk, report);
+                self.take_all_waiting(chunk, report);
             }
             (Some(Element::Kind), false) => {
-                self.settled(chunk, report);
+                self.take_all_waiting(chunk, report);
                 self.word.clear();
-                self.state = State::Kind;
+                self.state = TagState::Kind;
             }
             (Some(Element::Call), false) => {
                 self.tell_nameless(raw, chunk, report);
@@ -122,23 +126,23 @@ impl TagBody {
             }
             (Some(Element::NamedByText), false) => {
                 self.word.clear();
-                self.state = State::Word;
+                self.state = TagState::Word;
             }
-            (Some(Element::Call | Element::NamedByText), true) => self.settled(chunk, report),
+            (Some(Element::Call | Element::NamedByText), true) => self.take_all_waiting(chunk, report),
             _ => return self.over(raw.len(), chunk, report),
         }
         None
     }
 
     /// Another call begins with this tag: those that had no name were meant as such.
-    fn tell_nameless(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
+    fn tell_nameless(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
         if std::mem::take(&mut self.nameless) {
             self.broken(raw, chunk, report);
         }
     }
 
     /// Whether the head of the message has named the call, and nothing else is said of it.
-    fn is_headed(&self, report: &Report<'_, '_>) -> bool {
+    fn is_headed(&self, report: &CallReport<'_, '_>) -> bool {
         self.grammar.headed && report.calls.has_started()
     }
 
@@ -147,9 +151,9 @@ impl TagBody {
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         match (tag.kind, tag.closes) {
             (Some(Element::Parameter), false) => match &tag.label {
                 Some(label) => self.begin_value(label, tag, report),
@@ -157,14 +161,14 @@ impl TagBody {
             },
             (Some(Element::Key), false) => {
                 // A body in JSON holds all arguments there are.
-                self.call.bad |= self.call.has_key || self.state == State::AfterJson;
+                self.call.bad |= self.call.has_key || self.state == TagState::AfterJson;
                 self.word.clear();
-                self.state = State::Key;
+                self.state = TagState::Key;
             }
             // A call that has arguments has had its name.
             (Some(Element::Name), false) if !self.has_arguments() && report.named().is_none() => {
                 self.word.clear();
-                self.state = State::Key;
+                self.state = TagState::Key;
             }
             (Some(Element::Value), false) => {
                 let mut key = std::mem::take(&mut self.word);
@@ -179,11 +183,12 @@ impl TagBody {
             (Some(Element::Skip), _) => {}
             (Some(Element::Call | Element::NamedByText), true) => {
                 let step = self.close_call("", chunk, report);
-                let over = || self.is_over(report).then(|| self.done(Rest::at(chunk.pos)));
+                let over = || self.is_over(report).then(|| self.done(Unclaimed::at(chunk.pos)));
                 return step.or_else(over);
             }
             (Some(Element::Wrapper | Element::Call), false)
-                if !self.grammar.reopens && self.call.words.end_at(chunk.held_at(report) - raw.len()) =>
+                if !self.grammar.reopens
+                    && self.call.words.end_at(chunk.held_position(report) - raw.len()) =>
             {
                 self.call.words.go_on();
                 self.call.quotes = true;
@@ -197,14 +202,14 @@ impl TagBody {
                 _,
             ) => {
                 let step = self.close_call(raw, chunk, report);
-                if step.is_none() && self.is_over(report) && !report.calls.waits() {
-                    return Some(self.done(Rest { back: raw.len(), pos: chunk.pos }));
+                if step.is_none() && self.is_over(report) && !report.calls.is_waiting() {
+                    return Some(self.done(Unclaimed { back: raw.len(), pos: chunk.pos }));
                 }
                 return step.or_else(|| self.between(raw, tag, chunk, report));
             }
             // A call in a channel that is closed before the call is a quotation.
-            (Some(Element::Channel), _) if report.calls.waits() => {
-                return Some(Step::NotACall(Rest { back: raw.len(), pos: chunk.pos }));
+            (Some(Element::Channel), _) if report.calls.is_waiting() => {
+                return Some(BodyStep::NotACall(Unclaimed { back: raw.len(), pos: chunk.pos }));
             }
             (Some(Element::Channel), _) => {
                 self.end_call(raw, chunk, report);
@@ -216,7 +221,7 @@ impl TagBody {
             }
             (None, _) if self.is_aside(raw, tag, chunk, report) => {}
             // It closes what nothing has opened, and there is nothing that it could have closed.
-            (Some(_), true) if !self.call.words.end_at(chunk.held_at(report) - raw.len()) => {
+            (Some(_), true) if !self.call.words.end_at(chunk.held_position(report) - raw.len()) => {
                 self.call.stray = true;
             }
             // An argument whose tag went wrong must not be missing unnoticed.
@@ -234,11 +239,12 @@ impl TagBody {
         &mut self,
         raw: &str,
         tag: &Tag<'_>,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
     ) -> bool {
         // On trial, the end of reasoning may be the end of what the call is quoted in.
-        let reasoning = |marks: &Reasoning| !report.calls.waits() && [marks.open, marks.close].contains(&raw);
+        let reasoning =
+            |marks: &Reasoning| !report.calls.is_waiting() && [marks.open, marks.close].contains(&raw);
         if END_TOKENS.contains(&raw) || think::MARKS.iter().any(reasoning) {
             return true;
         }
@@ -259,8 +265,8 @@ impl TagBody {
     }
 
     /// A whole tag inside the call is words, or goes on with them.
-    fn tag_is_words(&mut self, raw: &str, chunk: &mut Chunk<'_>, report: &mut Report<'_, '_>) {
-        match self.call.words.end_at(chunk.held_at(report) - raw.len()) {
+    fn tag_is_words(&mut self, raw: &str, chunk: &mut TextChunk<'_>, report: &mut CallReport<'_, '_>) {
+        match self.call.words.end_at(chunk.held_position(report) - raw.len()) {
             true => self.call.words.go_on(),
             false => self.call_text(raw, raw.len(), chunk, report),
         }
@@ -268,9 +274,9 @@ impl TagBody {
 
     /// Whether the section ends with its call. Without a wrapper, the next mark may be another dialect's. A call on trial is
     /// over at once, unless what stands in it shows that it may have swallowed the end of what it is quoted in.
-    fn is_over(&self, report: &Report<'_, '_>) -> bool {
+    fn is_over(&self, report: &CallReport<'_, '_>) -> bool {
         let alone = !self.grammar.has(Element::Wrapper) && !self.grammar.has(Element::End);
-        let ends = match report.calls.waits() {
+        let ends = match report.calls.is_waiting() {
             true => self.calls == 1 && !self.call.stray,
             false => self.grammar.has(Element::NamedByText),
         };
@@ -281,12 +287,12 @@ impl TagBody {
     fn close_call(
         &mut self,
         behind: &str,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
-    ) -> Option<Step> {
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
+    ) -> Option<BodyStep> {
         if self.is_mere_form(report) {
             if self.calls == 0 {
-                return Some(Step::NotACall(Rest { back: behind.len(), pos: chunk.pos }));
+                return Some(BodyStep::NotACall(Unclaimed { back: behind.len(), pos: chunk.pos }));
             }
             self.call.bad = true;
         }
@@ -296,6 +302,6 @@ impl TagBody {
 }
 
 /// Whether a call of this dialect came before.
-pub(super) fn has_called(report: &Report<'_, '_>) -> bool {
-    report.calls.has_spoken(report.calls.speaking) || report.calls.any_waits()
+pub(super) fn has_called(report: &CallReport<'_, '_>) -> bool {
+    report.calls.has_call_of(report.calls.dialect) || report.calls.any_call_waits()
 }

@@ -1,9 +1,9 @@
 //! Words inside a call: what else they may be.
 
-use super::{Gap, State, TagBody};
-use crate::arguments::Arguments;
-use crate::body::Chunk;
-use crate::calls::Report;
+use super::{TagBody, TagState, ValueGap};
+use crate::arguments::ArgumentReader;
+use crate::body::TextChunk;
+use crate::calls::CallReport;
 
 impl TagBody {
     /// Text inside a call, outside its values, of which so many bytes are read.
@@ -11,41 +11,41 @@ impl TagBody {
         &mut self,
         text: &str,
         read: usize,
-        chunk: &mut Chunk<'_>,
-        report: &mut Report<'_, '_>,
+        chunk: &mut TextChunk<'_>,
+        report: &mut CallReport<'_, '_>,
     ) {
         if !self.call.words.may_come() {
             self.call.words.begin_before(read, chunk, report);
-            self.gap = Gap::default();
+            self.gap = ValueGap::default();
         }
-        let ink = if self.call.words.any() { text } else { self.gap.passes(text) };
-        if self.begins_json(ink) {
-            chunk.pos += text.len() - ink.len();
+        let nonblank = if self.call.words.any() { text } else { self.gap.passes(text) };
+        if self.begins_json(nonblank) {
+            chunk.pos += text.len() - nonblank.len();
             self.call.words.never_came();
-            self.json = Arguments::new(chunk.held_at(report));
-            self.state = State::Json;
+            self.json = ArgumentReader::new(chunk.held_position(report));
+            self.state = TagState::Json;
             return;
         }
         chunk.pos += text.len() - read;
-        self.words_come(ink);
+        self.words_come(nonblank);
     }
 
     /// Whether the arguments begin here as one object. Where an element is meant to hold them, a string may hold that.
-    fn begins_json(&self, ink: &str) -> bool {
+    fn begins_json(&self, nonblank: &str) -> bool {
         let bare =
-            self.state == State::Call && !self.call.has_key && !self.has_arguments() && !self.call.stray;
-        let begins = ink.starts_with('{') || self.call.in_json && ink.starts_with('"');
+            self.state == TagState::Call && !self.call.has_key && !self.has_arguments() && !self.call.stray;
+        let begins = nonblank.starts_with('{') || self.call.in_json && nonblank.starts_with('"');
         bare && begins && !self.gap.is_open()
     }
 
-    fn words_come(&mut self, ink: &str) {
-        if ink.is_empty() {
+    fn words_come(&mut self, nonblank: &str) {
+        if nonblank.is_empty() {
             return;
         }
         self.call.words.come();
         self.call.stray = true;
         // A key must be followed by its value, and what may be an object of arguments must not be missing.
-        self.call.bad |= self.call.has_key || self.call.in_json || ink.contains('{');
+        self.call.bad |= self.call.has_key || self.call.in_json || nonblank.contains('{');
     }
 
     /// The text inside a call ends here, with a tag or with the message.
@@ -60,9 +60,9 @@ impl TagBody {
     /// What follows the name of a call in this text, which ends here.
     pub(super) fn words_behind_name(&mut self, rest: &str, end: usize) {
         self.call.words.begin(end - rest.len());
-        self.gap = Gap::default();
-        let ink = self.gap.passes(rest);
-        self.words_come(ink);
+        self.gap = ValueGap::default();
+        let nonblank = self.gap.passes(rest);
+        self.words_come(nonblank);
         self.words_end(end);
     }
 }

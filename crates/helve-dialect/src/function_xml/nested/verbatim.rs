@@ -12,12 +12,12 @@ pub(super) struct Verbatim {
     same: usize,
     calls: usize,
     /// What ends it if a tag follows, and how that was written, with the blanks behind it.
-    ending: Option<Ends>,
+    ending: Option<VerbatimEnd>,
     waiting: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Ends {
+pub(super) enum VerbatimEnd {
     Element,
     Call,
 }
@@ -28,12 +28,12 @@ pub(super) fn may_go_on(tag: &str, c: char) -> bool {
 }
 
 impl Verbatim {
-    pub(super) fn waits(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         self.ending.is_some()
     }
 
     pub(super) fn text(&mut self, text: &str, out: &mut String) {
-        if self.waits() && text.trim().is_empty() {
+        if self.is_waiting() && text.trim().is_empty() {
             self.waiting.push_str(text);
             return;
         }
@@ -61,15 +61,15 @@ impl NestedBody {
     }
 
     /// What ended the text before this tag. If nothing did, the tag is part of the text, or may be.
-    pub(super) fn ended_before(&mut self, raw: &str, tag: &Tag<'_>) -> Option<Ends> {
+    pub(super) fn ended_before(&mut self, raw: &str, tag: &Tag<'_>) -> Option<VerbatimEnd> {
         let around = self.open.len().saturating_sub(1);
         let encloses = self.open[..around].iter().any(|node| node.name == tag.element);
         let (verbatim, node) = (self.verbatim.as_mut()?, self.open.last_mut()?);
         let over = match (verbatim.ending, tag.kind, tag.closes) {
-            (Some(Ends::Element), Some(_), closes) => closes,
-            (Some(Ends::Element), None, closes) => !closes || encloses,
-            (Some(Ends::Call), Some(Element::Wrapper), _) => true,
-            (Some(Ends::Call), Some(Element::Call), closes) => !closes,
+            (Some(VerbatimEnd::Element), Some(_), closes) => closes,
+            (Some(VerbatimEnd::Element), None, closes) => !closes || encloses,
+            (Some(VerbatimEnd::Call), Some(Element::Wrapper), _) => true,
+            (Some(VerbatimEnd::Call), Some(Element::Call), closes) => !closes,
             _ => false,
         };
         if over {
@@ -78,8 +78,8 @@ impl NestedBody {
         verbatim.data(&mut node.text);
         let same = node.name == tag.element;
         let ending = match (tag.kind, tag.closes) {
-            (None, true) if same && verbatim.same == 0 => Some(Ends::Element),
-            (Some(Element::Call), true) if verbatim.calls == 0 => Some(Ends::Call),
+            (None, true) if same && verbatim.same == 0 => Some(VerbatimEnd::Element),
+            (Some(Element::Call), true) if verbatim.calls == 0 => Some(VerbatimEnd::Call),
             _ => None,
         };
         let count = if same { &mut verbatim.same } else { &mut verbatim.calls };

@@ -1,33 +1,33 @@
 //! What need not pass the body before what follows it.
 
-use super::{State, TagBody};
-use crate::body::Passing;
+use super::{TagBody, TagState};
+use crate::body::Bypass;
 use helve_json::byte_search::{ByteSet, all_but};
 use helve_json::string_bytes;
 
 impl TagBody {
     /// Argument text goes straight out. Nothing else tells anything before a tag is whole.
-    pub(crate) fn passing(&self) -> Passing {
+    pub(crate) fn bypass(&self) -> Bypass {
         match self.state {
-            State::Value if self.value.in_cdata => Passing::Nothing,
+            TagState::Value if self.value.in_cdata => Bypass::Nothing,
             _ if !self.beginning.is_empty() => match self.is_plain() {
                 // What seemed to be a tag is none where another begins.
-                true => Passing::Later(&TAG),
-                false => Passing::Nothing,
+                true => Bypass::Deferred(&TAG),
+                false => Bypass::Nothing,
             },
-            State::Value if self.split.is_some() => match self.closing() {
-                Some(_) => Passing::Nothing,
-                None => Passing::Later(&TAGGED),
+            TagState::Value if self.split.is_some() => match self.closing() {
+                Some(_) => Bypass::Nothing,
+                None => Bypass::Deferred(&TAGGED),
             },
-            State::Value if self.value.flows() => Passing::Arguments(&string_bytes::UNTAGGED),
-            State::Value if self.value.grows() => Passing::Later(&TAGGED),
-            State::Word => Passing::Later(&LINE),
-            State::Call if self.call.in_json => Passing::Nothing,
-            State::Call => Passing::Later(&CALL),
-            State::Key | State::AfterJson => Passing::Later(&TAGGED),
-            State::Between if self.calls == 0 => Passing::Later(&TAGGED),
-            State::Json if self.json.flows() => Passing::Arguments(&string_bytes::PLAIN),
-            State::Value | State::Between | State::Kind | State::Json => Passing::Nothing,
+            TagState::Value if self.value.flows() => Bypass::Arguments(&string_bytes::UNTAGGED),
+            TagState::Value if self.value.grows() => Bypass::Deferred(&TAGGED),
+            TagState::Word => Bypass::Deferred(&LINE),
+            TagState::Call if self.call.in_json => Bypass::Nothing,
+            TagState::Call => Bypass::Deferred(&CALL),
+            TagState::Key | TagState::AfterJson => Bypass::Deferred(&TAGGED),
+            TagState::Between if self.calls == 0 => Bypass::Deferred(&TAGGED),
+            TagState::Json if self.json.flows() => Bypass::Arguments(&string_bytes::PLAIN),
+            TagState::Value | TagState::Between | TagState::Kind | TagState::Json => Bypass::Nothing,
         }
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! It is the section's if another call or the closing tag follows it, and text if anything else does, or nothing.
 
-use super::{Chunk, Rest, Standing};
-use crate::calls::Report;
+use super::{Evidence, TextChunk, Unclaimed};
+use crate::calls::CallReport;
 use crate::{End, Piece};
 
 /// None of it, or where it begins.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Behind(Option<Doubt>);
+pub(crate) struct Trailing(Option<Doubt>);
 
 #[derive(Clone, Copy)]
 struct Doubt {
@@ -17,9 +17,9 @@ struct Doubt {
     open: usize,
 }
 
-impl Behind {
+impl Trailing {
     /// Something stands at this place of the held text, in so many brackets.
-    pub(crate) fn stands(&mut self, at: usize, open: usize) {
+    pub(crate) fn note_at(&mut self, at: usize, open: usize) {
         self.0.get_or_insert(Doubt { at, open });
     }
 
@@ -39,19 +39,24 @@ impl Behind {
     }
 
     /// What is not the section's, if what stands at this place of the held text is not.
-    pub(crate) fn rest_from(&self, at: usize, chunk: &Chunk<'_>, report: &Report<'_, '_>) -> Rest {
+    pub(crate) fn rest_from(
+        &self,
+        at: usize,
+        chunk: &TextChunk<'_>,
+        report: &CallReport<'_, '_>,
+    ) -> Unclaimed {
         let from = self.0.map_or(at, |doubt| doubt.at);
-        Rest { back: chunk.held_at(report) - from, pos: chunk.pos }
+        Unclaimed { back: chunk.held_position(report) - from, pos: chunk.pos }
     }
 
     /// The message is over, and what stands behind its last call is text. Not so behind a call without markup in a message that
     /// was cut: that call is dropped, and tells this text with its own.
-    pub(crate) fn tell(&self, standing: Standing, end: End, report: &mut Report<'_, '_>) {
+    pub(crate) fn emit_text(&self, standing: Evidence, end: End, report: &mut CallReport<'_, '_>) {
         let Some(Doubt { at, open: 0 }) = self.0 else { return };
-        if !report.calls.waits() {
+        if !report.calls.is_waiting() {
             (report.out)(Piece::Text(&report.held[at..]));
-        } else if standing == Standing::Marked || end == End::Normal {
-            report.calls.text_waits(at..report.held.len());
+        } else if standing == Evidence::Marked || end == End::Normal {
+            report.calls.hold_text_back(at..report.held.len());
         }
     }
 }

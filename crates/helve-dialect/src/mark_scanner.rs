@@ -4,7 +4,7 @@ use helve_json::byte_search::begins;
 
 /// What the text led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found<S> {
+pub(crate) enum FoundSign<S> {
     /// It may belong to a sign.
     Nothing,
     Sign(S),
@@ -16,32 +16,32 @@ pub(crate) enum Found<S> {
 
 /// Recognises signs.
 #[derive(Default)]
-pub(crate) struct Signpost {
+pub(crate) struct MarkScanner {
     /// The sign that may be there, and how much of it was seen.
     of: usize,
     at: usize,
 }
 
-impl Signpost {
+impl MarkScanner {
     /// Whether the last characters may belong to a sign.
     pub(crate) fn in_sign(&self) -> bool {
         self.at > 0
     }
 
     /// The sign that was found last, of the same signs.
-    pub(crate) fn found<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+    pub(crate) fn last_sign<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
         signs.get(self.of).map_or("", |(sign, _)| sign)
     }
 
     /// What this sign says, which somebody else has found.
-    pub(crate) fn at<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
+    pub(crate) fn match_sign<S: Copy>(&mut self, signs: &[(&'static str, S)], sign: &str) -> Option<S> {
         self.of = signs.iter().position(|(text, _)| *text == sign)?;
         Some(signs[self.of].1)
     }
 
     /// The beginning of a sign that was seen last: text, if no more of it comes.
-    pub(crate) fn begun<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
-        self.found(signs).get(..self.at).unwrap_or("")
+    pub(crate) fn partial_sign<S>(&self, signs: &[(&'static str, S)]) -> &'static str {
+        self.last_sign(signs).get(..self.at).unwrap_or("")
     }
 
     /// The bytes that some sign begins with.
@@ -55,7 +55,7 @@ impl Signpost {
 
     /// Takes as much of the text as belongs to one sign, or one character that belongs to none. Says how much that is
     /// and what it led to.
-    pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, Found<S>) {
+    pub(crate) fn step<S: Copy>(&mut self, signs: &[(&'static str, S)], text: &str) -> (usize, FoundSign<S>) {
         let bytes = text.as_bytes();
         if let Some((sign, found)) = signs.get(self.of)
             && self.at > 0
@@ -64,26 +64,26 @@ impl Signpost {
             let ahead = sign.get(self.at..).unwrap_or("");
             if begins(bytes, ahead) {
                 self.at = 0;
-                return (ahead.len(), Found::Sign(*found));
+                return (ahead.len(), FoundSign::Sign(*found));
             }
             if begins(ahead.as_bytes(), text) {
                 self.at += text.len();
-                return (text.len(), Found::Nothing);
+                return (text.len(), FoundSign::Nothing);
             }
         } else {
-            let Some(first) = bytes.first() else { return (0, Found::Nothing) };
+            let Some(first) = bytes.first() else { return (0, FoundSign::Nothing) };
             let mut begun = signs
                 .iter()
                 .enumerate()
                 .filter(|(_, (sign, _))| sign.as_bytes().first() == Some(first))
                 .peekable();
             if begun.peek().is_none() {
-                return (first_len(text), Found::Char);
+                return (first_len(text), FoundSign::Char);
             }
             // A sign that is all there needs no walk.
             if let Some((of, (sign, found))) = begun.find(|(_, (sign, _))| begins(bytes, sign)) {
                 self.of = of;
-                return (sign.len(), Found::Sign(*found));
+                return (sign.len(), FoundSign::Sign(*found));
             }
         }
         let mut pos = 0;
@@ -114,8 +114,8 @@ impl Signpost {
                         let marks = signs.iter().map(|(sign, _)| *sign);
                         (self.of, self.at) = begun_within(&seen[..whole], marks).unwrap_or_default();
                         return match whole - self.at {
-                            0 => (first_len(text), Found::Char),
-                            text => (pos, Found::Beginning(&seen[..text])),
+                            0 => (first_len(text), FoundSign::Char),
+                            text => (pos, FoundSign::Beginning(&seen[..text])),
                         };
                     }
                 }
@@ -124,10 +124,10 @@ impl Signpost {
                 && sign.len() == self.at
             {
                 self.at = 0;
-                return (pos, Found::Sign(*found));
+                return (pos, FoundSign::Sign(*found));
             }
         }
-        (pos, Found::Nothing)
+        (pos, FoundSign::Nothing)
     }
 }
 
@@ -152,19 +152,19 @@ mod tests {
         let written = "x<a><b<ab>｠<｜<｜c｜";
         let chars: Vec<char> = written.chars().collect();
         for chunk in 1..=chars.len() {
-            let mut signpost = Signpost::default();
+            let mut mark_scanner = MarkScanner::default();
             let mut found = vec![];
             let mut text = String::new();
             for piece in chars.chunks(chunk) {
                 let piece: String = piece.iter().collect();
                 let mut rest = piece.as_str();
                 while !rest.is_empty() {
-                    let (taken, what) = signpost.step(&signs, rest);
+                    let (taken, what) = mark_scanner.step(&signs, rest);
                     match what {
-                        Found::Sign(sign) => found.push((sign, signpost.found(&signs))),
-                        Found::Nothing => {}
-                        Found::Char => text.push_str(&rest[..taken]),
-                        Found::Beginning(beginning) => text.push_str(beginning),
+                        FoundSign::Sign(sign) => found.push((sign, mark_scanner.last_sign(&signs))),
+                        FoundSign::Nothing => {}
+                        FoundSign::Char => text.push_str(&rest[..taken]),
+                        FoundSign::Beginning(beginning) => text.push_str(beginning),
                     }
                     rest = &rest[taken..];
                 }
@@ -174,7 +174,7 @@ mod tests {
                 (vec![(1, "<a>"), (2, "<ab>"), (3, "｜c")], "x<b｠<｜<"),
                 "{chunk}"
             );
-            assert!(signpost.in_sign());
+            assert!(mark_scanner.in_sign());
         }
     }
 
@@ -192,23 +192,27 @@ mod tests {
         ] {
             let chars: Vec<char> = written.chars().collect();
             for chunk in 1..=chars.len() {
-                let mut signpost = Signpost::default();
+                let mut mark_scanner = MarkScanner::default();
                 let mut told = String::new();
                 for piece in chars.chunks(chunk) {
                     let piece: String = piece.iter().collect();
                     let mut rest = piece.as_str();
                     while !rest.is_empty() {
-                        let (taken, what) = signpost.step(&signs, rest);
+                        let (taken, what) = mark_scanner.step(&signs, rest);
                         match what {
-                            Found::Sign(sign) => told += &format!("#{sign}"),
-                            Found::Nothing => {}
-                            Found::Char => told += &rest[..taken],
-                            Found::Beginning(beginning) => told += beginning,
+                            FoundSign::Sign(sign) => told += &format!("#{sign}"),
+                            FoundSign::Nothing => {}
+                            FoundSign::Char => told += &rest[..taken],
+                            FoundSign::Beginning(beginning) => told += beginning,
                         }
                         rest = &rest[taken..];
                     }
                 }
-                assert_eq!(told + signpost.begun(&signs), expected, "{written} in pieces of {chunk}");
+                assert_eq!(
+                    told + mark_scanner.partial_sign(&signs),
+                    expected,
+                    "{written} in pieces of {chunk}"
+                );
             }
         }
     }
