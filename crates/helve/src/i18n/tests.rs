@@ -10,7 +10,8 @@ use crate::commands::Cli;
 #[test]
 fn the_language_is_what_is_said_and_else_what_the_environment_says() {
     use Language::{Chinese, English};
-    let cases: &[(&[&str], &[(&str, &str)], Language)] = &[
+    type Case = (&'static [&'static str], &'static [(&'static str, &'static str)], Language);
+    let cases: &[Case] = &[
         (&[], &[], English),
         (&[], &[("LANG", "zh_CN.UTF-8")], Chinese),
         (&[], &[("LANG", "zh_CN.UTF-8"), ("LC_ALL", "C")], English),
