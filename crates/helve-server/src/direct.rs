@@ -95,6 +95,7 @@ pub(crate) async fn call_tool(
     let key = start::idempotency_key(&headers, route, Some(&name), &body.bytes, world)?;
     let CallBody { arguments, user, skip_cache, skip_limit } = body.value;
     let user = principal.acting_for(user.as_deref())?;
+    let name = app.runtime.catalogue().name_of(&name);
     if app.runtime.registry().get(&name).is_none() {
         return Err(Problem::not_found("tool"));
     }
@@ -235,6 +236,7 @@ pub(crate) async fn execute(
     let (world, route) = (app.runtime.world(), "POST /api/tools/execute");
     let key = start::idempotency_key(&headers, route, None, &body.bytes, world)?;
     let OldBody { tool, mut arguments } = body.value;
+    let tool = app.runtime.catalogue().name_of(&tool);
     let principal = principal.acting_as(named_user(&app, &tool, &mut arguments)?.as_deref())?;
     let options = CallOptions { order: order(&principal), key, ..CallOptions::default() };
     let called = call(&app, principal.user, &tool, arguments, options).await?;

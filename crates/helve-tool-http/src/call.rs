@@ -7,11 +7,12 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
-use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture};
+use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture, ToolGrants};
 use helve_types::{Effect, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -41,6 +42,9 @@ pub(crate) struct HttpTool {
     pub(crate) template: Template,
     pub(crate) method: Method,
     pub(crate) credential: Option<Credential>,
+    /// Why the secret that it wants cannot be sent: the tool then sends nothing at all.
+    pub(crate) need: Option<String>,
+    pub(crate) grants: Arc<ToolGrants>,
     /// The header that the call's id goes into.
     pub(crate) idempotency: Option<HeaderName>,
     pub(crate) transform: Option<Transform>,
@@ -92,6 +96,13 @@ pub(crate) struct Head {
 
 impl HttpTool {
     async fn send(&self, filled: Filled, began: Instant, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        if let Some(problem) = &self.need {
+            return Err(ToolError::Declined(problem.clone()));
+        }
+        if self.grants.is_revoked() {
+            let told = "the operator has taken back what this tool was allowed, so nothing was sent; go on without it";
+            return Err(ToolError::Declined(told.into()));
+        }
         let mut url = filled.url.clone();
         url.set_query(None);
         let outgoing = self.outgoing(filled, cx)?;

@@ -11,6 +11,7 @@ mod compaction;
 mod definition;
 mod event;
 mod fingerprint;
+mod grant;
 mod hex;
 mod ids;
 mod labels;
@@ -41,6 +42,7 @@ pub use event::{
     Answer, ApprovalKind, Cancelled, Ending, Event, EventBody, Fact, Question, RunStarted, StopReason, Usage,
 };
 pub use fingerprint::Fingerprint;
+pub use grant::ToolGrant;
 pub use hex::hex;
 pub use ids::{ApprovalId, CallId, ConversationId, IdError, MessageId, PartId, RunId, ToolId, UserId};
 pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};

@@ -23,6 +23,7 @@ mod models;
 mod monitoring;
 mod people;
 mod probe;
+mod rows;
 mod runs;
 mod say;
 mod stateless;

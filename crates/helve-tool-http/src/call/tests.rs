@@ -198,11 +198,14 @@ async fn a_reason_that_does_not_come_is_not_waited_for() {
 async fn what_cannot_be_reached_was_not_sent() {
     // A port where nobody listens.
     let (tool, _) = tools()
-        .make(&{
-            let mut definition = definition(json!({}));
-            definition.endpoint.url_template = "http://127.0.0.1:1/{city}".into();
-            definition
-        })
+        .make(
+            &{
+                let mut definition = definition(json!({}));
+                definition.endpoint.url_template = "http://127.0.0.1:1/{city}".into();
+                definition
+            },
+            &Arc::default(),
+        )
         .unwrap();
     let error = tool.call(Request { arguments: &here() }, &context()).await.unwrap_err();
     assert!(matches!(error, ToolError::NotSent(_)), "{error:?}");
