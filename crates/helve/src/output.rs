@@ -33,6 +33,12 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     causes.any(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }
 
+/// The text with blanks behind it, up to this width on the screen.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(unicode_width::UnicodeWidthStr::width(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
 /// One line, with the reasons behind it.
 pub fn print_error(error: &anyhow::Error) {
     write_err(format_args!("helve: {error:#}\n"));

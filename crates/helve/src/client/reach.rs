@@ -21,6 +21,7 @@ use crate::assemble::install_tls;
 use crate::commands::Common;
 use crate::commands::serve::{Serving, Take};
 use crate::config::{Config, Environment};
+use crate::i18n::tr;
 use crate::output::errln;
 
 /// A server that holds the directory and does not answer yet is starting: so often it is looked for, with a pause.
@@ -136,15 +137,22 @@ fn is_same_server(one: &str, other: &str) -> bool {
 }
 
 fn tell_server(address: &str) {
-    errln!("using the server at {address}");
+    errln!("{}", tr!("using the server at {address}", address = address));
 }
 
 fn tell_directory(data: &Path, held: &Holder) {
     let data = data.display();
     match held {
-        Holder::Server(address) => errln!("using the data of the server at {address}: {data}"),
-        Holder::Silent => errln!("using the data of a running server: {data}"),
-        Holder::Nobody => errln!("no server is running; using the data directory {data}"),
+        Holder::Server(address) => {
+            errln!(
+                "{}",
+                tr!("using the data of the server at {address}: {data}", address = address, data = data)
+            )
+        }
+        Holder::Silent => errln!("{}", tr!("using the data of a running server: {data}", data = data)),
+        Holder::Nobody => {
+            errln!("{}", tr!("no server is running; using the data directory {data}", data = data))
+        }
     }
 }
 
@@ -161,8 +169,12 @@ impl Reached {
     /// Says, where there is no other server, what this command does about it.
     pub(crate) fn tell(&self, what: &str) {
         if self.is_own() {
-            let found = self.found.as_ref().map(|data| format!(" (data directory {})", data.display()));
-            errln!("no server is running: {what}{}", found.unwrap_or_default());
+            let found =
+                self.found.as_ref().map(|data| tr!(" (data directory {data})", data = data.display()));
+            errln!(
+                "{}",
+                tr!("no server is running: {what}{found}", what = what, found = found.unwrap_or_default())
+            );
         }
     }
 

@@ -17,6 +17,8 @@ use crate::client::{
     Approval, ApprovalState, Client, ClientError, Following, Reach, Reached, Run, Seen, all_approvals,
     approval_of, when,
 };
+use crate::commands::runs::story::state_word;
+use crate::i18n::tr;
 use crate::output::{errln, out, outln};
 
 #[derive(Debug, Args)]
@@ -74,11 +76,11 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
     let client = &reached.client;
     match action {
         Action::List { all, user, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             list(client, if all { "all" } else { "pending" }, user.as_deref(), json).await?;
         }
         Action::Show { id, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             let id = approval_of(client, &id).await?;
             let told: Value = client.get(&format!("/api/approvals/{id}"), &[]).await?;
             if json {
@@ -88,7 +90,7 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
             }
         }
         Action::Answer { id, answer } => {
-            reached.tell("the run goes on inside this command");
+            reached.tell(&tr!("the run goes on inside this command"));
             settle(reached, &id, answer).await?;
         }
     }
@@ -102,7 +104,9 @@ async fn list(client: &Client, state: &str, user: Option<&str>, as_json: bool) -
         return Ok(());
     }
     if told.is_empty() {
-        errln!("{}", if state == "pending" { "no question is open" } else { "there are no questions" });
+        let nothing =
+            if state == "pending" { tr!("no approval is pending") } else { tr!("there are no approvals") };
+        errln!("{nothing}");
     }
     let now = World::real().now();
     for approval in told {
@@ -119,17 +123,20 @@ async fn settle(reached: &Reached, id: &str, given: GivenAnswer) -> anyhow::Resu
     let asked: Approval = client.get(&path, &[]).await?;
     let now = World::real().now();
     if asked.state == ApprovalState::Pending && asked.question.expires_at <= now {
-        bail!("its time was up at {}; it can no longer be answered", when(asked.question.expires_at));
+        bail!(tr!(
+            "it expired at {when} and can no longer be answered",
+            when = when(asked.question.expires_at)
+        ));
     }
     refuse_if_settled_otherwise(&asked, &answer)?;
     out!("{}", card::card(&asked, now));
     if asked.state == ApprovalState::Answered {
-        outln!("it was answered so before");
+        outln!("{}", tr!("this was the answer before, too"));
         return Ok(());
     }
     let before: Run = client.get(&format!("/api/runs/{}", asked.run), &[]).await?;
     match client.post(&path, Some(&serde_json::to_value(&answer)?), None).await {
-        Ok(_) => outln!("answered: {}", card::said(&answer)),
+        Ok(_) => outln!("{}", tr!("answered: {answer}", answer = card::said(&answer))),
         // Somebody was quicker.
         Err(error @ ClientError::Refused { status: 409, .. }) => {
             refuse_if_settled_otherwise(&client.get(&path, &[]).await?, &answer)?;
@@ -148,7 +155,7 @@ fn refuse_if_settled_otherwise(approval: &Approval, answer: &helve_types::Answer
     match approval.state {
         ApprovalState::Pending => Ok(()),
         ApprovalState::Withdrawn => {
-            bail!("its run ended before anybody answered; there is nothing to answer any more")
+            bail!(tr!("its run ended before anybody answered"))
         }
         ApprovalState::Answered if approval.answer.as_ref() == Some(answer) => Ok(()),
         ApprovalState::Answered => bail!("{}", card::settled(approval)),
@@ -166,7 +173,7 @@ pub(super) async fn to_rest(client: &Client, run: &Run) -> anyhow::Result<String
         }
     }
     let now: Run = client.get(&format!("/api/runs/{}", run.run), &[]).await?;
-    Ok(format!("run {} is {}", now.run, now.state.as_str()))
+    Ok(tr!("run {run} is {state}", run = now.run, state = state_word(now.state)))
 }
 
 fn rests(fact: &Fact) -> bool {

@@ -15,7 +15,8 @@ use super::{block_on_threads, log_quietly};
 use crate::client::{
     Approval, Client, Following, Reach, Reached, Run, Seen, all_approvals, line, run_of, when,
 };
-use crate::output::{errln, out, outln};
+use crate::i18n::tr;
+use crate::output::{errln, out, outln, padded};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
@@ -86,24 +87,24 @@ async fn act(action: Action, reached: &Reached) -> anyhow::Result<ExitCode> {
     let client = &reached.client;
     match action {
         Action::List { state, limit, user, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             list(client, state.as_deref(), limit, user.as_deref(), json).await?;
         }
         Action::Show { id, events, json } => {
-            reached.tell("reading the data directory");
+            reached.tell(&tr!("reading the data directory"));
             show(client, &run_of(client, &id).await?, events, json).await?;
         }
         Action::Follow { id } => {
-            reached.tell("reading the data directory; nobody drives the run");
+            reached.tell(&tr!("reading the data directory; no server works on the run"));
             follow(reached, &run_of(client, &id).await?).await?;
         }
         Action::Resume { id } => {
-            reached.tell("the run goes on inside this command");
-            command(reached, &run_of(client, &id).await?, "resume", "taken up").await?;
+            reached.tell(&tr!("the run goes on inside this command"));
+            command(reached, &run_of(client, &id).await?, "resume", &tr!("taken up")).await?;
         }
         Action::Cancel { id } => {
-            reached.tell("stopping the run inside this command");
-            command(reached, &run_of(client, &id).await?, "cancel", "told to stop").await?;
+            reached.tell(&tr!("stopping the run inside this command"));
+            command(reached, &run_of(client, &id).await?, "cancel", &tr!("told to stop")).await?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -120,7 +121,7 @@ async fn list(
         && RunState::parse(state).is_none()
     {
         let all = RunState::ALL.map(RunState::as_str).join(", ");
-        bail!("there is no state `{}`; the states are: {all}", line(state));
+        bail!(tr!("there is no state `{state}`; the states are: {all}", state = line(state), all = all));
     }
     let limit = limit.to_string();
     let named = [("state", state), ("user", user), ("limit", Some(limit.as_str()))];
@@ -132,9 +133,9 @@ async fn list(
         return Ok(());
     }
     let runs: Vec<Run> =
-        serde_json::from_value(runs).context("the server's list of runs is not understood")?;
+        serde_json::from_value(runs).with_context(|| tr!("the server's list of runs is not understood"))?;
     if runs.is_empty() {
-        errln!("there are no such runs");
+        errln!("{}", tr!("there are no such runs"));
     }
     for run in runs {
         outln!("{}", row(&run));
@@ -145,14 +146,13 @@ async fn list(
 fn row(run: &Run) -> String {
     let usage = run.spent.usage;
     format!(
-        "{}  {:16}  {}  {} / {}  {} + {} tokens",
+        "{}  {}  {}  {} / {}  {}",
         run.run,
-        run.state.as_str(),
+        padded(&story::state_word(run.state), 16),
         when(run.created_at),
         line(&run.agent),
         line(&run.model),
-        usage.input_tokens,
-        usage.output_tokens,
+        tr!("{input} + {output} tokens", input = usage.input_tokens, output = usage.output_tokens),
     )
 }
 
@@ -198,11 +198,11 @@ async fn show(client: &Client, id: &str, events: bool, as_json: bool) -> anyhow:
 pub(super) fn hint(run: &Run, asks: bool) -> Option<String> {
     match (run.state, asks) {
         (RunState::WaitingApproval | RunState::NeedsAttention, true) => {
-            Some("answer with `helve approvals answer`".to_owned())
+            Some(tr!("answer with `helve approvals answer`"))
         }
-        (RunState::NeedsAttention, false) => Some(format!(
-            "it was left alone, since it ended the server too often; go on with `helve runs resume {}`",
-            run.run
+        (RunState::NeedsAttention, false) => Some(tr!(
+            "it is not resumed automatically, since the server ended too often during it; continue with `helve runs resume {run}`",
+            run = run.run
         )),
         _ => None,
     }
@@ -216,7 +216,7 @@ async fn log_of(client: &Client, run: &Run) -> anyhow::Result<Vec<EventBody>> {
         match following.next().await? {
             Seen::Event(event) => log.push(*event),
             Seen::End => break,
-            Seen::Gone => bail!("the server is gone; try again when it is back"),
+            Seen::Gone => bail!(tr!("the server is gone; try again when it is back")),
             Seen::Live(_) | Seen::Back => {}
         }
     }
@@ -242,8 +242,8 @@ async fn follow(reached: &Reached, id: &str) -> anyhow::Result<()> {
         match following.next().await? {
             Seen::Event(event) => out!("{}", story::told(&event)),
             Seen::End => break,
-            Seen::Gone => errln!("the server is gone; waiting for it"),
-            Seen::Back => errln!("the server is back"),
+            Seen::Gone => errln!("{}", tr!("the server is gone; waiting for it")),
+            Seen::Back => errln!("{}", tr!("the server is back")),
             Seen::Live(_) => {}
         }
     }
@@ -258,9 +258,9 @@ async fn command(reached: &Reached, id: &str, verb: &str, done: &str) -> anyhow:
     if reached.is_own() && !before.state.is_final() {
         outln!("{}", approvals::to_rest(client, &before).await?);
     } else if before.state.is_final() {
-        outln!("run {id} is {} already", before.state.as_str());
+        outln!("{}", tr!("run {run} is {state} already", run = id, state = story::state_word(before.state)));
     } else {
-        outln!("run {id} is {done}");
+        outln!("{}", tr!("run {run} is {state}", run = id, state = done));
     }
     Ok(())
 }

@@ -11,7 +11,8 @@ use helve_types::{UserId, World};
 
 use super::{block_on, log_quietly};
 use crate::client::Reach;
-use crate::output::{errln, outln};
+use crate::i18n::tr;
+use crate::output::{errln, outln, padded};
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
@@ -59,20 +60,23 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
             let act_for = ActFor::parse(&act_for).map_err(|error| anyhow::anyhow!("--act-for: {error}"))?;
             let (token, shown) = new_token(world, UserId::parse(&user)?, rights, act_for, note);
             store.create_token(token).await?;
-            errln!("Keep it: it is shown only now. A running server asks for it within five seconds.");
+            errln!(
+                "{}",
+                tr!("Keep it: it is shown only now. A running server asks for it within five seconds.")
+            );
             outln!("{shown}");
         }
         Action::List => {
             for token in store.tokens().await? {
-                let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
+                let state = if token.revoked_at.is_some() { tr!("revoked") } else { tr!("valid") };
                 let act_for = match &token.act_for {
                     ActFor::Nobody => String::new(),
-                    act_for => format!(" for {act_for}"),
+                    act_for => tr!(" for {users}", users = act_for),
                 };
                 outln!(
-                    "{}  {:7}  {:5}  {}{act_for}  {}",
+                    "{}  {}  {:5}  {}{act_for}  {}",
                     token.id,
-                    state,
+                    padded(&state, 7),
                     token.rights.as_str(),
                     token.user,
                     token.note
@@ -82,7 +86,7 @@ async fn act(action: Action, store: &dyn Store, world: &World) -> anyhow::Result
         Action::Revoke { id } => match store.revoke_token(id.clone(), world.now()).await {
             Err(StoreError::NotFound(_)) => {
                 return Err(StoreError::NotFound("token"))
-                    .with_context(|| format!("`{id}`: `helve token list` shows the ids"));
+                    .with_context(|| tr!("`{id}`: `helve token list` shows the ids", id = id));
             }
             done => done?,
         },

@@ -32,6 +32,21 @@ fn help_and_wrong_arguments_are_in_the_language_of_the_environment_or_of_the_opt
 }
 
 #[test]
+fn messages_and_errors_are_in_the_language_of_the_environment() {
+    let data = scratch();
+    let variables = [("LANG", "zh_CN.UTF-8"), ("HELVE_DATA", data.to_str().unwrap())];
+    let (code, _, told) = said(&["runs", "show", "0199abcd"], &variables);
+    assert_eq!(code, Some(1));
+    assert!(told.contains("没有正在运行的服务器：读取数据目录"), "{told}");
+    assert!(told.contains("你最近的运行里没有 id 类似 `0199abcd` 的"), "{told}");
+    let (code, _, told) = said(&["approvals", "show", "3f2a"], &variables);
+    assert_eq!(code, Some(1));
+    assert!(told.contains("没有 id 类似 `3f2a` 的审批"), "{told}");
+    let (_, _, told) = said(&["chat", "--server", "http://127.0.0.1:9"], &variables);
+    assert!(told.contains("服务器 http://127.0.0.1:9 没有应答"), "{told}");
+}
+
+#[test]
 fn a_reader_who_has_enough_ends_the_command_without_a_panic() {
     let data = scratch();
     for arguments in [&["tools", "list", "--json"][..], &["models", "list"], &["--help"]] {

@@ -5,6 +5,8 @@ use clap::{Subcommand, ValueEnum};
 use helve_types::{Always, Answer, OutcomeAnswer, Within, canonical_json};
 use serde_json::Value;
 
+use crate::i18n::tr;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum GivenAnswer {
     /// Approve: the call runs, or the run may spend more
@@ -72,7 +74,7 @@ fn read(given: &str) -> anyhow::Result<String> {
         None => object(given),
         Some(path) => {
             let text = std::fs::read_to_string(path)
-                .with_context(|| format!("the arguments in `{path}` cannot be read"))?;
+                .with_context(|| tr!("the arguments in `{path}` cannot be read", path = path))?;
             object(&text)
         }
     }
@@ -82,7 +84,10 @@ fn read(given: &str) -> anyhow::Result<String> {
 pub(crate) fn object(text: &str) -> anyhow::Result<String> {
     match serde_json::from_str::<Value>(text) {
         Ok(object @ Value::Object(_)) => Ok(canonical_json(&object)),
-        Ok(_) => bail!("the arguments must be a JSON object, such as {{\"text\": \"milk\"}}"),
-        Err(error) => bail!("the arguments are no JSON: {error}"),
+        Ok(_) => bail!(tr!(
+            "the arguments must be a JSON object, such as {example}",
+            example = r#"{"text": "milk"}"#
+        )),
+        Err(error) => bail!(tr!("the arguments are not JSON: {error}", error = error)),
     }
 }

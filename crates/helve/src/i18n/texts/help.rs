@@ -242,15 +242,45 @@ pub(super) const TEXTS: Texts = &[
         "The server to use [default: the one that runs on this machine, or none]\n\nHELVE_SERVER names it, too. Without either, Helve looks for the server that uses the data directory, then for one that you started with another directory, then for one at the default address; otherwise it uses the data directory itself. The token, if the server needs one, is read from HELVE_TOKEN or the configuration.",
         "要使用的服务器 [默认：本机正在运行的服务器；没有则不用]\n\n也可以用 HELVE_SERVER 指定。两者都没有时，依次查找：使用该数据目录的服务器、你用其他目录启动的服务器、默认地址上的服务器；都没有就直接使用数据目录。如果服务器需要令牌，从 HELVE_TOKEN 或配置中读取。",
     ),
-    ("Confirm the environment variable that a tool may send to its host", "确认一个工具可以把哪个环境变量发送给它的主机"),
-    ("Confirm the environment variable that a tool may send to its host\n\nThe server reads the variable when it starts. The value is sent by this tool alone, and to this host alone.", "确认一个工具可以把哪个环境变量发送给它的主机\n\n服务器启动时读取这个变量。只有这个工具会发送它的值，而且只发送给这个主机。"),
-    ("Confirms the host without being asked, as `api.example.com:443`", "不经询问直接确认主机，例如 `api.example.com:443`"),
-    ("Import rows, also those of the tool system that Helve replaces, and say what was mapped to what", "导入工具定义，包括 Helve 所替代的工具系统的定义，并说明各字段对应到哪里"),
-    ("Import rows, also those of the tool system that Helve replaces, and say what was mapped to what\n\nEach row is kept by itself: a wrong one is told with its number and does not lose the others, and the command fails at the end.", "导入工具定义，包括 Helve 所替代的工具系统的定义，并说明各字段对应到哪里\n\n每个定义单独保存：有错的会连同编号一起报告，不影响其他的，命令最后以失败结束。"),
-    ("JSON: one row, a list, `{\"tools\": [...]}`, or one row on each line; `-` is standard input", "JSON：一个定义、一个列表、`{\"tools\": [...]}`，或者每行一个定义；`-` 表示标准输入"),
-    ("Let the tools reach this machine where their addresses say so, without being asked", "如果工具的地址在本机，不经询问就允许访问"),
-    ("List what the operator allowed single tools: hosts on this machine, and variables", "列出允许各个工具访问的本机主机和可以发送的变量"),
+    (
+        "Confirm the environment variable that a tool may send to its host",
+        "确认一个工具可以把哪个环境变量发送给它的主机",
+    ),
+    (
+        "Confirm the environment variable that a tool may send to its host\n\nThe server reads the variable when it starts. The value is sent by this tool alone, and to this host alone.",
+        "确认一个工具可以把哪个环境变量发送给它的主机\n\n服务器启动时读取这个变量。只有这个工具会发送它的值，而且只发送给这个主机。",
+    ),
+    (
+        "Confirms the host without being asked, as `api.example.com:443`",
+        "不经询问直接确认主机，例如 `api.example.com:443`",
+    ),
+    (
+        "Import rows, also those of the tool system that Helve replaces, and say what was mapped to what",
+        "导入工具定义，包括 Helve 所替代的工具系统的定义，并说明各字段对应到哪里",
+    ),
+    (
+        "Import rows, also those of the tool system that Helve replaces, and say what was mapped to what\n\nEach row is kept by itself: a wrong one is told with its number and does not lose the others, and the command fails at the end.",
+        "导入工具定义，包括 Helve 所替代的工具系统的定义，并说明各字段对应到哪里\n\n每个定义单独保存：有错的会连同编号一起报告，不影响其他的，命令最后以失败结束。",
+    ),
+    (
+        "JSON: one row, a list, `{\"tools\": [...]}`, or one row on each line; `-` is standard input",
+        "JSON：一个定义、一个列表、`{\"tools\": [...]}`，或者每行一个定义；`-` 表示标准输入",
+    ),
+    (
+        "Let the tools reach this machine where their addresses say so, without being asked",
+        "如果工具的地址在本机，不经询问就允许访问",
+    ),
+    (
+        "List what the operator allowed single tools: hosts on this machine, and variables",
+        "列出允许各个工具访问的本机主机和可以发送的变量",
+    ),
     ("Only say what would be made of the rows", "只显示会生成什么工具"),
-    ("Take back what a tool was allowed, all of it or what is about one host", "撤销对一个工具的许可：全部，或者只针对一个主机"),
-    ("The variable, if it is not the one that the definition proposes", "要发送的变量，如果与定义里建议的不同"),
+    (
+        "Take back what a tool was allowed, all of it or what is about one host",
+        "撤销对一个工具的许可：全部，或者只针对一个主机",
+    ),
+    (
+        "The variable, if it is not the one that the definition proposes",
+        "要发送的变量，如果与定义里建议的不同",
+    ),
 ];
