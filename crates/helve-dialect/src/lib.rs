@@ -52,26 +52,20 @@ mod body;
 mod calls;
 #[cfg(test)]
 mod cases;
-mod channels;
 mod dialect;
 mod envelope;
-mod framed;
-mod function_xml;
-mod gemma;
+mod families;
 #[cfg(test)]
 mod guarantees;
-mod json_tags;
 mod mark_scanner;
 mod marker;
 mod native_arguments;
 mod parser;
 mod piece;
 mod profile;
-mod pythonic;
 mod quotable;
 mod read;
 mod reading;
-mod reasoning;
 mod registry;
 mod special;
 mod tools;
@@ -81,7 +75,8 @@ pub use native_arguments::repair_arguments;
 pub use parser::{Parser, Waiting};
 pub use piece::{Dropped, End, Finding, ParsedCall, Piece};
 pub use profile::{
-    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, TurnRole, language_of,
+    AnswerForm, CallView, ExampleTurn, Language, Profile, ProfileError, ResultView, SEARCH_RESULTS_MARK,
+    TurnRole, language_of, search_reference,
 };
 pub use quotable::Quotable;
 pub use read::{DroppedCall, ReadResult, read};

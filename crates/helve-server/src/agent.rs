@@ -58,6 +58,11 @@ pub(crate) struct AgentBody {
     /// `false` withholds all tools.
     #[serde(default = "yes")]
     tools: bool,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "pre_search")]
+    #[schemars(extend("x-aliases" = ["pre_search"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -118,6 +123,7 @@ pub(crate) async fn agent(
         params,
         stream,
         tools,
+        pre_search,
         tool_choice: choice,
     } = body.value;
     let choice = tool_choice(choice.as_ref())?;
@@ -129,6 +135,7 @@ pub(crate) async fn agent(
         model,
         variant,
         params: params.into(),
+        pre_search,
         tool_choice: if tools { choice } else { ToolChoice::None },
         stream,
         key,
@@ -235,7 +242,7 @@ impl PieceRender {
             Fact::TextFinished { part, text, .. } => self.text.finish(part, text),
             Fact::StepFinished { .. } | Fact::StepRestarted { .. } => self.text.end_step(),
             Fact::ApprovalAsked(question) if question.call.is_none() => self.send(about_run(question), out),
-            Fact::BudgetSpent { because } => self.because = Some(because.clone()),
+            Fact::BudgetSpent { because, .. } => self.because = Some(because.clone()),
             Fact::ApprovalAsked(question) => {
                 let input: Value = serde_json::from_str(&question.arguments).unwrap_or_default();
                 let tool = json!({

@@ -52,6 +52,11 @@ pub(crate) struct ChatBody {
     config: Config,
     /// Tools that the client runs itself; with `messages` and without this, `browser_js_eval`.
     tools: Option<Vec<Declared>>,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "pre_search")]
+    #[schemars(extend("x-aliases" = ["pre_search"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(rename = "tool_choice", alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -101,6 +106,7 @@ pub(crate) async fn chat(
         messages,
         config,
         tools,
+        pre_search,
         tool_choice: choice,
     } = body.value;
     let principal = principal.acting_as(user_id.as_deref())?;
@@ -136,6 +142,7 @@ pub(crate) async fn chat(
         variant: config.variant,
         params: config.params.into(),
         client_tools,
+        pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         mode: config
             .mode

@@ -146,6 +146,11 @@ pub(crate) struct RunBody {
     /// Tools that the client runs itself.
     #[serde(default)]
     tools: Vec<Declared>,
+    /// Whether the web is searched for the message before the model is first asked; as the agent or else the model has it if
+    /// not said.
+    #[serde(alias = "preSearch")]
+    #[schemars(extend("x-aliases" = ["preSearch"]))]
+    pre_search: Option<bool>,
     /// `none`, `auto`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[serde(alias = "toolChoice")]
     #[schemars(extend("x-aliases" = ["toolChoice"]))]
@@ -171,8 +176,18 @@ pub(crate) async fn start_run(
     body: Json<RunBody>,
 ) -> Result<Response, Problem> {
     let key = start::idempotency_key(&headers, "POST /api/runs", None, &body.bytes, app.runtime.world())?;
-    let RunBody { message, conversation, model, variant, params, agent, user, tools, tool_choice: choice } =
-        body.value;
+    let RunBody {
+        message,
+        conversation,
+        model,
+        variant,
+        params,
+        agent,
+        user,
+        tools,
+        pre_search,
+        tool_choice: choice,
+    } = body.value;
     let user = principal.acting_for(user.as_deref())?;
     let conversation = conversation.as_deref().map(parse_conversation).transpose()?;
     let request = StartRequest {
@@ -181,6 +196,7 @@ pub(crate) async fn start_run(
         variant,
         params: params.into(),
         client_tools: client_tools(tools, app.runtime.registry())?,
+        pre_search,
         tool_choice: tool_choice(choice.as_ref())?,
         key,
         ..StartRequest::new(user, StartInput::Message { conversation, text: message })
@@ -230,7 +246,7 @@ pub(crate) async fn resume_run(
 ) -> Result<StatusCode, Problem> {
     let by = &principal.user;
     app.runtime.resume_run(principal.scope(), run).await?;
-    tracing::info!(%run, %by, "the run is taken up because somebody said so");
+    tracing::info!(%run, %by, reason = "operator", "run resumed");
     Ok(StatusCode::ACCEPTED)
 }
 

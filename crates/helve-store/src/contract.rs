@@ -232,6 +232,7 @@ fn setup() -> RunSetup {
         agent_params: ModelParams::default(),
         mode: Some(Mode::Native),
         stream: true,
+        pre_search: false,
         input: RunInput::Conversation,
     }
 }
@@ -277,6 +278,8 @@ fn question(actor: &Actor, call: &CallId, expires_at: Timestamp) -> Question {
         sent_at: None,
         checked: None,
         warnings: vec![],
+        cautions: vec![],
+        reasons: vec![],
         repeats: false,
         effect: Effect::NonIdempotent,
         because: "it cannot be taken back".into(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use helve_egress::header::{ACCEPT, CONTENT_LENGTH, HeaderName, HeaderValue};
 use helve_egress::{Bounds, Credential, Egress, EgressError, Incoming, Method, Outgoing, Url, retry_after};
 use helve_tool::{CallContext, Request, Tool, ToolError, ToolFuture, ToolGrants};
-use helve_types::{Effect, ToolOutput, ToolSpec};
+use helve_types::{Effect, Notice, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -235,7 +235,14 @@ impl HttpTool {
         // an answer out of date.
         _ = tokio::time::timeout(REASON_WAIT.min(self.timeout / 2), reading).await;
         body.truncate(REASON_BYTES_MAX);
-        refused(head.status, pause, &answer::reason(&head.kind, &head.charset, &body), &self.terms)
+        let reason = answer::reason(&head.kind, &head.charset, &body);
+        match refused(head.status, pause, &reason, &self.terms) {
+            busy @ ToolError::Busy { .. } => busy,
+            error => {
+                let host = head.url.host_str().unwrap_or_default();
+                error.with_notice(Notice::http_status(host, head.status.into()))
+            }
+        }
     }
 
     /// The answer did not come whole. Too large is an answer all the same.
@@ -257,13 +264,16 @@ impl HttpTool {
     ) -> Result<ToolOutput, ToolError> {
         if self.spec.effect == Effect::Read {
             return Err(match why {
-                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less")),
+                Unusable::TooLarge => ToolError::Declined(format!("{problem}; ask for less"))
+                    .with_notice(Notice::http_answer_too_large()),
                 Unusable::NoJson => {
                     ToolError::Ailing(format!("{problem}. Operator: look at what its address answers"))
+                        .with_notice(Notice::http_answer_unusable())
                 }
                 Unusable::Unfit => ToolError::Declined(format!(
                     "{problem}; answer without this tool and say so. Operator: correct its `response_transform`"
-                )),
+                ))
+                .with_notice(Notice::http_answer_unusable()),
             });
         }
         let said =
@@ -313,6 +323,7 @@ impl HttpTool {
             ToolError::Busy { message, retry_after } => {
                 ToolError::Busy { message: redact(message), retry_after }
             }
+            ToolError::Explained { error, notice } => self.cleaned_error(*error).with_notice(*notice),
         }
     }
 }
@@ -332,6 +343,7 @@ fn unanswered(error: EgressError, url: &Url) -> ToolError {
     match error {
         EgressError::Refused(why) => {
             ToolError::Declined(format!("{why}. Answer without this tool and say so"))
+                .with_notice(Notice::egress_refused())
         }
         EgressError::NotSent(why) => ToolError::NotSent(format!("{why}; nothing was sent")),
         EgressError::Lost(why) => ToolError::Lost(format!("`{host}`: {why}")),

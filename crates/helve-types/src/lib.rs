@@ -18,13 +18,16 @@ mod labels;
 mod language;
 mod live;
 mod message;
+mod notice;
 mod profile;
 mod run;
 mod seal;
 mod selection;
+mod sentences;
 mod spent;
 mod tool;
 mod used;
+mod utc;
 mod visible;
 mod world;
 
@@ -49,12 +52,14 @@ pub use labels::{CLIENT, Flow, LabelTerms, Labels, Origin, Taint};
 pub use language::{ConversationLanguage, Language, language_of};
 pub use live::{Live, PartKind};
 pub use message::{CutOff, Message, Part, Role, StepRecord, ToolPart, ToolState};
+pub use notice::{Notice, Reason};
 pub use profile::{Answered, Finding, ModelProfile};
 pub use run::{
     ChatCall, ChatMessage, ChatRole, Mode, ModelParams, PinnedTool, RunInput, RunSetup, RunState, ToolChoice,
 };
 pub use seal::Seal;
 pub use selection::Selection;
+pub use sentences::{Sentence, sentences};
 pub use spent::Spent;
 pub use tool::{Example, OnUnknown, ToolSpec};
 pub use used::{Stopwatch, Used};

@@ -19,6 +19,7 @@ mod discovery;
 pub mod hooks;
 pub mod i18n;
 pub mod import;
+mod log;
 mod nearby;
 pub mod notices;
 mod outlet;

@@ -9,7 +9,7 @@ mod rows;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use helve_agent::CallOptions;
 use helve_tool::{Catalogue, ImportOptions, Listed, Outcome, Progress, Unknown};
@@ -20,6 +20,9 @@ use super::import_openapi::{self, ImportArgs};
 use super::{block_on, log_quietly};
 use crate::assemble::{Assembly, Hold, assemble, declarations};
 use crate::client::Reach;
+use crate::client::line;
+use crate::commands::suggest::similar;
+use crate::i18n::tr;
 use crate::output::outln;
 
 #[derive(Debug, Args)]
@@ -208,7 +211,7 @@ fn list(catalogue: &Catalogue, as_json: bool) -> anyhow::Result<ExitCode> {
 
 fn show(catalogue: &Catalogue, name: &str) -> anyhow::Result<ExitCode> {
     let tool = catalogue.get(name);
-    let tool = tool.with_context(|| format!("there is no tool `{name}`; `helve tools list` shows them"))?;
+    let tool = tool.with_context(|| unknown_tool(catalogue, name))?;
     outln!("{}", serde_json::to_string_pretty(&described(&tool))?);
     Ok(ExitCode::SUCCESS)
 }
@@ -260,6 +263,18 @@ fn export(catalogue: &Catalogue, format: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// That no tool has this name, and which ones have a similar one.
+fn unknown_tool(catalogue: &Catalogue, name: &str) -> String {
+    let all = catalogue.all();
+    let near = similar(name, all.iter().map(|tool| tool.name()));
+    let near: Vec<String> = near.into_iter().map(line).collect();
+    let what = tr!("there is no tool `{name}`", name = line(name));
+    match near.is_empty() {
+        true => tr!("{what}; `helve tools list` shows them", what = what),
+        false => tr!("{what}; similar names: {names}", what = what, names = near.join(", ")),
+    }
+}
+
 async fn call(
     assembly: &Assembly,
     user: UserId,
@@ -267,6 +282,9 @@ async fn call(
     arguments: &str,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
+    // A model's slip in a name is repaired; a person is asked to write the name of the tool that is meant.
+    let catalogue = assembly.runtime.catalogue();
+    ensure!(catalogue.get(name).is_some(), unknown_tool(catalogue, name));
     let progress = Progress::new(|piece| {
         let mut err = std::io::stderr().lock();
         _ = err.write_all(piece.as_bytes()).and_then(|()| err.flush());

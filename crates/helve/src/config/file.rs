@@ -105,6 +105,8 @@ pub(super) struct AgentTable {
     tools: Option<Vec<String>>,
     #[serde(default)]
     params: ModelParams,
+    /// Whether the web is searched before its model is first asked.
+    pre_search: Option<bool>,
     #[serde(default)]
     permissions: Vec<Rule>,
     /// What each of its runs may use up.
@@ -248,6 +250,7 @@ pub(super) fn agents(
             max_steps: table.max_steps.map_or(default.max_steps, NonZeroU32::get),
             tools: table.tools,
             params: table.params,
+            pre_search: table.pre_search,
             permissions: table.permissions,
             budget: table
                 .budget

@@ -44,6 +44,8 @@ pub(super) struct ModelTable {
     reasoning_open: Option<bool>,
     /// Whether its server leaves native calls in the text; found by the probe if not said.
     calls_in_text: Option<bool>,
+    /// Whether the web is searched before it is first asked.
+    pre_search: Option<bool>,
 }
 
 /// A model and where it comes from.
@@ -278,6 +280,7 @@ fn from_table(
         context_tokens: table.context_tokens.map(NonZeroU64::get),
         reasoning_open: table.reasoning_open,
         calls_in_text: table.calls_in_text,
+        pre_search: table.pre_search,
         ..ModelOptions::default()
     };
     Ok(ModelSettings {

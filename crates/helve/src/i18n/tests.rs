@@ -125,7 +125,12 @@ fn both_texts_name_the_same_values_and_the_chinese_is_chinese() {
     for (english, chinese) in texts::ALL.iter().copied().flatten() {
         assert!(seen.insert(*english), "twice: {english}");
         assert_eq!(names(english), names(chinese), "{english}");
-        assert!(chinese.chars().any(|c| ('\u{4e00}'..'\u{9fff}').contains(&c) || ('\u{ff00}'..'\u{ffef}').contains(&c)), "{chinese}");
+        assert!(
+            chinese
+                .chars()
+                .any(|c| ('\u{4e00}'..'\u{9fff}').contains(&c) || ('\u{ff00}'..'\u{ffef}').contains(&c)),
+            "{chinese}"
+        );
         assert_eq!(english_sentence(chinese), None, "{chinese}");
         // The page says 你, and so does the terminal.
         assert!(!chinese.contains('您'), "{chinese}");

@@ -23,6 +23,8 @@ mod people;
 mod rates;
 #[cfg(target_os = "linux")]
 mod readers;
+#[cfg(unix)]
+mod readme;
 mod rows;
 mod runs;
 mod serving;

@@ -155,7 +155,7 @@ checked = checked
                 self.note(&tr!("answered by {who}: {answer}", who = line(by), answer = card::said(answer)));
             }
             Fact::MessageQueued { .. } => self.note(&tr!("the model receives it before its next step")),
-            Fact::BudgetSpent { because } => self.note(&line(because)),
+            Fact::BudgetSpent { because, .. } => self.note(&line(because)),
             Fact::HistoryCompacted(_) => self.note(&tr!("earlier messages are shortened for the model from here on")),
             Fact::RunResumed { .. } => self.note(&tr!("the run continues")),
             Fact::RunFinished { ending } if *ending != Ending::Answered => self.note(&ending_words(*ending)),

@@ -144,7 +144,7 @@ fn words(fact: &Fact) -> Option<(String, Words)> {
         Fact::MessageQueued { text, by, .. } => {
             (tr!("person"), Words::Both(tr!("{who}, during the run", who = line(by)), text.clone()))
         }
-        Fact::BudgetSpent { because } => (tr!("budget"), said(because)),
+        Fact::BudgetSpent { because, .. } => (tr!("budget"), said(because)),
         Fact::HistoryCompacted(_) => {
             (tr!("shortened"), Words::Line(tr!("earlier messages are shortened for the model")))
         }

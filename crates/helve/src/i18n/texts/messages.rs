@@ -67,6 +67,7 @@ pub(super) const TEXTS: Texts = &[
     ("it begins again", "重新开始"),
     ("there is no model `{name}`", "没有模型 `{name}`"),
     ("there is no agent `{name}`", "没有智能体 `{name}`"),
+    ("{what}; `helve tools list` shows them", "{what}；用 `helve tools list` 列出"),
     ("there is no tool `{name}`", "没有工具 `{name}`"),
     ("{what}; {command} lists them", "{what}；用 {command} 列出"),
     ("{what}; similar names: {names}", "{what}；相近的名称：{names}"),
