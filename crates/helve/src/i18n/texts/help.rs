@@ -283,4 +283,8 @@ pub(super) const TEXTS: Texts = &[
         "The variable, if it is not the one that the definition proposes",
         "要发送的变量，如果与定义里建议的不同",
     ),
+    (
+        "Print JSON: `{\"ok\", \"server\"?, \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
+        "输出 JSON：`{\"ok\", \"server\"?, \"findings\": [{\"level\", \"text\", \"run\"?}]}`",
+    ),
 ];
