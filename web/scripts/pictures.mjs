@@ -19,9 +19,9 @@ const PICTURES = [
 ];
 
 /** A server with an empty data directory, on a free port, that finds no model but `demo`. */
-async function serve(data) {
-  const server = spawn(binary, ['serve', '--listen', '127.0.0.1:0', '--data', data], {
-    env: { PATH: process.env.PATH, HOME: data, OLLAMA_API_URL: 'http://127.0.0.1:1', HELVE_DEFAULT_MODEL: 'demo' },
+async function serve(home) {
+  const server = spawn(binary, ['serve', '--listen', '127.0.0.1:0', '--data', path.join(home, 'data')], {
+    env: { PATH: process.env.PATH, HOME: home, OLLAMA_API_URL: 'http://127.0.0.1:1', HELVE_DEFAULT_MODEL: 'demo' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface({ input: server.stdout })) {
@@ -32,8 +32,8 @@ async function serve(data) {
 }
 
 async function take(browser, { locale, file, messages }) {
-  const data = await mkdtemp(path.join(tmpdir(), 'helve-picture-'));
-  const { server, url } = await serve(data);
+  const home = await mkdtemp(path.join(tmpdir(), 'helve-picture-'));
+  const { server, url } = await serve(home);
   try {
     const viewport = { width: 840, height: 615 };
     const context = await browser.newContext({ locale, viewport, deviceScaleFactor: 2, colorScheme: 'light' });
@@ -57,7 +57,7 @@ async function take(browser, { locale, file, messages }) {
     console.log(`docs/images/${file}`);
   } finally {
     server.kill();
-    await rm(data, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true });
   }
 }
 

@@ -157,7 +157,7 @@ async fn look(config: &Config, assembly: &Assembly) -> anyhow::Result<Vec<Findin
 fn other_database(environment: &Environment) -> Option<Finding> {
     environment.text("MONGODB_URI")?;
     let note = "MONGODB_URI is ignored: Helve keeps its data in its own directory (HELVE_DATA)";
-    Some(Finding::Note(note.into()))
+    Some(Finding::note(note))
 }
 
 async fn database(config: &Config, assembly: &Assembly) -> Finding {
