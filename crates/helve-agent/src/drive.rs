@@ -152,7 +152,7 @@ impl Driver {
                     self.ask_model(step, attempt, tools).instrument(error_span!("step", step)).await?;
                 }
                 // From here on it is a call like any other.
-                Step::PreSearch(search) => self.journal.note(pre_search_requested(search)),
+                Step::PreSearch(search) => self.journal.record(pre_search_requested(search)).await?,
                 Step::CallTools(errands) => self.begin_within_budget(errands).await?,
                 Step::Wait(_) if !self.in_flight.is_empty() => self.await_something().await?,
                 // Somebody spoke in vain.

@@ -246,7 +246,7 @@ pub(crate) async fn resume_run(
 ) -> Result<StatusCode, Problem> {
     let by = &principal.user;
     app.runtime.resume_run(principal.scope(), run).await?;
-    tracing::info!(%run, %by, "the run is taken up because somebody said so");
+    tracing::info!(%run, %by, reason = "operator", "run resumed");
     Ok(StatusCode::ACCEPTED)
 }
 
