@@ -229,7 +229,7 @@ describe('odd questions', () => {
     await shows(question(page).nth(1));
     // The other window answers while this one cannot hear of it.
     await page.route('**/events', (route) => route.abort());
-    odd.cut();
+    await page.context().setOffline(true);
     const { approvals } = (await (await fetch(`${odd.server.url}/api/approvals?state=pending`)).json()) as {
       approvals: { approval: string }[];
     };
@@ -240,6 +240,7 @@ describe('odd questions', () => {
         body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
       });
     }
+    await page.context().setOffline(false);
     await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
     await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
     await page.unroute('**/events');

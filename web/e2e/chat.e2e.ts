@@ -184,7 +184,9 @@ describe('a stream', () => {
     const page = await openOdd();
     await ask(page, QUESTION);
     await shows(answer(page).getByText(FIRST));
-    odd.cut();
+    await page.context().setOffline(true);
+    await shows(page.getByText(/Connection lost|Helve is not responding/));
+    await page.context().setOffline(false);
     await page.getByText('Connection lost').waitFor({ state: 'detached' });
     await finished(page);
     expect(await numbered(page)).toEqual(WORDS);

@@ -1,7 +1,5 @@
-// A real server whose model does odd things when it is asked for them, and a way to it that can be cut.
+// A real server whose model does odd things when it is asked for them.
 
-import { type Socket, connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { type Outside, startOutside } from './outside';
 import { type TestServer, startServer } from './server';
@@ -74,12 +72,8 @@ async function speak({ messages }: Asked, response: ServerResponse): Promise<voi
 }
 
 export interface OddWorld {
-  /** The server itself. */
   server: TestServer;
-  /** The way to it that can be cut. */
   url: string;
-  /** Breaks all connections of the page. */
-  cut: () => void;
   close: () => Promise<void>;
 }
 
@@ -96,11 +90,10 @@ export async function startOddWorld(token?: string): Promise<OddWorld> {
   });
   const server = await startServer({ config: config(model, post), ...(token !== undefined && { token }) });
   if (token === undefined) await addMail(server, post);
-  const way = await startWay(new URL(server.url));
   const outsides = [model, post];
   const close = async () =>
-    void (await Promise.all([way.close(), server.close(), ...outsides.map((one) => one.close())]));
-  return { server, url: way.url, cut: way.cut, close };
+    void (await Promise.all([server.close(), ...outsides.map((one) => one.close())]));
+  return { server, url: server.url, close };
 }
 
 function config(model: Outside, post: Outside): string {
@@ -125,11 +118,11 @@ function config(model: Outside, post: Outside): string {
     model = "qwen3:0.6b"
     protocol = "openai_chat"
     base_url = "http://${model.host}/v1"
-    tools = "hermes"
+    tools = "prompt:hermes"
     probe = false
     [[models]]
     name = "volcano"
-    vendor = "volcano"
+    vendor = "ark"
     model = "doubao"
     [egress]
     allow = ["${post.host}"]`;
@@ -154,31 +147,4 @@ async function addMail(server: TestServer, post: Outside): Promise<void> {
     endpoint: { url: `http://${post.host}/send`, method: 'POST' },
     check_tool: 'outbox',
   });
-}
-
-/** Passes bytes on to a server, until it is told to let go of them. */
-async function startWay(to: URL): Promise<{ url: string; cut: () => void; close: () => Promise<void> }> {
-  const open = new Set<Socket>();
-  const way = createServer((near) => {
-    const far = connect(Number(to.port), to.hostname);
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        open.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
-  });
-  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve));
-  const cut = () => open.forEach((socket) => socket.destroy());
-  const close = () => {
-    cut();
-    return new Promise<void>((resolve) => way.close(() => resolve()));
-  };
-  return { url: `http://127.0.0.1:${(way.address() as AddressInfo).port}`, cut, close };
 }

@@ -81,9 +81,10 @@ impl Frame {
     }
 }
 
-/// A page that only says something.
+/// A page that only says something. Nothing of the address is in it, so all links that are not good look the same.
 pub(super) fn told(frame: &Frame, status: StatusCode, what: &str) -> Response {
-    frame.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
+    let bare = Frame { switch: None, nonce: frame.nonce.clone(), ..*frame };
+    bare.page(status, "Helve", &format!("<p>{}</p>\n", escaped(what)))
 }
 
 /// The question, whole, and the form that answers it. The form has no address, so it goes to the page's own.
