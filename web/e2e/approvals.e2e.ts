@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, ask, card, finished, openAgain, openPage, shows } from './browser';
-import { type OddWorld, startOddWorld } from './odd-world';
+import { describe, expect, test } from 'vitest';
+import { answer, ask, card, finished, isMock, openAgain, openPage, shows } from './browser';
 
 const QUESTION = 'remember that the meeting is at nine';
 
@@ -85,7 +84,7 @@ describe('a call that changes something', () => {
     await shows(page.getByText(/^Edited and allowed by/));
   });
 
-  test('is not asked about again once it is always allowed, until that is taken back', async () => {
+  test.runIf(!isMock)('is not asked about again once it is always allowed, until that is taken back', async () => {
     const page = await openQuestion();
     await click(page, 'Always allow…');
     expect(await page.getByRole('radio', { name: 'in this conversation' }).isChecked()).toBe(true);
@@ -202,17 +201,9 @@ describe('the inbox', () => {
   });
 });
 
-describe('odd questions', () => {
-  let odd: OddWorld;
-  beforeAll(async () => {
-    odd = await startOddWorld();
-  });
-  afterAll(() => odd.close());
-
-  const openOdd = () => openPage('/', { at: odd.url });
-
+describe.runIf(isMock)('odd questions', () => {
   test('several at once are answered in any order', async () => {
-    const page = await openOdd();
+    const page = await openPage();
     await ask(page, 'two notes');
     await shows(question(page).nth(1));
     await question(page).nth(1).getByRole('button', { name: 'Allow', exact: true }).click();
@@ -224,31 +215,28 @@ describe('odd questions', () => {
   });
 
   test('a late answer learns who came first', async () => {
-    const page = await openOdd();
-    await ask(page, 'two notes');
-    await shows(question(page).nth(1));
+    const page = await openQuestion();
     // The other window answers while this one cannot hear of it.
     await page.route('**/events', (route) => route.abort());
-    await page.context().setOffline(true);
-    const { approvals } = (await (await fetch(`${odd.server.url}/api/approvals?state=pending`)).json()) as {
-      approvals: { approval: string }[];
-    };
-    for (const { approval } of approvals) {
-      await fetch(`${odd.server.url}/api/approvals/${approval}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
-      });
-    }
-    await page.context().setOffline(false);
-    await question(page).first().getByRole('button', { name: 'Allow', exact: true }).click();
-    await shows(page.getByText(/^Somebody else answered first\. Rejected by/));
+    const approval = await page.evaluate(async () => {
+      const found = await fetch('/api/approvals?state=pending', { headers: { 'X-Helve-Page': '1' } });
+      const { approvals } = (await found.json()) as { approvals: { approval: string; tool: string }[] };
+      return approvals.at(-1)?.approval;
+    });
+    await fetch(`${new URL(page.url()).origin}/mock/cut`);
+    await fetch(`${new URL(page.url()).origin}/api/approvals/${approval}`, {
+      method: 'POST',
+      headers: { 'X-Helve-Page': '1', 'Content-Type': 'application/json' },
+      body: JSON.stringify({ decision: 'reject', reason: 'from another window' }),
+    });
+    await click(page, 'Allow');
+    await shows(page.getByText('Somebody else answered first. Rejected by mei'));
     await page.unroute('**/events');
     await finished(page);
   });
 
   test('nothing hides in the arguments, and nothing is cut off', async () => {
-    const page = await openOdd();
+    const page = await openPage();
     await ask(page, 'tricky note');
     await shows(question(page));
     // It is seen that there is more, and all of it can be seen.
@@ -266,18 +254,16 @@ describe('odd questions', () => {
   });
 
   test('an unknown outcome asks what became of it', async () => {
-    const page = await openOdd();
+    const page = await openPage();
     await ask(page, 'cut off the mail');
-    await click(page, 'Allow');
     await shows(card(page, /send_mail: Outcome unknown/));
     const asked = page.getByRole('group', { name: 'Did “send_mail” take effect?' });
     await shows(asked.getByText(/^Sent /));
     await shows(asked.getByRole('group', { name: 'What the check tool says' }).getByText('one mail in the outbox'));
     await asked.getByText('Exactly what was sent').click();
-    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST http:/));
+    await shows(asked.getByRole('group', { name: 'The request that was sent' }).getByText(/^POST https:/));
     await click(page, 'It took effect');
     await finished(page);
-    await shows(page.getByText(/^Confirmed by|took effect/).first());
-    await shows(answer(page).getByText('That was all.'));
+    await shows(answer(page).getByText(/a person says: happened/));
   });
 });

@@ -4,8 +4,9 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, ask, card, finished, openPage, shows } from './browser';
 import { type Outside, startModel, startOutside } from './outside';
-import { type TestServer, startServer } from './server';
+import { type TestServer, startBinary } from './server';
 
+const binary = process.env.HELVE_SERVER;
 const REPORT = '%PDF-1.4 a report\n';
 /** Longer than what a model reads, and than what a person takes in at once. */
 const LINES = Array.from({ length: 6000 }, (_, n) => `line ${n + 1} of the long story`).join('\n');
@@ -30,7 +31,7 @@ function service(ill: () => boolean) {
   });
 }
 
-describe('a tool of one’s own', () => {
+describe.runIf(binary)('a tool of one’s own', () => {
   let isIll = false;
   let outsides: Outside[];
   let server: TestServer;
@@ -49,7 +50,7 @@ describe('a tool of one’s own', () => {
       probe = false
       [egress]
       allow = ["${place.host}"]`;
-    server = await startServer({ config });
+    server = await startBinary(binary ?? '', {}, config);
     await add('chart', { url: `http://${place.host}/chart.png` });
     await add('report', { url: `http://${place.host}/report.pdf` });
     await add('story', { url: `http://${place.host}/story` });
